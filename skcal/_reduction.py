@@ -1,0 +1,432 @@
+"""The entrance: user arrays to checked, weighted binary samples.
+
+Every measure comes through `reduce_to_samples`; nothing below this module looks at user input.
+Labels and ranges of the common cases are decided by minima and maxima alone, because
+scikit-learn's `check_array`, `type_of_target` and `unique` cost more than the measures.
+"""
+
+from difflib import get_close_matches
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from skcal._sample import CHUNK, Sample
+
+# Rows of y_proba may miss a sum of 1 by this much: what rounding to three decimals or a
+# float16 softmax leaves behind.
+ROW_SUM_TOLERANCE = 1e-3
+
+
+class Predictions(NamedTuple):
+    """Checked user input.
+
+    proba is (n,), the probability of the positive label, or (n, K), a column per label. target
+    holds outcomes in [0, 1] of the positive label where `positive` is None and proba has at most
+    two columns, raw labels where `positive` is given, and column numbers for K > 2.
+    """
+
+    proba: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+    positive: object = None
+    positive_column: int = 1
+
+
+def reduce_to_samples(
+    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"
+):
+    """Check user input and reduce it to binary samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels, or soft labels in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities, one column per label or the column of `pos_label` alone.
+    sample_weight : array-like of shape (n_samples,), default=None
+    pos_label : label, default=None
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column.
+    reduction : str, default="auto"
+        A key of `REDUCTIONS`.
+
+    Returns
+    -------
+    list of Sample
+    """
+    check_option("reduction", reduction, REDUCTIONS)
+    predictions = check_predictions(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+    )
+    return REDUCTIONS[reduction](predictions)
+
+
+def average_over_samples(function, samples):
+    """Mean of a function of a Sample, weighted by the samples' mass."""
+    mass = np.array([sample.total_weight for sample in samples])
+    return float(np.dot(mass / mass.sum(), [function(sample) for sample in samples]))
+
+
+# --------------------------------------------------------------------------- reductions
+
+
+def _reduce_positive(predictions):
+    """One sample: the positive label's column."""
+    proba = predictions.proba
+    if proba.ndim == 2:
+        proba = proba[:, predictions.positive_column]
+    return [Sample(proba, predictions.target, predictions.weights, predictions.positive)]
+
+
+def _reduce_confidence(predictions):
+    """One sample: the largest probability, and whether its label came true."""
+    if _is_multiclass(predictions):
+        proba, target = predictions.proba, predictions.target
+        top = proba.argmax(axis=1)
+        return [Sample(proba.max(axis=1), top == target, predictions.weights)]
+    # A tie of two labels goes to the first column.
+    (first, second) = _reduce_classwise(predictions)
+    top_is_first = first.predictions >= second.predictions
+    confidence = np.where(top_is_first, first.predictions, second.predictions)
+    outcomes = np.where(top_is_first, _read_outcomes(first), _read_outcomes(second))
+    return [Sample(confidence, outcomes, predictions.weights)]
+
+
+def _reduce_classwise(predictions):
+    """One sample for each label: its column, and whether it came true."""
+    proba, target, weights = predictions.proba, predictions.target, predictions.weights
+    if _is_multiclass(predictions):
+        return [Sample(column, target, weights, k) for k, column in enumerate(proba.T)]
+    (positive,) = _reduce_positive(predictions)
+    if proba.ndim == 2:
+        other = proba[:, 1 - predictions.positive_column]
+    else:
+        other = 1.0 - proba.astype(np.float64)
+    negative = Sample(other, 1.0 - _read_outcomes(positive), weights)
+    pair = [negative, positive]
+    return pair if predictions.positive_column == 1 else pair[::-1]
+
+
+def _reduce_auto(predictions):
+    if _is_multiclass(predictions):
+        return _reduce_confidence(predictions)
+    return _reduce_positive(predictions)
+
+
+REDUCTIONS = {
+    "auto": _reduce_auto,
+    "confidence": _reduce_confidence,
+    "classwise": _reduce_classwise,
+}
+
+
+def _is_multiclass(predictions):
+    return predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2
+
+
+def _read_outcomes(sample):
+    """Outcomes of a sample as one float array."""
+    if sample.positive is not None:
+        return (sample.outcomes == sample.positive).astype(np.float64)
+    return sample.outcomes.astype(np.float64, copy=False)
+
+
+# --------------------------------------------------------------------------- user input
+
+
+def check_predictions(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None):
+    """Check user input; see `reduce_to_samples`.
+
+    Returns
+    -------
+    Predictions
+    """
+    proba = _check_proba(y_proba)
+    target = _check_labels("y_true", y_true)
+    if len(target) != len(proba):
+        raise ValueError(
+            "y_true and y_proba must have the same length; "
+            f"got {len(target)} labels and {len(proba)} rows of probabilities."
+        )
+    weights = check_sample_weight(sample_weight, len(proba))
+    if labels is not None:
+        labels = _check_column_labels(labels, proba)
+    n_classes = proba.shape[1] if proba.ndim == 2 else 2
+    if n_classes > 2:
+        return _match_multiclass(proba, target, weights, pos_label, labels)
+    return _match_binary(proba, target, weights, pos_label, labels)
+
+
+def check_option(name, value, valid):
+    """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
+    if isinstance(value, str) and value in valid:
+        return
+    near = get_close_matches(value, valid, n=1, cutoff=0.5) if isinstance(value, str) else []
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    names = ", ".join(repr(v) for v in valid)
+    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
+
+
+def check_integer(name, value, minimum):
+    """Return `value` as an int, or raise a ValueError that says what is needed."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be an integer; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    return int(value)
+
+
+def check_number(name, value, minimum, *, allow_infinity=False):
+    """Return `value` as a float not below `minimum`, or raise a ValueError."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or isinstance(value, bool) or np.isnan(value):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+    if value < minimum or (np.isinf(value) and not allow_infinity):
+        finite = "" if allow_infinity else " and finite"
+        raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
+    return float(value)
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Check weights: one for each row, finite, none negative, not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        Of a real type; the caller's own array where no conversion was needed.
+    """
+    if sample_weight is None:
+        return None
+    weights = _as_numbers("sample_weight", sample_weight)
+    if weights.ndim != 1 or len(weights) != n_samples:
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight for each row; "
+            f"got shape {weights.shape}."
+        )
+    low, high = float(weights.min()), float(weights.max())
+    if not low >= 0 or not np.isfinite(high):
+        row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {weights[row]} at row {row}."
+        )
+    if high == 0:
+        raise ValueError("sample_weight must hold at least one positive weight; all are zero.")
+    if not 1e-100 < high < 1e100:
+        weights = weights / high  # their sums and products would overflow or vanish
+    return weights
+
+
+def _check_proba(y_proba):
+    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
+    proba = _as_numbers("y_proba", y_proba)
+    if proba.ndim == 2 and proba.shape[1] == 1:
+        proba = proba[:, 0]
+    if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
+        raise ValueError(
+            "y_proba must have shape (n_samples,) or (n_samples, n_classes); "
+            f"got shape {proba.shape}."
+        )
+    if len(proba) == 0:
+        raise ValueError("y_proba must hold at least one row; it is empty.")
+    if not (proba.min() >= 0 and proba.max() <= 1):  # also False for NaN
+        where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
+        value = proba[tuple(where)]
+        raise ValueError(f"y_proba must lie in [0, 1]; got {value} at row {where[0]}.")
+    if proba.ndim == 2:
+        _check_row_sums(proba)
+    return proba
+
+
+def _check_row_sums(proba):
+    for start in range(0, len(proba), CHUNK):
+        sums = proba[start : start + CHUNK].sum(axis=1, dtype=np.float64)
+        off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
+        if off.any():
+            row = np.flatnonzero(off)[0]
+            raise ValueError(
+                f"Rows of y_proba must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
+            )
+
+
+def _as_numbers(name, values):
+    """Array of a real numeric type."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
+    values = np.asarray(values)
+    if values.dtype.kind in "fbiu":
+        return values if values.dtype.kind != "b" else values.view(np.uint8)
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+
+
+def _check_labels(name, values):
+    """Labels as a one-dimensional array of numbers, booleans or strings."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one.")
+    values = np.asarray(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}. "
+            "For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
+            "indicator one at a time."
+        )
+    if values.dtype.kind == "O":
+        values = _unpack_objects(name, values)
+    elif values.dtype.kind == "T":
+        values = values.astype(str)
+    if values.dtype.kind in "biuU":
+        return values
+    if values.dtype.kind == "f":
+        if len(values) and not np.isfinite(values.min() + values.max()):
+            row = np.flatnonzero(~np.isfinite(values))[0]
+            raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
+        return values
+    raise ValueError(
+        f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
+    )
+
+
+def _unpack_objects(name, values):
+    """Object array of strings, or of numbers and booleans, as an array of that type."""
+    items = values.tolist()
+    kinds = {type(item) for item in items}
+    is_text = {issubclass(kind, str) for kind in kinds}
+    is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+    if is_text == {True} or is_number:
+        return np.asarray(items)
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(f"{name} must hold labels of one type, none of them missing; got {names}.")
+
+
+def _check_column_labels(labels, proba):
+    """Distinct labels of the columns of y_proba."""
+    labels = _check_labels("labels", labels)
+    n_classes = proba.shape[1] if proba.ndim == 2 else 2
+    if len(np.unique(labels)) != len(labels):
+        raise ValueError(f"labels must be distinct; got {_show(labels)}.")
+    if len(labels) != n_classes:
+        raise ValueError(
+            f"labels must name each of the {n_classes} classes of y_proba, in the order of its "
+            f"columns; got {len(labels)}: {_show(labels)}."
+        )
+    return labels
+
+
+# --------------------------------------------------------------------------- labels
+
+
+def _match_binary(proba, target, weights, pos_label, labels):
+    """Predictions for one or two columns."""
+    if labels is None and pos_label is None and _is_zero_one(target):
+        return Predictions(proba, target, weights)  # outcomes already: by far the most common
+    found = _find_distinct(target)
+    if len(found) > 2:
+        raise ValueError(
+            f"y_true has {len(found)} labels, {_show(found)}, but y_proba has "
+            f"{'one column' if proba.ndim == 1 else 'two columns'}; give one column for each label."
+        )
+    named = labels is not None
+    if not named:
+        labels = _guess_binary_labels(found)
+    if labels is None:
+        if proba.ndim == 2 or pos_label is None or not _is_comparable(pos_label, found):
+            raise ValueError(
+                f"y_true holds the single label {_show(found)}; name the labels of both classes "
+                "with labels=."
+            )
+        return Predictions(proba, target, weights, pos_label)
+    _check_accounted(found, labels)
+    if pos_label is not None:
+        column = _find_label(pos_label, labels)
+    elif not named and proba.ndim == 1 and labels.dtype.kind == "U":
+        raise ValueError(
+            f"pos_label must say which of the labels {_show(labels)} the single column of "
+            "y_proba belongs to; got None."
+        )
+    else:
+        column = 1
+    return Predictions(proba, target, weights, labels[column], column)
+
+
+def _match_multiclass(proba, target, weights, pos_label, labels):
+    """Predictions for three or more columns."""
+    found = _find_distinct(target)
+    if labels is None:
+        if len(found) != proba.shape[1]:
+            raise ValueError(
+                f"y_true has {len(found)} labels, {_show(found)}, but y_proba has "
+                f"{proba.shape[1]} columns; name the label of every column with labels=."
+            )
+        labels = found
+    _check_accounted(found, labels)
+    if pos_label is not None:
+        # One class against the rest.
+        column = _find_label(pos_label, labels)
+        return Predictions(proba[:, column], target, weights, labels[column])
+    order = np.argsort(labels)
+    return Predictions(proba, order[np.searchsorted(labels[order], target)], weights)
+
+
+def _is_zero_one(target):
+    """Whether the labels are outcomes already: numbers in [0, 1], soft labels included."""
+    if target.dtype.kind == "b":
+        return True
+    return target.dtype.kind in "iuf" and target.min() >= 0 and target.max() <= 1
+
+
+def _guess_binary_labels(found):
+    """The two labels in the order of the columns, or None where y_true does not tell."""
+    if found.dtype.kind != "U":
+        for pair in ([0, 1], [-1, 1]):
+            if np.isin(found, pair).all():
+                return np.array(pair)
+    return found if len(found) == 2 else None
+
+
+def _find_label(pos_label, labels):
+    match = np.flatnonzero(labels == pos_label) if _is_comparable(pos_label, labels) else ()
+    if len(match) == 0:
+        raise ValueError(f"pos_label must be one of the labels {_show(labels)}; got {pos_label!r}.")
+    return int(match[0])
+
+
+def _check_accounted(found, labels):
+    same_kind = (found.dtype.kind == "U") == (labels.dtype.kind == "U")
+    strange = np.setdiff1d(found, labels) if same_kind else found
+    if len(strange):
+        raise ValueError(
+            f"y_true has labels that no column of y_proba accounts for: {_show(strange)}; "
+            f"the columns are {_show(labels)}. Name the label of every column with labels=."
+        )
+
+
+def _is_comparable(label, labels):
+    return isinstance(label, str) == (labels.dtype.kind == "U")
+
+
+def _find_distinct(values):
+    """Sorted distinct labels."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < CHUNK:  # counting is many times faster than sorting
+            present = np.bincount((values - low).astype(np.intp, copy=False))
+            return (np.flatnonzero(present) + low).astype(values.dtype)
+    return np.unique(values)
+
+
+def _show(labels):
+    """Labels for a message; the first few when there are many."""
+    shown = ", ".join(repr(label) for label in labels[:10].tolist())
+    return f"[{shown}{', ...' if len(labels) > 10 else ''}]"

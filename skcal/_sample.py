@@ -1,0 +1,130 @@
+"""Sample: predictions, outcomes and weights of one binary calibration problem."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
+
+# Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
+CHUNK = 1 << 15
+
+
+class Ties(NamedTuple):
+    """A sample sorted by prediction, equal predictions merged.
+
+    weight and positive are sums of raw weights, over all rows and over outcomes.
+    """
+
+    predictions: np.ndarray
+    weight: np.ndarray
+    positive: np.ndarray
+    total_weight: float
+
+    @property
+    def residual(self):
+        """Mass of outcomes minus predictions at each distinct prediction."""
+        return (self.positive - self.weight * self.predictions) / self.total_weight
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Weighted binary outcomes with their predictions, kept as they came.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n_samples,)
+        Probabilities in [0, 1], of any real type.
+    outcomes : ndarray of shape (n_samples,)
+        Numbers in [0, 1], or labels where `positive` is given.
+    weights : ndarray of shape (n_samples,) or None
+        Non-negative, with a positive sum; None stands for ones.
+    positive : object or None
+        The label that counts as outcome 1.
+    """
+
+    predictions: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray | None = None
+    positive: object = None
+
+    @cached_property
+    def total_weight(self):
+        """Sum of the weights; the number of rows without weights."""
+        return float(
+            len(self.predictions) if self.weights is None else self.weights.sum(dtype=np.float64)
+        )
+
+    def chunks(self, size=CHUNK):
+        """Yield predictions, outcomes and weights (or None) as float64, `size` rows at a time."""
+        for start in range(0, len(self.predictions), size):
+            rows = slice(start, start + size)
+            outcomes = self.outcomes[rows]
+            if self.positive is not None:
+                outcomes = outcomes == self.positive
+            yield (
+                self.predictions[rows].astype(np.float64, copy=False),
+                outcomes.astype(np.float64, copy=False),
+                None if self.weights is None else self.weights[rows].astype(np.float64, copy=False),
+            )
+
+    @cached_property
+    def sorted(self):
+        """The sample as `Ties`; needs a sort and a few copies of the data."""
+        predictions, outcomes, weights = next(self.chunks(size=len(self.predictions)))
+        order = np.argsort(predictions, kind="stable")
+        predictions, outcomes = predictions[order], outcomes[order]
+        starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
+        if weights is None:
+            weight = np.diff(starts, append=len(predictions)).astype(np.float64)
+            positive = np.add.reduceat(outcomes, starts)
+        else:
+            weights = weights[order]
+            weight = np.add.reduceat(weights, starts)
+            positive = np.add.reduceat(weights * outcomes, starts)
+        present = weight > 0  # a weight of zero equals absence
+        return Ties(
+            predictions[starts][present], weight[present], positive[present], self.total_weight
+        )
+
+    def sum_by_bin(self, assign, n_bins):
+        """Sums of weight and of weighted residual in each bin; `assign` gives the bin of rows."""
+        mass, residual = np.zeros(n_bins), np.zeros(n_bins)
+        for predictions, outcomes, weights in self.chunks():
+            index = assign(predictions)
+            gap = outcomes - predictions
+            if weights is not None:
+                gap *= weights
+            mass += np.bincount(index, weights, n_bins)
+            residual += np.bincount(index, gap, n_bins)
+        return mass / self.total_weight, residual / self.total_weight
+
+    def residual_on_grid(self, n_cells):
+        """Residuals shared by cubic weights among the nodes j / n_cells, and their mean size."""
+        size = 0.0
+
+        def weighted_residuals():
+            nonlocal size
+            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
+                residual = outcomes - predictions
+                if weights is not None:
+                    residual *= weights
+                size += np.abs(residual).sum()
+                yield predictions, residual
+
+        nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))
+        return nodes / self.total_weight, size / self.total_weight
+
+    def mass_on_grid(self, n_cells):
+        """Masses of all rows and of the positive ones, shared linearly between grid nodes."""
+
+        def weigh(select):
+            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
+                values = outcomes if select else np.ones_like(predictions)
+                yield predictions, values.copy() if weights is None else values * weights
+
+        mass = linear_nodes(sum_moments(weigh(False), n_cells, order=2))
+        positive = linear_nodes(sum_moments(weigh(True), n_cells, order=2))
+        return mass / self.total_weight, positive / self.total_weight

@@ -1,0 +1,31 @@
+"""The row type of the table of measures."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Measure(NamedTuple):
+    """A calibration measure and what the rest of the package may assume of it.
+
+    Attributes
+    ----------
+    function : callable
+        ``f(y_true, y_proba, *, sample_weight, pos_label, labels, ...) -> float``; 0 means
+        calibrated, and larger is worse.
+    maximum : float
+        The largest value that the measure can take.
+    soft_labels : bool
+        Whether y_true may hold probabilities of the positive label.
+    accuracy : float
+        Documented distance of the value from its definition.
+    """
+
+    function: Callable[..., float]
+    maximum: float = 1.0
+    soft_labels: bool = True
+    accuracy: float = 1e-12
+
+    @property
+    def name(self):
+        """Name of the function, the key of the row in MEASURES."""
+        return self.function.__name__

@@ -1,0 +1,266 @@
+"""SmoothECE and its reliability curve."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._kernel_regression import regress_on_kernel
+from skcal._numerics._smooth import (
+    SMALLEST_BANDWIDTH,
+    cosine_moments,
+    count_cells,
+    find_fixed_point,
+    smoothed_error,
+)
+from skcal._reduction import (
+    average_over_samples,
+    check_integer,
+    check_number,
+    reduce_to_samples,
+)
+
+# Cells of the first grid: fine enough for any bandwidth above about 1e-3.
+_CELLS = 1 << 14
+# A fixed point below this is looked at again with equal predictions merged.
+_SMALL = 1e-4
+
+
+class SmoothECECurve(NamedTuple):
+    """Smoothed reliability curve with its density and SmoothECE."""
+
+    grid: np.ndarray
+    calibration: np.ndarray
+    density: np.ndarray
+    bandwidth: float
+    value: float
+
+
+def smooth_ece(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    bandwidth=None,
+):
+    r"""Smooth expected calibration error (smECE), a consistent calibration measure.
+
+    Residuals are smoothed by a Gaussian kernel on [0, 1], reflected at both ends, and their
+    size is integrated; the bandwidth is chosen by the data, not by the user.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`.
+    bandwidth : float, default=None
+        Standard deviation s >= 1e-6 of the kernel; None takes the fixed point, the definition
+        of smECE.
+
+    Returns
+    -------
+    float
+        The error in [0, 1], in units of probability, within 1e-6 of the definition.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    smooth_ece_curve : The curve whose distance from the diagonal this is.
+
+    Notes
+    -----
+    With residuals :math:`r = y - v` and the reflected kernel
+    :math:`K_s(t, v) = \sum_{k \in \mathbb{Z}} \varphi_s(t - v + 2k) + \varphi_s(t + v + 2k)`,
+
+    .. math:: \mathrm{smECE}_s = \int_0^1 \bigl| \mathbb{E}[K_s(t, v)\, r] \bigr| \, dt,
+
+    which does not increase with s; smECE is the unique s with
+    :math:`\mathrm{smECE}_s = s`. It is continuous in the predictions and polynomially related
+    to the distance from calibration.
+
+    The kernel is diagonal in cosines. Rows are shared by cubic weights between the nodes of a
+    grid in one pass, without a sort; a cosine transform then gives every smECE_s. The two
+    discretisation errors are bounded by 4e-7 each.
+
+    References
+    ----------
+    .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
+       kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
+
+    Examples
+    --------
+    >>> from skcal.metrics import smooth_ece
+    >>> round(smooth_ece([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9]), 3)
+    0.225
+    """
+    if bandwidth is not None:
+        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    return average_over_samples(lambda sample: _measure_sample(sample, bandwidth), samples)
+
+
+def smooth_ece_curve(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    bandwidth=None,
+    n_points=201,
+):
+    r"""Smoothed reliability curve: mean outcome as a function of the prediction.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`. A curve needs a reduction to one binary problem.
+    bandwidth : float, default=None
+        Standard deviation s >= 1e-6 of the kernel; None takes smECE, but not less than 0.001.
+    n_points : int, default=201
+        Number of points of the grid on [0, 1], at least 2.
+
+    Returns
+    -------
+    SmoothECECurve
+        Named tuple of
+
+        - ``grid``, ndarray of shape (n_points,): equally spaced predictions t in [0, 1];
+        - ``calibration``, ndarray of shape (n_points,): smoothed mean outcome at t;
+        - ``density``, ndarray of shape (n_points,): smoothed density of the predictions at t;
+        - ``bandwidth``, float: the bandwidth of both curves;
+        - ``value``, float: smECE, or smECE at `bandwidth` where it is given.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    smooth_ece : The measure alone.
+    skcal.diagrams.ReliabilityDisplay : Draws the curve.
+
+    Notes
+    -----
+    The curve is the Nadaraya-Watson estimate :math:`\mu(t) = \mathbb{E}[K_s(t, v)\, y] /
+    \mathbb{E}[K_s(t, v)]` with the density :math:`\mathbb{E}[K_s(t, v)]` as denominator. Far
+    from all predictions it tends to the outcome of the nearest ones; the density tells where
+    that is.
+
+    References
+    ----------
+    .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
+       kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
+
+    Examples
+    --------
+    >>> from skcal.metrics import smooth_ece_curve
+    >>> curve = smooth_ece_curve([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8], n_points=5)
+    >>> curve.grid
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> curve.calibration.round(2)
+    array([0.  , 0.01, 0.5 , 0.99, 1.  ])
+    """
+    if bandwidth is not None:
+        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    n_points = check_integer("n_points", n_points, minimum=2)
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    if len(samples) > 1:
+        raise ValueError(
+            f"reduction must give one binary problem for a curve; got {reduction!r}, which gives "
+            f"{len(samples)}. Choose one class with pos_label, or reduction='confidence'."
+        )
+    (sample,) = samples
+    value = _measure_sample(sample, bandwidth)
+    if bandwidth is None:
+        bandwidth = max(value, 1e-3)
+    # Linear sharing errs by (h/s)^2 / 8 of the curvature: 256 cells in a bandwidth are plenty.
+    mass, positive = sample.mass_on_grid(max(_CELLS, int(np.ceil(256 / bandwidth))))
+    calibration, density = regress_on_kernel(mass, positive, bandwidth, n_points)
+    return SmoothECECurve(
+        np.linspace(0.0, 1.0, n_points), calibration, density, float(bandwidth), value
+    )
+
+
+def _measure_sample(sample, bandwidth):
+    """smECE of one sample, or smECE at a bandwidth."""
+    nodes, size = sample.residual_on_grid(_CELLS)
+    if size == 0:
+        return 0.0
+    error_at = _SmoothedError(sample, nodes, size)
+    if bandwidth is not None:
+        return error_at(bandwidth)
+    value = find_fixed_point(error_at, upper=size, smallest=_SMALL)
+    if value is None:
+        # So small a value needs fine grids unless equal predictions cancel: see what is left.
+        size = np.abs(sample.sorted.residual).sum()
+        if size <= SMALLEST_BANDWIDTH:
+            return float(size)
+        error_at = _SmoothedError(sample, nodes, size)
+        value = find_fixed_point(error_at, upper=min(size, _SMALL), smallest=SMALLEST_BANDWIDTH)
+    return error_at(SMALLEST_BANDWIDTH) if value is None else value
+
+
+class _SmoothedError:
+    """smECE_s as a function of s; returns to the data for a finer grid only when s needs it."""
+
+    def __init__(self, sample, nodes, absolute_residual):
+        self.sample = sample
+        self.absolute_residual = absolute_residual
+        self.moments = cosine_moments(nodes)
+
+    def __call__(self, bandwidth):
+        n_cells = count_cells(bandwidth, self.absolute_residual)
+        if n_cells >= len(self.moments):
+            nodes, _ = self.sample.residual_on_grid(1 << (n_cells - 1).bit_length())
+            self.moments = cosine_moments(nodes)
+        return smoothed_error(self.moments, bandwidth, self.absolute_residual)

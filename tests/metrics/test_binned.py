@@ -1,0 +1,167 @@
+"""Binned measures: closed forms, published values, agreement with scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import calibration_curve
+
+from skcal._numerics._binned import bin_index
+from skcal._reduction import reduce_to_samples
+from skcal.metrics import expected_calibration_error, maximum_calibration_error
+from skcal.metrics._binned import _find_edges
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+def shrunk(a, n=30_000):
+    """Family B of DEFINITIONS.md: v uniform on (0, 1), mean outcome 1/2 + (1 - a) (v - 1/2)."""
+    v = (np.arange(n) + 0.5) / n
+    return 0.5 + (1 - a) * (v - 0.5), v
+
+
+def test_by_hand():
+    y, v = [0, 1, 1, 1], [0.1, 0.3, 0.6, 0.8]
+    # Bins (0, .5] and (.5, 1]: mean outcomes .5 and 1, mean predictions .2 and .7.
+    for norm, value in ((1, 0.3), (2, 0.3), (np.inf, 0.3)):
+        assert expected_calibration_error(y, v, n_bins=2, norm=norm) == pytest.approx(value)
+    y = [0, 1, 1, 0]
+    # The second bin has mean outcome .5: gaps .3 and .2.
+    assert expected_calibration_error(y, v, n_bins=2) == pytest.approx(0.25)
+    assert expected_calibration_error(y, v, n_bins=2, norm=2) == pytest.approx(
+        np.sqrt((0.3**2 + 0.2**2) / 2)
+    )
+    assert maximum_calibration_error(y, v, n_bins=2) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 10, 15])
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+@pytest.mark.parametrize("a", [0.5, 1.0, 0.1])
+def test_closed_form_of_shrunk_predictions(n_bins, strategy, a):
+    y, v = shrunk(a)
+    odd = 0 if n_bins % 2 == 0 else 1 / n_bins**2
+
+    def measure(norm):
+        return expected_calibration_error(y, v, n_bins=n_bins, strategy=strategy, norm=norm)
+
+    assert measure(1) == pytest.approx(a / 4 * (1 - odd), abs=1e-6)
+    assert measure(2) ** 2 == pytest.approx(a**2 / 12 * (1 - 1 / n_bins**2), abs=1e-6)
+    largest = a / 2 * (1 - 1 / n_bins)
+    assert measure(np.inf) == pytest.approx(largest, abs=1e-6)
+    assert maximum_calibration_error(y, v, n_bins=n_bins, strategy=strategy) == measure(np.inf)
+    assert measure(2000) == pytest.approx(largest, abs=2e-3)
+
+
+def test_closed_form_of_a_shift():
+    d = 0.2
+    v = (np.arange(30_000) + 0.5) / 30_000 * (1 - d)
+    for strategy in ("uniform", "quantile"):
+        for norm in (1, 2, 7.5, np.inf):
+            assert expected_calibration_error(
+                v + d, v, strategy=strategy, norm=norm
+            ) == pytest.approx(d, abs=1e-12)
+
+
+def test_closed_form_of_the_temperature_family():
+    """Family C with b = 2: ECE = log(2) / 2 - 1 / 4 for an even number of bins."""
+    f = (np.arange(30_000) + 0.5) / 30_000
+    v = f**2 / (f**2 + (1 - f) ** 2)
+    for n_bins in (2, 10, 16):
+        assert expected_calibration_error(f, v, n_bins=n_bins) == pytest.approx(
+            np.log(2) / 2 - 1 / 4, abs=1e-6
+        )
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+@pytest.mark.parametrize("n_bins", [1, 5, 10, 15, 100])
+@pytest.mark.parametrize("kind", ["plain", "edges", "tenths", "few", "ends"])
+def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins, kind):
+    n = 500
+    v = {
+        "plain": rng.random(n),
+        "edges": rng.integers(0, n_bins + 1, n) / n_bins,
+        "tenths": np.round(rng.random(n), 1),
+        "few": rng.choice([0.3, 0.1 + 0.2, 0.5], n),
+        "ends": rng.choice([0.0, 1.0, 0.5, np.nextafter(0, 1), np.nextafter(1, 0)], n),
+    }[kind]
+    y = rng.integers(0, 2, n)
+    (sample,) = reduce_to_samples(y, v)
+    edges = _find_edges(sample, n_bins, strategy)
+    mass, residual = sample.sum_by_bin(lambda x: bin_index(x, edges), n_bins)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mean_outcome, mean_prediction = calibration_curve(y, v, n_bins=n_bins, strategy=strategy)
+    filled = mass > 0
+    np.testing.assert_allclose(
+        residual[filled] / mass[filled], mean_outcome - mean_prediction, rtol=0, atol=1e-12
+    )
+
+
+def test_a_prediction_of_one_shares_the_last_bin():
+    # Several packages give 1.0 a bin of its own, or drop 0.0.
+    assert maximum_calibration_error([0, 1], [0.99, 1.0], n_bins=10) == pytest.approx(0.495)
+    assert maximum_calibration_error([1, 0], [0.01, 0.0], n_bins=10) == pytest.approx(0.495)
+
+
+def test_quantile_bins_never_split_ties():
+    y = np.array([0, 1] * 20)
+    v = np.full(40, 0.5)
+    for order in (np.arange(40), np.argsort(y, kind="stable")):
+        assert expected_calibration_error(y[order], v, n_bins=4, strategy="quantile") == 0
+
+
+def test_quantile_weights_are_counts(rng):
+    y, v = rng.integers(0, 2, 50), np.round(rng.random(50), 1)
+    counts = rng.integers(0, 5, 50)
+    weighted = expected_calibration_error(y, v, sample_weight=counts, strategy="quantile", n_bins=7)
+    assert weighted == pytest.approx(
+        expected_calibration_error(
+            np.repeat(y, counts), np.repeat(v, counts), strategy="quantile", n_bins=7
+        ),
+        abs=1e-12,
+    )
+    with pytest.raises(ValueError, match=r"sample_weight as counts.* got 1\."):
+        expected_calibration_error(y, v, sample_weight=np.full(50, 0.02), strategy="quantile")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_bins": 0}, "n_bins must be at least 1; got 0"),
+        ({"n_bins": 2.5}, "n_bins must be an integer; got 2.5"),
+        ({"strategy": "quantiles"}, "Did you mean 'quantile'"),
+        ({"norm": 0.5}, "norm must be at least 1; got 0.5"),
+        ({"norm": "l1"}, "norm must be a number; got 'l1'"),
+        ({"norm": np.nan}, "norm must be a number; got nan"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        expected_calibration_error([0, 1], [0.2, 0.7], **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("solar_flares_c1", 0.0752006),
+        ("rain_finland_2003", 0.1395954),
+        ("cifar10_densenet40_confidence", 0.0550027),
+        ("imagenet_resnet34_confidence", 0.0779846),
+    ],
+)
+def test_real_predictions(shared_data, name, value):
+    table = pd.read_csv(shared_data / f"{name}.csv")
+    assert expected_calibration_error(table.y_true, table.y_prob) == pytest.approx(value, abs=6e-8)
+
+
+def test_real_multiclass_predictions(shared_data):
+    table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
+    proba = table.filter(regex=r"^p\d$")
+    assert expected_calibration_error(table.y_true, proba) == pytest.approx(0.039780, abs=6e-7)
+    assert expected_calibration_error(table.y_true, proba, reduction="classwise") == pytest.approx(
+        0.008837, abs=6e-7
+    )

@@ -1,0 +1,202 @@
+"""SmoothECE: the definition, closed forms, published values, accuracy at the edges."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
+from tests import reference
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def population(n=40_000):
+    """Midpoints of n equal cells of [0, 1]."""
+    return (np.arange(n) + 0.5) / n
+
+
+def test_closed_form_of_a_shift():
+    for d in (0.3, 0.01):
+        v = population() * (1 - d)
+        assert smooth_ece(v + d, v) == pytest.approx(d, abs=1e-6)
+
+
+def test_closed_form_of_shrunk_predictions():
+    v = population()
+    y = 0.5 + 0.5 * (v - 0.5)
+    assert smooth_ece(y, v, bandwidth=0.05) == pytest.approx(0.12375, abs=1e-5)
+    assert smooth_ece(y, v) == pytest.approx(0.118034013, abs=1e-6)
+
+
+def test_closed_form_of_the_temperature_family():
+    f = population()
+    v = f**2 / (f**2 + (1 - f) ** 2)
+    assert smooth_ece(f, v) == pytest.approx(0.0942867, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("solar_flares_c1", 0.0674017),
+        ("rain_finland_2003", 0.1338150),
+        ("cifar10_densenet40_confidence", 0.0549309),
+        ("imagenet_resnet34_confidence", 0.0778723),
+    ],
+)
+def test_real_predictions(shared_data, name, value):
+    table = pd.read_csv(shared_data / f"{name}.csv")
+    assert smooth_ece(table.y_true, table.y_prob) == pytest.approx(value, abs=6e-8)
+
+
+CASES = {
+    "random": lambda rng, n: (rng.random(n), rng.integers(0, 2, n), None),
+    "only 0 and 1": lambda rng, n: (rng.choice([0.0, 1.0], n), rng.integers(0, 2, n), None),
+    "ties": lambda rng, n: (np.round(rng.random(n), 1), rng.integers(0, 2, n), None),
+    "weights": lambda rng, n: (
+        rng.beta(0.2, 0.2, n),
+        rng.integers(0, 2, n),
+        rng.exponential(1, n) * rng.integers(0, 2, n) + 1e-9,
+    ),
+    "beside 0 and 1": lambda rng, n: (
+        rng.choice([0, 1e-300, 0.5, np.nextafter(1, 0), 1], n),
+        rng.integers(0, 2, n),
+        None,
+    ),
+    "slightly off": lambda rng, n: (v := rng.random(n), v + 0.01 * (rng.random(n) - v), None),
+    "one rare error": lambda rng, n: (
+        v := rng.choice([0.0, 1.0], n),
+        np.where(np.arange(n) == 0, 1 - v, v),
+        np.where(np.arange(n) == 0, 2e-4 * n, 1),
+    ),
+    "cancelling neighbours": lambda rng, n: (
+        v := 0.5 + 2e-4 * np.arange(min(n, 8)),
+        v + 0.3 * (-1) ** np.arange(len(v)),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+def test_agrees_with_direct_quadrature(rng, case, n):
+    predictions, outcomes, weights = CASES[case](rng, n)
+    assert smooth_ece(outcomes, predictions, sample_weight=weights) == pytest.approx(
+        reference.smooth_ece(predictions, outcomes, weights), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.02, 0.3, 5])
+@pytest.mark.parametrize("case", ["random", "only 0 and 1", "weights"])
+def test_given_bandwidth_agrees_with_direct_quadrature(rng, case, bandwidth):
+    predictions, outcomes, weights = CASES[case](rng, 60)
+    mass = np.ones(60) if weights is None else weights
+    residuals = mass / mass.sum() * (outcomes - predictions)
+    assert smooth_ece(
+        outcomes, predictions, sample_weight=weights, bandwidth=bandwidth
+    ) == pytest.approx(reference.smooth_error_at(predictions, residuals, bandwidth), abs=1e-6)
+
+
+def test_residuals_of_one_sign_are_never_smoothed_away(rng):
+    v = rng.random(50)
+    for y in (np.zeros(50), np.ones(50)):
+        for bandwidth in (None, 1e-4, 0.1, 3.0):
+            assert smooth_ece(y, v, bandwidth=bandwidth) == pytest.approx(
+                abs(np.mean(y - v)), abs=1e-6
+            )
+
+
+def test_does_not_increase_with_the_bandwidth(rng):
+    v = rng.random(200)
+    y = rng.integers(0, 2, 200)
+    values = [smooth_ece(y, v, bandwidth=s) for s in np.geomspace(1e-5, 10, 25)]
+    assert (np.diff(values) <= 1e-6).all()
+    assert values[0] <= np.mean(np.abs(y - v)) + 1e-6
+    assert values[-1] == pytest.approx(abs(np.mean(y - v)), abs=1e-6)
+
+
+def test_is_the_fixed_point(rng):
+    v = rng.random(500)
+    y = (rng.random(500) < v**2).astype(int)
+    value = smooth_ece(y, v)
+    assert smooth_ece(y, v, bandwidth=value) == pytest.approx(value, abs=1e-6)
+
+
+def test_is_continuous_where_binned_error_jumps():
+    """Two predictions around 1/2 whose outcomes are opposite: the gap between them closes."""
+    y = np.array([1, 0])
+    for gap in (1e-2, 1e-4, 1e-6):
+        v = np.array([0.5 - gap, 0.5 + gap])
+        assert expected_calibration_error(y, v, n_bins=2) >= 0.5
+        together = smooth_ece(y, [0.5, 0.5])
+        assert together == 0
+        # smECE is at most sqrt(2 sqrt(2 / pi) times the distance from calibration).
+        assert smooth_ece(y, v) <= np.sqrt(2 * np.sqrt(2 / np.pi) * gap)
+
+
+def test_memory_does_not_grow_with_the_data(rng):
+    n = 4_000_000
+    v, y, w = rng.random(n), rng.integers(0, 2, n), rng.random(n)
+    for measure in (smooth_ece, expected_calibration_error):
+        tracemalloc.start()
+        measure(y, v, sample_weight=w)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < n  # less than one byte a row: no copy, not even of booleans
+
+
+class TestCurve:
+    def test_agrees_with_direct_sums(self, rng):
+        v, y = rng.beta(2, 5, 80), rng.integers(0, 2, 80)
+        w = rng.random(80)
+        curve = smooth_ece_curve(y, v, sample_weight=w, bandwidth=0.04, n_points=41)
+        mass = w / w.sum()
+        density = reference.reflected_kernel_sum(curve.grid, v, mass, 0.04)
+        positive = reference.reflected_kernel_sum(curve.grid, v, mass * y, 0.04)
+        np.testing.assert_allclose(curve.density, density, rtol=1e-4, atol=1e-9)
+        np.testing.assert_allclose(curve.calibration, positive / density, rtol=0, atol=1e-4)
+
+    def test_fields(self, rng):
+        v = rng.random(300)
+        y = (rng.random(300) < v**2).astype(int)
+        curve = smooth_ece_curve(y, v)
+        assert curve.value == curve.bandwidth == smooth_ece(y, v)
+        np.testing.assert_array_equal(curve.grid, np.linspace(0, 1, 201))
+        assert np.trapezoid(curve.density, curve.grid) == pytest.approx(1, abs=1e-3)
+        assert ((curve.calibration >= 0) & (curve.calibration <= 1)).all()
+
+    def test_tends_to_the_nearest_outcome_far_from_the_data(self):
+        curve = smooth_ece_curve([0, 1], [0.4, 0.5], bandwidth=0.001, n_points=11)
+        np.testing.assert_allclose(curve.calibration, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], atol=1e-12)
+        assert curve.density[0] == 0
+
+    def test_perfect_forecasts_still_have_a_curve(self):
+        curve = smooth_ece_curve([0, 1, 1], [0, 1, 1])
+        assert curve.value == 0
+        assert curve.bandwidth == 0.001
+        assert np.isfinite(curve.calibration).all()
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_tiny_samples(self, n):
+        curve = smooth_ece_curve(np.ones(n), np.linspace(0, 1, n), n_points=2)
+        np.testing.assert_allclose(curve.calibration, 1, atol=1e-12)
+
+    def test_needs_one_binary_problem(self):
+        with pytest.raises(ValueError, match=r"reduction must give one binary problem.*got 'class"):
+            smooth_ece_curve([0, 1, 2], np.eye(3), reduction="classwise")
+
+    @pytest.mark.parametrize("n_points", [1, 3.0, "many"])
+    def test_bad_n_points(self, n_points):
+        with pytest.raises(ValueError, match="n_points must be"):
+            smooth_ece_curve([0, 1], [0.2, 0.7], n_points=n_points)
+
+
+@pytest.mark.parametrize("bandwidth", [0, -1, 1e-7, np.nan, np.inf, "auto"])
+@pytest.mark.parametrize("function", [smooth_ece, smooth_ece_curve])
+def test_bad_bandwidth(function, bandwidth):
+    with pytest.raises(ValueError, match="bandwidth must be"):
+        function([0, 1], [0.2, 0.7], bandwidth=bandwidth)

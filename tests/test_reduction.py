@@ -1,0 +1,131 @@
+"""The entrance: what is refused, and with which words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from skcal._reduction import (
+    check_integer,
+    check_number,
+    check_option,
+    check_predictions,
+    check_sample_weight,
+    reduce_to_samples,
+)
+from skcal.metrics import MEASURES
+
+Y = [0, 1, 1, 0]
+P = [0.1, 0.8, 0.6, 0.3]
+P3 = np.full((4, 3), 1 / 3)
+
+BAD_INPUT = {
+    "nan": ((Y, [0.1, np.nan, 0.6, 0.3]), {}, r"y_proba must lie in \[0, 1\]; got nan at row 1"),
+    "inf": ((Y, [0.1, 0.2, np.inf, 0.3]), {}, r"y_proba must lie in .* got inf at row 2"),
+    "negative": ((Y, [0.1, 0.2, 0.3, -1e-9]), {}, r"y_proba must lie in .* got -1e-09 at row 3"),
+    "above one": ((Y, [1.2, 0.2, 0.3, 0.4]), {}, r"y_proba must lie in .* got 1.2 at row 0"),
+    "nan in a matrix": ((Y, np.where(np.eye(4, 3) == 1, np.nan, P3)), {}, "got nan at row 0"),
+    "row sums": ((Y, np.full((4, 2), 0.4)), {}, "must sum to 1; got a sum of 0.8 at row 0"),
+    "lengths": ((Y, P[:3]), {}, "same length; got 4 labels and 3 rows"),
+    "empty": (([], []), {}, "y_proba must hold at least one row; it is empty"),
+    "empty matrix": (([], np.empty((0, 2))), {}, "it is empty"),
+    "no columns": ((Y, np.empty((4, 0))), {}, r"got shape \(4, 0\)"),
+    "3-D": ((Y, np.zeros((4, 2, 2))), {}, r"y_proba must have shape .* got shape \(4, 2, 2\)"),
+    "scalar": ((1, 0.5), {}, r"y_proba must have shape .* got shape \(\)"),
+    "sparse": ((Y, sparse.csr_array(np.eye(4))), {}, "y_proba must be a dense array"),
+    "sparse labels": ((sparse.csr_array([Y]), P), {}, "y_true must be a dense array"),
+    "text": ((Y, ["a", "b", "c", "d"]), {}, "y_proba must hold real numbers"),
+    "digits as text": ((Y, ["0.1", "0.2", "0.3", "0.4"]), {}, "y_proba must hold real numbers"),
+    "complex": ((Y, np.array(P) + 0j), {}, "y_proba must hold real numbers; .* complex128"),
+    "missing": ((Y, pd.array([0.1, None, 0.2, 0.3])), {}, "y_proba must (hold real|lie)"),
+    "missing label": ((["a", None, "b", "a"], P), {}, "none of them missing; got NoneType, str"),
+    "nan label": (([0, 1, np.nan, 0], P), {}, "y_true must hold finite labels; got nan at row 2"),
+    "mixed labels": ((np.array(["a", 1, "b", 0], dtype=object), P), {}, "of one type"),
+    "dates": ((np.array(Y, "datetime64[D]"), P), {}, "must hold numbers, booleans or strings"),
+    "multilabel": ((np.eye(4, 3), P3), {}, r"one-dimensional.*got shape \(4, 3\).*argmax"),
+    "three labels, one column": (([0, 1, 2, 0], P), {}, r"3 labels, \[0, 1, 2\].*one column"),
+    "three labels, two columns": (([0, 1, 2, 0], np.c_[P, P]), {}, "row|two columns"),
+    "four labels, three columns": (([0, 1, 2, 3], P3), {}, "4 labels, .* 3 columns; .*labels="),
+    "strange label": ((Y, P), {"labels": [0, 2]}, r"accounts for: \[1\]; the columns are \[0, 2\]"),
+    "strings against numbers": ((Y, P), {"labels": ["a", "b"]}, "accounts for"),
+    "too many labels": ((Y, P), {"labels": [0, 1, 2]}, "labels must name each of the 2 classes"),
+    "repeated labels": ((Y, P), {"labels": [1, 1]}, r"labels must be distinct; got \[1, 1\]"),
+    "which is positive": ((["n", "y", "y", "n"], P), {}, r"pos_label must say which .*'n', 'y'"),
+    "one string label": ((["n"] * 4, P), {}, r"single label \['n'\]; name the labels"),
+    "unknown pos_label": ((Y, P), {"pos_label": 2}, r"pos_label must be one of .* \[0, 1\]; got 2"),
+    "pos_label of another type": ((Y, P), {"pos_label": "1"}, "pos_label must be one of"),
+    "pos_label of many": (([0, 1, 2, 0], P3), {"pos_label": 5}, "pos_label must be one of"),
+    "weight length": ((Y, P), {"sample_weight": [1, 2]}, r"shape \(4,\).*got shape \(2,\)"),
+    "weight shape": ((Y, P), {"sample_weight": np.ones((4, 1))}, r"got shape \(4, 1\)"),
+    "negative weight": ((Y, P), {"sample_weight": [1, -1, 1, 1]}, "not negative; got -1 at row 1"),
+    "nan weight": ((Y, P), {"sample_weight": [1, 1, np.nan, 1]}, "finite .* got nan at row 2"),
+    "inf weight": ((Y, P), {"sample_weight": [np.inf, 1, 1, 1]}, "finite .* got inf at row 0"),
+    "zero weights": ((Y, P), {"sample_weight": np.zeros(4)}, "at least one positive weight"),
+    "text weights": ((Y, P), {"sample_weight": list("abcd")}, "sample_weight must hold real"),
+    "reduction": ((Y, P), {"reduction": "class-wise"}, "Did you mean 'classwise'"),
+    "reduction type": ((Y, P), {"reduction": None}, "reduction must be one of .* got None"),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_refused_with_the_reason(measure, case):
+    arguments, options, message = BAD_INPUT[case]
+    with pytest.raises(ValueError, match=message):
+        measure.function(*arguments, **options)
+
+
+def test_rows_that_nearly_sum_to_one_are_accepted():
+    rounded = np.round(np.full((4, 3), 1 / 3), 3)
+    assert check_predictions([0, 1, 2, 0], rounded).proba.shape == (4, 3)
+
+
+def test_common_input_is_not_copied():
+    """Binary NumPy input reaches the measures as views: memory stays flat at any length."""
+    y, proba, weights = np.array(Y), np.array(P), np.array([1.0, 2.0, 1.0, 1.0])
+    (sample,) = reduce_to_samples(y, proba, sample_weight=weights)
+    assert np.shares_memory(sample.outcomes, y)
+    assert np.shares_memory(sample.predictions, proba)
+    assert np.shares_memory(sample.weights, weights)
+    (sample,) = reduce_to_samples(np.array(["a", "b", "b", "a"]), np.c_[1 - proba, proba])
+    assert sample.positive == "b"
+    assert sample.outcomes.dtype.kind == "U"
+
+
+def test_single_label_is_read_as_zero_one_or_plus_minus_one():
+    assert check_predictions([1, 1], [0.5, 0.5]).positive is None
+    assert check_predictions([-1, -1], [0.5, 0.5]).positive == 1
+    assert check_predictions(["no", "no"], [0.5, 0.5], pos_label="yes").positive == "yes"
+
+
+def test_integer_labels_far_apart():
+    y = np.array([0, 10**12, 0, 10**12])
+    assert check_predictions(y, P).positive == 10**12
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.0, "2", True, None, np.nan])
+def test_check_integer(value):
+    with pytest.raises(ValueError, match="n_bins must be"):
+        check_integer("n_bins", value, minimum=1)
+    assert check_integer("n_bins", np.int64(3), minimum=1) == 3
+
+
+@pytest.mark.parametrize("value", [0.5, -np.inf, np.nan, "1", None, True, [1.0], np.inf])
+def test_check_number(value):
+    with pytest.raises(ValueError, match="norm must be"):
+        check_number("norm", value, minimum=1)
+    assert check_number("norm", np.inf, minimum=1, allow_infinity=True) == np.inf
+
+
+def test_check_option_names_the_nearest():
+    with pytest.raises(ValueError, match=r"strategy must be one of 'uniform', 'quantile'.*Did you"):
+        check_option("strategy", "quantiles", ("uniform", "quantile"))
+    with pytest.raises(ValueError, match=r"got 3\.$"):
+        check_option("strategy", 3, ("uniform", "quantile"))
+
+
+def test_check_sample_weight_keeps_what_needs_no_change():
+    weights = np.array([0.5, 2.0], dtype=np.float32)
+    assert check_sample_weight(weights, 2) is weights
+    assert check_sample_weight(None, 2) is None
+    np.testing.assert_array_equal(check_sample_weight([1e300, 5e299], 2), [1, 0.5])
