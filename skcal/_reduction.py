@@ -108,6 +108,36 @@ def _reduce_classwise(predictions):
     return pair if predictions.positive_column == 1 else pair[::-1]
 
 
+def _reduce_top_label(predictions):
+    """One sample for each label: the rows where it is predicted, and whether it came true."""
+    columns = _reduce_classwise(predictions)
+    if _is_multiclass(predictions):
+        top = predictions.proba.argmax(axis=1)
+    else:
+        top = np.where(columns[0].predictions >= columns[1].predictions, 0, 1)
+    samples = []
+    for k, column in enumerate(columns):
+        rows = top == k
+        weights = None if column.weights is None else column.weights[rows]
+        if rows.any() and (weights is None or weights.any()):
+            outcomes = column.outcomes[rows]
+            samples.append(Sample(column.predictions[rows], outcomes, weights, column.positive))
+    return samples
+
+
+def _reduce_full(predictions):
+    """One sample: all pairs of a row and a label, and whether it came true."""
+    columns = _reduce_classwise(predictions)
+    weights = predictions.weights
+    return [
+        Sample(
+            np.concatenate([sample.predictions for sample in columns]),
+            np.concatenate([_read_outcomes(sample) for sample in columns]),
+            None if weights is None else np.tile(weights, len(columns)),
+        )
+    ]
+
+
 def _reduce_auto(predictions):
     if _is_multiclass(predictions):
         return _reduce_confidence(predictions)
@@ -118,6 +148,8 @@ REDUCTIONS = {
     "auto": _reduce_auto,
     "confidence": _reduce_confidence,
     "classwise": _reduce_classwise,
+    "top-label": _reduce_top_label,
+    "full": _reduce_full,
 }
 
 
@@ -166,6 +198,12 @@ def check_option(name, value, valid):
     hint = f" Did you mean {near[0]!r}?" if near else ""
     names = ", ".join(repr(v) for v in valid)
     raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
+
+
+def check_flag(name, value):
+    """Raise a ValueError unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
 def check_integer(name, value, minimum):

@@ -1,15 +1,27 @@
 """Properties that every measure of the table must have."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+from skcal._reduction import REDUCTIONS
 from skcal.metrics import MEASURES
 
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
 
 TOLERANCE = {"rtol": 0, "atol": 1e-12}
+
+
+def check_range(measure, value):
+    """The value lies in the range that the row of the table declares, and is not 0."""
+    assert type(value) is float
+    if measure.is_signed:
+        assert -measure.maximum <= value <= measure.maximum
+    else:
+        assert 0 < value <= measure.maximum
 
 
 @pytest.fixture
@@ -40,9 +52,7 @@ def weights(rng):
 
 @every_measure
 def test_returns_a_float_in_its_range(measure, binary):
-    value = measure.function(*binary)
-    assert type(value) is float
-    assert 0 < value <= measure.maximum
+    check_range(measure, measure.function(*binary))
 
 
 @every_measure
@@ -167,6 +177,8 @@ def test_zero_weight_is_absence(measure, binary, rng):
 @every_measure
 @pytest.mark.parametrize("scale", [1e-3, 7, 1e150, 1e-300])
 def test_only_ratios_of_weights_matter(measure, binary, rng, scale):
+    if measure.reads_counts:
+        pytest.skip("the measure reads weights as counts")
     y, proba = binary
     weights = rng.random(len(y)) + 0.1
     np.testing.assert_allclose(
@@ -197,14 +209,17 @@ def test_perfect_forecasts_score_zero(measure):
 def test_outcomes_as_often_as_predicted_score_zero(measure):
     proba = np.repeat([0.25, 0.5, 0.75], 4)
     y = np.array([0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1])
-    assert measure.function(y, proba) == pytest.approx(0, abs=1e-12)
+    if measure.is_signed:
+        assert measure.function(y, proba) <= 0
+    else:
+        assert measure.function(y, proba) == pytest.approx(0, abs=1e-12)
 
 
 @every_measure
 @pytest.mark.parametrize(("label", "prediction"), [(0, 0.3), (1, 0.3), (1, 0.0), (0, 1.0)])
 def test_single_row(measure, label, prediction):
     for weight in (None, [0.2], [5]):
-        assert 0 < measure.function([label], [prediction], sample_weight=weight) <= measure.maximum
+        check_range(measure, measure.function([label], [prediction], sample_weight=weight))
 
 
 @every_measure
@@ -213,7 +228,7 @@ def test_single_class(measure, binary, label):
     _, proba = binary
     y = np.full(len(proba), label)
     value = measure.function(y, proba)
-    assert 0 < value <= measure.maximum
+    check_range(measure, value)
     text = np.full(len(proba), ["no", "yes"][label])
     assert measure.function(text, proba, pos_label="yes") == value
     assert measure.function(text, np.c_[1 - proba, proba], labels=["no", "yes"]) == value
@@ -227,8 +242,8 @@ def test_other_float_types_are_computed_in_double_precision(measure, binary, dty
     assert measure.function(y, proba) == measure.function(y, proba.astype(np.float64))
     # Accumulated in half precision, a thousand rows would already be lost.
     many = np.full(5000, 0.1, dtype=dtype)
-    assert measure.function(np.zeros(5000), many) == pytest.approx(
-        measure.function(np.zeros(1), many[:1]), abs=1e-12
+    assert measure.function(np.zeros(5000), many) == measure.function(
+        np.zeros(5000), many.astype(np.float64)
     )
 
 
@@ -254,7 +269,7 @@ def test_soft_label_is_a_weighted_pair_of_labels(measure, binary, rng):
 def test_order_of_columns_does_not_matter(measure, multiclass, rng):
     y, proba = multiclass
     names = np.array(["ant", "bee", "cat"])
-    for reduction in ("auto", "confidence", "classwise"):
+    for reduction in REDUCTIONS:
         expected = measure.function(y, proba, reduction=reduction)
         order = [2, 0, 1]
         np.testing.assert_allclose(
@@ -267,20 +282,52 @@ def test_order_of_columns_does_not_matter(measure, multiclass, rng):
 @every_measure
 def test_reductions_are_what_they_say(measure, multiclass, rng):
     y, proba = multiclass
-    weights = rng.random(len(y))
+    weights = rng.random(len(y)) + 0.5
     top = proba.argmax(axis=1)
-    confidence = measure.function(top == y, proba.max(axis=1), sample_weight=weights)
-    one_vs_rest = [measure.function(y == k, proba[:, k], sample_weight=weights) for k in range(3)]
+    rows = [top == k for k in range(3)]
 
-    def reduce(**options):
-        return measure.function(y, proba, sample_weight=weights, **options)
+    def measure_binary(outcomes, predictions, weights=weights):
+        return measure.function(outcomes, predictions, sample_weight=weights, reduction="auto")
 
-    assert reduce(reduction="confidence") == confidence
-    assert reduce() == confidence
+    expected = {
+        "confidence": measure_binary(top == y, proba.max(axis=1)),
+        "classwise": np.mean([measure_binary(y == k, proba[:, k]) for k in range(3)]),
+        "top-label": np.average(
+            [measure_binary(y[r] == k, proba[r, k], weights[r]) for k, r in enumerate(rows)],
+            weights=[weights[r].sum() for r in rows],
+        ),
+        "full": measure_binary(np.eye(3)[y].ravel(), proba.ravel(), np.repeat(weights, 3)),
+    }
+    assert set(expected) | {"auto"} == set(REDUCTIONS)
+    expected["auto"] = expected["confidence"]
+    for reduction, value in expected.items():
+        np.testing.assert_allclose(
+            measure.function(y, proba, sample_weight=weights, reduction=reduction),
+            value,
+            **TOLERANCE,
+        )
+    default = inspect.signature(measure.function).parameters["reduction"].default
     np.testing.assert_allclose(
-        reduce(reduction="classwise"), np.mean(one_vs_rest), rtol=0, atol=1e-12
+        measure.function(y, proba, sample_weight=weights), expected[default], **TOLERANCE
     )
-    assert reduce(pos_label=1) == one_vs_rest[1]
+    assert measure.function(
+        y, proba, sample_weight=weights, pos_label=1, reduction="auto"
+    ) == measure_binary(y == 1, proba[:, 1])
+
+
+@every_measure
+def test_predicted_labels_without_rows_count_for_nothing(measure):
+    proba = [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.5, 0.3]]
+    value = measure.function([0, 1, 2, 1], proba, reduction="top-label")
+    parts = [
+        measure.function([1, 0], [0.7, 0.6], reduction="auto"),
+        measure.function([0, 1], [0.8, 0.5], reduction="auto"),
+    ]
+    assert value == pytest.approx(np.mean(parts), abs=1e-12)
+    weighted = measure.function(
+        [0, 1, 2, 1], proba, sample_weight=[1, 1, 0, 0], reduction="top-label"
+    )
+    assert weighted == pytest.approx(parts[0], abs=1e-12)
 
 
 @every_measure
@@ -288,22 +335,28 @@ def test_binary_reductions(measure, binary):
     y, proba = binary
     both = np.column_stack([1 - proba, proba])
     top = both.argmax(axis=1)  # a tie goes to the first label
-    confidence = measure.function(top == y, both.max(axis=1))
-    classwise = np.mean([measure.function(y == k, both[:, k]) for k in (0, 1)])
-    for layout in (proba, both):
-        for names in ((0, 1), ("no", "yes")):
-            options = {"labels": names}
-            labels = np.array(names)[y]
-            np.testing.assert_allclose(
-                measure.function(labels, layout, reduction="confidence", **options),
-                confidence,
-                **TOLERANCE,
-            )
-            np.testing.assert_allclose(
-                measure.function(labels, layout, reduction="classwise", **options),
-                classwise,
-                **TOLERANCE,
-            )
+    rows = [top == k for k in (0, 1)]
+
+    def measure_binary(outcomes, predictions):
+        return measure.function(outcomes, predictions, reduction="auto")
+
+    expected = {
+        "confidence": measure_binary(top == y, both.max(axis=1)),
+        "classwise": np.mean([measure_binary(y == k, both[:, k]) for k in (0, 1)]),
+        "top-label": np.average(
+            [measure_binary(y[r] == k, both[r, k]) for k, r in enumerate(rows)],
+            weights=[r.sum() for r in rows],
+        ),
+        "full": measure_binary(np.eye(2)[y].ravel(), both.ravel()),
+    }
+    for reduction, value in expected.items():
+        for layout in (proba, both):
+            for names in ((0, 1), ("no", "yes")):
+                np.testing.assert_allclose(
+                    measure.function(np.array(names)[y], layout, labels=names, reduction=reduction),
+                    value,
+                    **TOLERANCE,
+                )
 
 
 @every_measure
@@ -311,7 +364,7 @@ def test_missing_class_is_fine_when_columns_are_named(measure, multiclass):
     y, proba = multiclass
     present = y < 2
     value = measure.function(y[present], proba[present], labels=[0, 1, 2])
-    assert 0 < value <= measure.maximum
+    check_range(measure, value)
     with pytest.raises(ValueError, match=r"labels=") as caught:
         measure.function(y[present], proba[present])
     assert "2 labels, [0, 1], but y_proba has 3 columns" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Binned calibration errors: assignment of predictions to bins and the norm of the bin gaps."""
+"""Binned calibration errors: assignment of predictions to bins and what is read off the bins."""
 
 import numpy as np
 
@@ -9,22 +9,38 @@ def uniform_edges(n_bins):
 
 
 def quantile_edges(predictions, counts, n_bins):
-    """Edges of `n_bins` bins of equal mass; `predictions` are sorted and distinct.
+    """Edges of `n_bins` bins of equal mass; `predictions` are sorted and distinct."""
+    return _find_quantiles(predictions, np.cumsum(counts), np.arange(n_bins + 1), n_bins)
 
-    The quantile at q interpolates linearly between the order statistics around h = q (W - 1),
-    W the sum of the counts: np.percentile of the predictions repeated `counts` times, to the bit.
+
+def sweep_edges(predictions, counts, positive):
+    """Equal-mass edges with the most bins before the mean outcome first falls.
+
+    The number of bins goes up from 2, and stops at the first one with which some bin has a
+    smaller mean outcome than the bin before; the number before that is taken, at most one bin
+    for each row.
     """
-    cumulative = np.cumsum(counts)
-    # Through percent and back, and with NumPy's two-sided interpolation: the edges must equal
-    # those of sklearn.calibration.calibration_curve exactly, or ties land in other bins.
-    position = (np.linspace(0.0, 1.0, n_bins + 1) * 100 / 100) * (cumulative[-1] - 1)
-    whole = np.floor(position)
-    fraction = position - whole
-    last = len(predictions) - 1
-    low = predictions[np.minimum(np.searchsorted(cumulative, whole, side="right"), last)]
-    high = predictions[np.minimum(np.searchsorted(cumulative, whole + 1, side="right"), last)]
-    step = high - low
-    return np.where(fraction >= 0.5, high - step * (1 - fraction), low + step * fraction)
+    cumulative, hits = np.cumsum(counts), np.concatenate([[0.0], np.cumsum(positive)])
+    total, mean = cumulative[-1], positive / counts
+    most = max(int(total), 1)
+    if (np.diff(mean) >= 0).all():  # then every coarser binning is monotone too
+        return quantile_edges(predictions, counts, most)
+    # Bins that hold negatives only, at the left, or positives only, at the right, are in order
+    # whatever their number; only those around the mixed rest need a look.
+    mixed_from = (cumulative - counts)[np.argmax(mean > 0)] / total
+    mixed_to = cumulative[np.flatnonzero(mean < 1)[-1]] / total
+    below = np.concatenate([[0.0], cumulative])
+    for n_bins in range(2, most + 1):
+        low = max(int(mixed_from * n_bins) - 2, 0)
+        high = min(int(mixed_to * n_bins) + 3, n_bins)
+        edges = _find_quantiles(predictions, cumulative, np.arange(low, high + 1), n_bins)
+        cuts = np.searchsorted(predictions, edges, side="right")
+        cuts[0] = 0 if low == 0 else cuts[0]
+        filled = np.diff(cuts) > 0
+        means = (np.diff(hits[cuts])[filled]) / np.diff(below[cuts])[filled]
+        if (np.diff(means) < -1e-12).any():  # not for the rounding of sums of weights
+            return quantile_edges(predictions, counts, n_bins - 1)
+    return quantile_edges(predictions, counts, most)
 
 
 def bin_index(predictions, edges):
@@ -42,3 +58,49 @@ def gap_norm(mass, residual, norm):
     # Scaled by the largest gap, so that a large q cannot underflow.
     share = mass / mass.sum()
     return float(largest * np.sum(share * (gap / largest) ** norm) ** (1 / norm))
+
+
+def mean_gap(mass, residual):
+    """Plain mean of the gaps |residual_b| / mass_b over the bins that hold any mass."""
+    filled = mass > 0
+    return float(np.mean(np.abs(residual[filled]) / mass[filled]))
+
+
+def squared_gaps(counts, residual):
+    """sum_b P_b g_b^2 with P_b the share of counts_b and g_b = residual_b / counts_b."""
+    filled = counts > 0
+    return float(np.sum(residual[filled] ** 2 / counts[filled]) / counts.sum())
+
+
+def debias_squared_gaps(counts, positive, residual):
+    """sum_b P_b [g_b^2 - ybar_b (1 - ybar_b) / (n_b - 1)] over the bins with n_b > 1."""
+    several = counts > 1
+    n, mean = counts[several], positive[several] / counts[several]
+    gaps = (residual[several] / n) ** 2 - mean * (1 - mean) / (n - 1)
+    return float(np.sum(n * gaps) / counts.sum())
+
+
+def residual_noise(counts, squares):
+    """sum_b P_b sum_{i in b} r_i^2 / n_b^2: what squared residuals add to g_b^2."""
+    filled = counts > 0
+    return float(np.sum(squares[filled] / counts[filled]) / counts.sum())
+
+
+def _find_quantiles(predictions, cumulative, index, n_bins):
+    """Quantiles at index / n_bins of sorted predictions with these cumulative counts.
+
+    The quantile at q interpolates linearly between the order statistics around h = q (W - 1),
+    W the sum of the counts: np.percentile of the predictions repeated `counts` times, to the bit.
+    """
+    # Through percent and back, and with NumPy's two-sided interpolation: the edges must equal
+    # those of sklearn.calibration.calibration_curve exactly, or ties land in other bins.
+    step = 1 / n_bins
+    fractions = np.where(index == n_bins, 1.0, index * step)  # as np.linspace has them
+    position = (fractions * 100 / 100) * (cumulative[-1] - 1)
+    whole = np.floor(position)
+    part = position - whole
+    last = len(predictions) - 1
+    low = predictions[np.minimum(np.searchsorted(cumulative, whole, side="right"), last)]
+    high = predictions[np.minimum(np.searchsorted(cumulative, whole + 1, side="right"), last)]
+    rise = high - low
+    return np.where(part >= 0.5, high - rise * (1 - part), low + rise * part)

@@ -3,7 +3,12 @@
 `MEASURES` is the one table of measures: scorers, common tests and reports follow from its rows.
 """
 
-from skcal.metrics._binned import expected_calibration_error, maximum_calibration_error
+from skcal.metrics._binned import (
+    adaptive_calibration_error,
+    expected_calibration_error,
+    maximum_calibration_error,
+    squared_calibration_error,
+)
 from skcal.metrics._measure import Measure
 from skcal.metrics._smooth import SmoothECECurve, smooth_ece, smooth_ece_curve
 
@@ -12,6 +17,8 @@ MEASURES = {
     for measure in (
         Measure(expected_calibration_error),
         Measure(maximum_calibration_error),
+        Measure(adaptive_calibration_error, reads_counts=True),
+        Measure(squared_calibration_error, reads_counts=True, is_signed=True),
         Measure(smooth_ece, accuracy=1e-6),
     )
 }

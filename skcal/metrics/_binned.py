@@ -2,9 +2,20 @@
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, gap_norm, quantile_edges, uniform_edges
+from skcal._numerics._binned import (
+    bin_index,
+    debias_squared_gaps,
+    gap_norm,
+    mean_gap,
+    quantile_edges,
+    residual_noise,
+    squared_gaps,
+    sweep_edges,
+    uniform_edges,
+)
 from skcal._reduction import (
     average_over_samples,
+    check_flag,
     check_integer,
     check_number,
     check_option,
@@ -23,6 +34,7 @@ def expected_calibration_error(
     n_bins=15,
     strategy="uniform",
     norm=1,
+    bin_width_penalty=False,
 ):
     r"""Expected calibration error (ECE): mean gap between predictions and outcomes over bins.
 
@@ -34,29 +46,34 @@ def expected_calibration_error(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights; with ``strategy="quantile"`` they are read as counts.
+        Non-negative weights; bins of equal mass read them as counts.
     pos_label : label, default=None
         The positive label; by default the last label. With more than two classes it
         selects that class against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise"}, default="auto"
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions: "confidence" takes the largest
-        probability and whether its label came true, "classwise" averages over the classes one
-        against the rest, "auto" takes the positive label of a binary problem (or `pos_label`)
-        and the confidence otherwise.
+        probability and whether its label came true, "top-label" does so for each predicted
+        label apart and averages by mass, "classwise" averages over the classes one against the
+        rest, "full" pools all pairs of row and class, "auto" takes the positive label of a
+        binary problem (or `pos_label`) and the confidence otherwise.
     n_bins : int, default=15
-        Number of bins.
-    strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, or of equal mass; equal predictions always share a bin.
+        Number of bins; not used by ``strategy="sweep"``.
+    strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+        Bins of equal width, or of equal mass; equal predictions always share a bin. "sweep"
+        takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_.
     norm : float, default=1
         Exponent q >= 1 of the norm over bins; `numpy.inf` gives the maximum calibration error.
+    bin_width_penalty : bool, default=False
+        Whether to add the mean width of the bins, which makes the error (with ``norm=1``) an
+        upper bound on the distance from calibration [4]_.
 
     Returns
     -------
     float
-        The error in [0, 1], in units of probability.
+        The error in [0, 1], in units of probability; up to 2 with `bin_width_penalty`.
 
     Raises
     ------
@@ -75,6 +92,8 @@ def expected_calibration_error(
 
     .. math:: \mathrm{ECE}_q = \Bigl(\sum_b P_b\, g_b^q\Bigr)^{1/q}.
 
+    With `bin_width_penalty`, :math:`\sum_b P_b\, w_b` is added, :math:`w_b` the widths.
+
     Bins are closed on the right, the first one on both sides, exactly as in
     :func:`sklearn.calibration.calibration_curve`; empty bins count for nothing. The value
     depends on the bins, jumps when a prediction crosses an edge, and is biased upwards: a
@@ -86,6 +105,10 @@ def expected_calibration_error(
        probabilities using Bayesian binning. AAAI 29. :doi:`10.1609/aaai.v29i1.9602`
     .. [2] A. Kumar, P. Liang, T. Ma (2019). Verified uncertainty calibration. NeurIPS 32.
        :doi:`10.48550/arXiv.1909.10155`
+    .. [3] R. Roelofs, N. Cain, J. Shlens, M. C. Mozer (2022). Mitigating bias in calibration
+       error estimation. AISTATS 25. :doi:`10.48550/arXiv.2012.08668`
+    .. [4] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
+       calibration. STOC 55. :doi:`10.1145/3564246.3585182`
 
     Examples
     --------
@@ -94,8 +117,11 @@ def expected_calibration_error(
     0.25
     """
     n_bins = check_integer("n_bins", n_bins, minimum=1)
-    check_option("strategy", strategy, ("uniform", "quantile"))
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
+    check_flag("bin_width_penalty", bin_width_penalty)
+    if bin_width_penalty and norm != 1:
+        raise ValueError(f"bin_width_penalty needs norm=1, of which it is a bound; got {norm:g}.")
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -107,8 +133,9 @@ def expected_calibration_error(
 
     def measure(sample):
         edges = _find_edges(sample, n_bins, strategy)
-        mass, residual = sample.sum_by_bin(lambda v: bin_index(v, edges), n_bins)
-        return gap_norm(mass, residual, norm)
+        mass, residual = sample.sum_by_bin(lambda v: bin_index(v, edges), len(edges) - 1)
+        penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
+        return gap_norm(mass, residual, norm) + penalty
 
     return average_over_samples(measure, samples)
 
@@ -134,20 +161,21 @@ def maximum_calibration_error(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights; with ``strategy="quantile"`` they are read as counts.
+        Non-negative weights; bins of equal mass read them as counts.
     pos_label : label, default=None
         The positive label; by default the last label. With more than two classes it
         selects that class against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise"}, default="auto"
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`; "classwise" is the mean of the largest gaps.
     n_bins : int, default=15
-        Number of bins.
-    strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, or of equal mass; equal predictions always share a bin.
+        Number of bins; not used by ``strategy="sweep"``.
+    strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+        Bins of equal width, or of equal mass; equal predictions always share a bin. For "sweep"
+        see :func:`expected_calibration_error`.
 
     Returns
     -------
@@ -192,13 +220,219 @@ def maximum_calibration_error(
     )
 
 
+def adaptive_calibration_error(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="classwise",
+    n_bins=15,
+):
+    r"""Adaptive calibration error (ACE): plain mean of the gaps of equal-mass bins of each class.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights, read as counts.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="classwise"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`. ACE is defined for each class against the rest.
+    n_bins : int, default=15
+        Number of bins of equal mass; equal predictions always share a bin.
+
+    Returns
+    -------
+    float
+        The error in [0, 1], in units of probability.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    expected_calibration_error : With ``strategy="quantile"`` it weights bins by their mass.
+
+    Notes
+    -----
+    With :math:`g_{kb}` the gap between mean outcome and mean prediction of class k in bin b,
+
+    .. math:: \mathrm{ACE} = \frac{1}{K} \sum_k \frac{1}{B_k} \sum_b g_{kb},
+
+    :math:`B_k \le B` the number of bins that hold any row: ties may leave some of the bins
+    empty, and others with more than their share.
+
+    References
+    ----------
+    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (2019). Measuring calibration
+       in deep learning. CVPR workshops. :doi:`10.48550/arXiv.1904.01685`
+
+    Examples
+    --------
+    >>> from skcal.metrics import adaptive_calibration_error
+    >>> adaptive_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    0.25
+    """
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+
+    def measure(sample):
+        edges = _find_edges(sample, n_bins, "quantile")
+        return mean_gap(*sample.sum_by_bin(lambda v: bin_index(v, edges), n_bins))
+
+    return average_over_samples(measure, samples)
+
+
+def squared_calibration_error(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    n_bins=15,
+    strategy="quantile",
+    debias=True,
+):
+    r"""Squared calibration error of binned predictions, without the bias of the plain estimate.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights, read as counts.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`.
+    n_bins : int, default=15
+        Number of bins; not used by ``strategy="sweep"``.
+    strategy : {"uniform", "quantile", "sweep"}, default="quantile"
+        Bins of equal width or of equal mass, see :func:`expected_calibration_error`.
+    debias : bool or {"outcomes", "residuals"}, default=True
+        What is taken off each squared gap: the estimated variance of the mean outcome
+        ("outcomes", or True), the squared residuals of the rows ("residuals"), or nothing
+        (False).
+
+    Returns
+    -------
+    float
+        The squared error in [-1, 1]. A debiased estimate may be negative; it is returned as it
+        is, since clipping would bring the bias back.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    expected_calibration_error : With ``norm=2`` the root of the plain estimate.
+
+    Notes
+    -----
+    With :math:`g_b` the gap, :math:`\bar y_b` the mean outcome and :math:`n_b` the rows of bin b,
+
+    .. math:: \sum_b P_b \Bigl[ g_b^2 - \frac{\bar y_b (1 - \bar y_b)}{n_b - 1} \Bigr]
+              \quad\text{or}\quad
+              \sum_b P_b \Bigl[ g_b^2 - \sum_{i \in b} \frac{r_i^2}{n_b^2} \Bigr].
+
+    The first [1]_ has, given the predictions, a bias of minus the variance within bins of the
+    true probabilities, over :math:`n_b`; a bin of one row counts as 0. The second [2]_ has mean
+    zero for every calibrated model. A soft label counts as outcomes 1 and 0 in its proportion.
+
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang, T. Ma (2019). Verified uncertainty calibration. NeurIPS 32.
+       :doi:`10.48550/arXiv.1909.10155`
+    .. [2] D. Lee, X. Huang, H. Hassani, E. Dobriban (2023). T-Cal: an optimal test for the
+       calibration of predictive models. JMLR 24(335). :doi:`10.48550/arXiv.2203.01850`
+
+    Examples
+    --------
+    >>> from skcal.metrics import squared_calibration_error
+    >>> y_true, y_proba = [0, 0, 1, 1, 1, 1], [0.25, 0.25, 0.25, 0.75, 0.75, 0.75]
+    >>> round(squared_calibration_error(y_true, y_proba, n_bins=2, debias=False), 4)
+    0.0347
+    >>> round(squared_calibration_error(y_true, y_proba, n_bins=2), 4)
+    -0.0208
+    """
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    if not isinstance(debias, bool | np.bool_):
+        check_option("debias", debias, ("outcomes", "residuals"))
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+
+    def measure(sample):
+        ties = sample.sorted
+        edges = _find_edges(sample, n_bins, strategy)
+        index = bin_index(ties.predictions, edges)
+        negative = ties.weight - ties.positive
+        counts, positive, residual, squares = (
+            np.bincount(index, values, len(edges) - 1)
+            for values in (
+                ties.weight,
+                ties.positive,
+                ties.positive - ties.weight * ties.predictions,
+                ties.positive * (1 - ties.predictions) ** 2 + negative * ties.predictions**2,
+            )
+        )
+        if debias == "residuals":
+            return squared_gaps(counts, residual) - residual_noise(counts, squares)
+        if debias:
+            return debias_squared_gaps(counts, positive, residual)
+        return squared_gaps(counts, residual)
+
+    return average_over_samples(measure, samples)
+
+
 def _find_edges(sample, n_bins, strategy):
     if strategy == "uniform":
         return uniform_edges(n_bins)
     ties = sample.sorted
     if len(ties.predictions) > 1 and sample.total_weight < 2:
         raise ValueError(
-            'strategy="quantile" reads sample_weight as counts, which must sum to at least 2; '
+            "Bins of equal mass read sample_weight as counts, which must sum to at least 2; "
             f"got {sample.total_weight:g}. Scale them to sum to the number of rows."
         )
+    if strategy == "sweep":
+        return sweep_edges(ties.predictions, ties.weight, ties.positive)
     return quantile_edges(ties.predictions, ties.weight, n_bins)

@@ -18,12 +18,19 @@ class Measure(NamedTuple):
         Whether y_true may hold probabilities of the positive label.
     accuracy : float
         Documented distance of the value from its definition.
+    reads_counts : bool
+        Whether weights are read as counts, so that not only their ratios matter.
+    is_signed : bool
+        Whether the value is an unbiased estimate of a square, which may be negative and says
+        nothing about a single row.
     """
 
     function: Callable[..., float]
     maximum: float = 1.0
     soft_labels: bool = True
     accuracy: float = 1e-12
+    reads_counts: bool = False
+    is_signed: bool = False
 
     @property
     def name(self):

@@ -65,7 +65,7 @@ def smooth_ece(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise"}, default="auto"
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`.
     bandwidth : float, default=None
@@ -153,7 +153,7 @@ def smooth_ece_curve(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence"}, default="auto"
+    reduction : {"auto", "confidence", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`. A curve needs a reduction to one binary problem.
     bandwidth : float, default=None

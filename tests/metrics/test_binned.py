@@ -7,9 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.calibration import calibration_curve
 
-from skcal._numerics._binned import bin_index
+from skcal._numerics._binned import bin_index, quantile_edges, sweep_edges
 from skcal._reduction import reduce_to_samples
-from skcal.metrics import expected_calibration_error, maximum_calibration_error
+from skcal.metrics import (
+    adaptive_calibration_error,
+    expected_calibration_error,
+    maximum_calibration_error,
+    squared_calibration_error,
+)
 from skcal.metrics._binned import _find_edges
 
 
@@ -134,6 +139,8 @@ def test_quantile_weights_are_counts(rng):
         ({"n_bins": 0}, "n_bins must be at least 1; got 0"),
         ({"n_bins": 2.5}, "n_bins must be an integer; got 2.5"),
         ({"strategy": "quantiles"}, "Did you mean 'quantile'"),
+        ({"bin_width_penalty": "yes"}, "bin_width_penalty must be True or False; got 'yes'"),
+        ({"bin_width_penalty": True, "norm": 2}, "bin_width_penalty needs norm=1"),
         ({"norm": 0.5}, "norm must be at least 1; got 0.5"),
         ({"norm": "l1"}, "norm must be a number; got 'l1'"),
         ({"norm": np.nan}, "norm must be a number; got nan"),
@@ -165,3 +172,127 @@ def test_real_multiclass_predictions(shared_data):
     assert expected_calibration_error(table.y_true, proba, reduction="classwise") == pytest.approx(
         0.008837, abs=6e-7
     )
+
+
+def sweep_directly(y, v):
+    """Bins of the sweep by its words, one number of bins after the other."""
+    n_bins = 1
+    while n_bins < len(y):
+        edges = np.percentile(v, np.linspace(0, 1, n_bins + 2) * 100)
+        index = np.searchsorted(edges[1:-1], v, side="left")
+        means = [y[index == b].mean() for b in np.unique(index)]
+        if (np.diff(means) < 0).any():
+            break
+        n_bins += 1
+    return n_bins
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_sweep_takes_the_last_monotone_number_of_bins(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    v = rng.random(n) if seed % 3 else np.round(rng.random(n), 1)
+    y = (rng.random(n) < v ** rng.choice([0.2, 1, 3])).astype(float)
+    if seed % 5 == 0:  # nearly or wholly separated, many bins
+        y = (v > 0.5).astype(float)
+        y[rng.integers(0, n, seed % 2)] = 1
+    n_bins = sweep_directly(y, v)
+    (sample,) = reduce_to_samples(y, v)
+    ties = sample.sorted
+    edges = sweep_edges(ties.predictions, ties.weight, ties.positive)
+    np.testing.assert_array_equal(edges, quantile_edges(ties.predictions, ties.weight, n_bins))
+    assert expected_calibration_error(y, v, strategy="sweep") == expected_calibration_error(
+        y, v, strategy="quantile", n_bins=n_bins
+    )
+
+
+@pytest.mark.parametrize("n_bins", [2, 15])
+def test_width_penalty_adds_the_mean_width(n_bins, rng):
+    y, v = rng.integers(0, 2, 200), rng.random(200)
+
+    def penalty(strategy):
+        options = {"n_bins": n_bins, "strategy": strategy}
+        with_penalty = expected_calibration_error(y, v, bin_width_penalty=True, **options)
+        return with_penalty - expected_calibration_error(y, v, **options)
+
+    assert penalty("uniform") == pytest.approx(1 / n_bins, abs=1e-12)
+    # Equal masses: the widths of the bins add up to the range of the predictions.
+    assert penalty("quantile") == pytest.approx(np.ptp(v) / n_bins, rel=0.1)
+
+
+def test_adaptive_error_by_hand():
+    y = [0, 1, 1, 1]
+    v = [0.1, 0.3, 0.6, 0.8]
+    # Two bins of two rows: gaps .3 and .3 for the positive class, the same for the other.
+    assert adaptive_calibration_error(y, v, n_bins=2) == pytest.approx(0.3)
+    # Ties leave a bin of three rows and one of a single row; gaps 1/3 and .1, plain mean.
+    y, v = [0, 1, 1, 1], [0.5, 0.5, 0.5, 0.9]
+    for reduction in ("auto", "classwise"):
+        assert adaptive_calibration_error(y, v, n_bins=4, reduction=reduction) == pytest.approx(
+            (2 / 3 - 0.5 + 0.1) / 2
+        )
+
+
+def test_adaptive_error_is_the_mean_over_classes(rng):
+    proba = rng.dirichlet(np.ones(4), 300)
+    y = rng.integers(0, 4, 300)
+    # Without ties every bin has the same mass, and the plain mean equals the weighted one.
+    assert adaptive_calibration_error(y, proba, n_bins=10) == pytest.approx(
+        expected_calibration_error(y, proba, n_bins=10, strategy="quantile", reduction="classwise"),
+        abs=1e-12,
+    )
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_plain_squared_error_is_the_square_of_norm_two(strategy, rng):
+    y, v = rng.integers(0, 2, 100), np.round(rng.random(100), 2)
+    assert squared_calibration_error(y, v, strategy=strategy, debias=False) == pytest.approx(
+        expected_calibration_error(y, v, strategy=strategy, norm=2) ** 2, abs=1e-12
+    )
+
+
+def test_debiased_squares_by_hand():
+    y = np.array([0, 1, 1, 1, 0])
+    v = np.array([0.1, 0.3, 0.6, 0.8, 0.9])
+    # Bins of two and three rows: mean outcomes 1/2 and 2/3, mean predictions .2 and 23/30.
+    plain = 0.4 * 0.3**2 + 0.6 * 0.1**2
+    outcomes = 0.4 * (1 / 4) + 0.6 * (2 / 9) / 2
+    residuals = 0.4 * (0.01 + 0.49) / 4 + 0.6 * (0.16 + 0.04 + 0.81) / 9
+    options = {"n_bins": 2, "strategy": "uniform"}
+    for debias, expected in (
+        (False, plain),
+        (True, plain - outcomes),
+        ("outcomes", plain - outcomes),
+        ("residuals", plain - residuals),
+    ):
+        assert squared_calibration_error(y, v, debias=debias, **options) == pytest.approx(expected)
+    # Bins of one row tell nothing.
+    assert squared_calibration_error([1, 0], [0.1, 0.9], n_bins=2) == 0
+    assert squared_calibration_error([1, 0], [0.1, 0.9], n_bins=2, debias="residuals") == 0
+
+
+def test_bias_of_the_squares_on_calibrated_data():
+    """Means over all outcomes of a small sample, weighted by their probability: no simulation."""
+    v = np.array([0.2, 0.3, 0.6, 0.9])
+    outcomes = (np.arange(16)[:, None] >> np.arange(4)) & 1
+    chance = np.prod(np.where(outcomes == 1, v, 1 - v), axis=1)
+
+    def expect(debias):
+        values = [
+            squared_calibration_error(y, v, n_bins=2, strategy="uniform", debias=debias)
+            for y in outcomes
+        ]
+        return chance @ values
+
+    assert expect("residuals") == pytest.approx(0, abs=1e-15)
+    # The bias is minus the variance of the true probabilities within bins, over n_b.
+    spread = np.mean([np.var(v[:2], ddof=1), np.var(v[2:], ddof=1)])
+    assert expect("outcomes") == pytest.approx(-spread / 2, abs=1e-15)
+    assert expect(False) == pytest.approx(
+        np.mean([np.sum(p * (1 - p)) / 4 for p in (v[:2], v[2:])])
+    )
+
+
+def test_bad_debias():
+    with pytest.raises(ValueError, match="Did you mean 'residuals'"):
+        squared_calibration_error([0, 1], [0.2, 0.7], debias="residual")
