@@ -26,7 +26,21 @@ _SMALL = 1e-4
 
 
 class SmoothECECurve(NamedTuple):
-    """Smoothed reliability curve with its density and SmoothECE."""
+    """Smoothed reliability curve with its density and SmoothECE.
+
+    Attributes
+    ----------
+    grid : ndarray of shape (n_points,)
+        Equally spaced predictions in [0, 1].
+    calibration : ndarray of shape (n_points,)
+        Smoothed mean outcome at the grid.
+    density : ndarray of shape (n_points,)
+        Smoothed density of the predictions at the grid.
+    bandwidth : float
+        The bandwidth of both curves.
+    value : float
+        SmoothECE, or its value at a given bandwidth.
+    """
 
     grid: np.ndarray
     calibration: np.ndarray
@@ -164,13 +178,8 @@ def smooth_ece_curve(
     Returns
     -------
     SmoothECECurve
-        Named tuple of
-
-        - ``grid``, ndarray of shape (n_points,): equally spaced predictions t in [0, 1];
-        - ``calibration``, ndarray of shape (n_points,): smoothed mean outcome at t;
-        - ``density``, ndarray of shape (n_points,): smoothed density of the predictions at t;
-        - ``bandwidth``, float: the bandwidth of both curves;
-        - ``value``, float: smECE, or smECE at `bandwidth` where it is given.
+        Named tuple of ``grid``, ``calibration``, ``density``, ``bandwidth`` and ``value``; see
+        :class:`SmoothECECurve`.
 
     Raises
     ------

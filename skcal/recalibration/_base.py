@@ -1,0 +1,244 @@
+"""The base class of all recalibrators: it alone looks at user input."""
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skcal._reduction import ROW_SUM_TOLERANCE, check_option, check_sample_weight
+
+# Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
+SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+
+
+class NotClassScoresError(ValueError):
+    """X is not a matrix of class scores: a wrong number of columns, or no probabilities.
+
+    Examples
+    --------
+    >>> from skcal.recalibration import NotClassScoresError, TemperatureScaling
+    >>> try:
+    ...     TemperatureScaling().fit([[5.1, 3.5], [4.9, 3.0]], [0, 1])
+    ... except NotClassScoresError as error:
+    ...     print(str(error).split(";")[0])
+    X must hold class probabilities, rows in [0, 1] that sum to 1
+    """
+
+
+class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Base class of recalibrators, maps from class scores to better probabilities.
+
+    A recalibrator is a transformer and a classifier at once, so that a pipeline that ends in it
+    is a classifier. `transform` keeps the layout of X; `predict_proba` has a column for each of
+    `classes_`.
+
+    A subclass defines ``_fit(scores, codes, sample_weight)``, which sets fitted attributes, and
+    ``_recalibrate(scores)``, which returns probabilities of shape (n_samples, n_classes). Both
+    get float64 scores of shape (n_samples, n_classes) with columns in the order of `classes_`,
+    checked; ``codes`` are the columns of the true labels, and ``sample_weight`` is None or an
+    array. ``_to_logits(scores)`` and ``_to_probabilities(scores)`` read scores as what they need.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.recalibration import BaseRecalibrator
+    >>> class Shrink(BaseRecalibrator):
+    ...     def _fit(self, scores, codes, sample_weight):
+    ...         self.base_rate_ = np.bincount(codes, sample_weight) / len(codes)
+    ...
+    ...     def _recalibrate(self, scores):
+    ...         return (self._to_probabilities(scores) + self.base_rate_) / 2
+    >>> Shrink().fit([[0.9, 0.1], [0.1, 0.9]], ["no", "yes"]).predict_proba([[1, 0]])
+    array([[0.75, 0.25]])
+    """
+
+    def __init__(self, *, input="proba", classes=None):
+        self.input = input
+        self.classes = classes
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.classifier_tags.poor_score = True  # of raw features, which are no class scores
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the recalibrator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes) or (n_samples, 1)
+            Class scores of rows that the classifier was not fitted on; for two classes one
+            column, the score of the second class, is enough.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+
+        Returns
+        -------
+        self : object
+            The fitted recalibrator.
+
+        Raises
+        ------
+        NotClassScoresError
+            If X holds no scores of the classes in y.
+        ValueError
+            If another argument is invalid.
+        """
+        check_option("input", self.input, ("proba", "logits"))
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        sample_weight = check_sample_weight(sample_weight, len(X))
+        labels = self._name_columns(X, y)
+        self._check_scores(X)
+        self._order = np.argsort(labels, kind="stable")
+        self.classes_ = labels[self._order]
+        codes = np.searchsorted(self.classes_, y)
+        scores = self._arrange(X)
+        if sample_weight is not None:
+            present = sample_weight > 0  # a weight of zero equals absence
+            scores, codes = scores[present], codes[present]
+            sample_weight = sample_weight[present].astype(np.float64, copy=False)
+        self._fit(scores, codes, sample_weight)
+        return self
+
+    def predict_proba(self, X):
+        """Recalibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features_in_)
+            Class scores in the layout of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        self._check_scores(X)
+        return self._recalibrate(self._arrange(X)).astype(X.dtype, copy=False)
+
+    def transform(self, X):
+        """Recalibrated probabilities in the layout of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features_in_)
+            Class scores in the layout of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_in_)
+            Probabilities, each in the column of its score. Of the float type of X.
+        """
+        proba = self.predict_proba(X)
+        columns = np.empty_like(proba)
+        columns[:, self._order] = proba
+        return columns[:, -self.n_features_in_ :]
+
+    def predict(self, X):
+        """Label of the largest recalibrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features_in_)
+            Class scores in the layout of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The first of `classes_` where several are equally probable.
+        """
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
+
+    def _to_probabilities(self, scores):
+        return scores if self.input == "proba" else softmax(scores, axis=1)
+
+    def _to_logits(self, scores):
+        if self.input == "logits":
+            return scores
+        return np.log(np.maximum(scores, SMALLEST_PROBABILITY))
+
+    def _arrange(self, X):
+        """Scores as float64, a column for each of `classes_` in their order."""
+        X = X.astype(np.float64, copy=False)
+        if X.shape[1] == 1:
+            X = np.hstack([1 - X if self.input == "proba" else np.zeros_like(X), X])
+        return X[:, self._order]
+
+    def _name_columns(self, X, y):
+        """Label of every column of X, of both classes for a single column."""
+        n_columns = max(X.shape[1], 2)
+        found = np.unique(y)
+        if self.classes is None:
+            labels = found
+            if len(labels) < 2:
+                raise ValueError(
+                    f"y must hold at least two classes; got only one class, {found[0]!r}. Name "
+                    "the labels of all columns with classes=."
+                )
+        elif isinstance(self.classes, str):
+            check_option("classes", self.classes, ("columns",))
+            labels = np.arange(n_columns)
+        else:
+            labels = np.asarray(self.classes)
+            if labels.ndim != 1 or len(np.unique(labels)) != len(labels) or len(labels) < 2:
+                raise ValueError(f"classes must be two or more distinct labels; got {labels}.")
+        if len(labels) != n_columns:
+            raise NotClassScoresError(
+                f"X has {X.shape[1]} columns but there are {len(labels)} classes. "
+                f"{type(self).__name__} takes class scores, one column for each class, not raw "
+                "features: put CrossFitProba(classifier) before it in a pipeline. If y misses "
+                "some of the classes, name the labels of all columns with classes=."
+            )
+        if (found.dtype.kind in "US") != (labels.dtype.kind in "US") or not np.isin(
+            found, labels
+        ).all():
+            raise ValueError(
+                f"y has labels that are not among the {len(labels)} classes of the columns of X, "
+                f"{labels[:10]}; got {found[:10]}."
+            )
+        return labels
+
+    def _check_scores(self, X):
+        if self.input == "logits":
+            return
+        sums = X.sum(axis=1, dtype=np.float64) if X.shape[1] > 1 else 1.0
+        in_range = X.min() >= 0 and X.max() <= 1
+        if not in_range or np.abs(sums - 1).max() > ROW_SUM_TOLERANCE:
+            raise NotClassScoresError(
+                "X must hold class probabilities, rows in [0, 1] that sum to 1; got values from "
+                f"{X.min():.4g} to {X.max():.4g} in {X.shape[1]} columns. For scores such as "
+                "those of decision_function say input='logits'. For raw features put "
+                "CrossFitProba(classifier) before this step in a pipeline."
+            )

@@ -1,0 +1,70 @@
+"""Temperature scaling."""
+
+from scipy.special import softmax
+
+from skcal._numerics._temperature import fit_temperature
+from skcal.recalibration._base import BaseRecalibrator
+
+
+class TemperatureScaling(BaseRecalibrator):
+    r"""Divide all logits by one temperature, fitted by the log loss.
+
+    A temperature above 1 makes an over-confident model more modest, one below 1 an
+    under-confident model bolder. The predicted class never changes.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+
+    Attributes
+    ----------
+    temperature_ : float
+        The temperature, positive.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    IsotonicRecalibration : Any non-decreasing map, class by class.
+    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+
+    Notes
+    -----
+    With logits z and temperature T the probabilities are
+    :math:`\operatorname{softmax}(z / T)`, and T minimises their mean log loss [1]_, which is
+    convex in 1/T. Where every row is predicted right the optimum is T = 0, and where the scores
+    are worse than none it is infinity: T stops where less than 1e-12 is left to gain.
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
+       networks. ICML 34. :doi:`10.48550/arXiv.1706.04599`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skcal.recalibration import CrossFitProba, TemperatureScaling
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(CrossFitProba(GaussianNB()), TemperatureScaling()).fit(X, y)
+    >>> model[-1].temperature_ > 1  # naive Bayes is over-confident
+    True
+    """
+
+    def _fit(self, scores, codes, sample_weight):
+        self.temperature_ = fit_temperature(self._to_logits(scores), codes, sample_weight)
+
+    def _recalibrate(self, scores):
+        return softmax(self._to_logits(scores) / self.temperature_, axis=1)

@@ -1,0 +1,257 @@
+"""Properties of every recalibrator that is exported."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from skcal.recalibration import CrossFitProba, NotClassScoresError
+from skcal.scorers import get_scorer
+from tests.recalibration.family import CLASSES, make_scores
+
+every_class = pytest.mark.parametrize("R", CLASSES)
+both_counts = pytest.mark.parametrize("n_classes", [2, 4])
+
+CLOSE = {"rtol": 0, "atol": 1e-9}
+
+
+@every_class
+@both_counts
+@pytest.mark.parametrize("input", ["proba", "logits"])
+def test_output_is_a_probability_vector(R, n_classes, input):
+    X, y = make_scores(n_classes)
+    if input == "logits":
+        X = np.log(X)
+    recalibrator = R(input=input).fit(X, y)
+    proba = recalibrator.predict_proba(X)
+    assert proba.shape == X.shape
+    assert (proba >= 0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
+    np.testing.assert_array_equal(recalibrator.transform(X), proba)
+    np.testing.assert_array_equal(
+        recalibrator.predict(X), recalibrator.classes_[proba.argmax(axis=1)]
+    )
+
+
+@every_class
+@both_counts
+def test_logits_are_logarithms_of_probabilities(R, n_classes):
+    X, y = make_scores(n_classes)
+    np.testing.assert_allclose(
+        R(input="logits").fit(np.log(X) + 3, y).predict_proba(np.log(X) - 1),
+        R().fit(X, y).predict_proba(X),
+        **CLOSE,
+    )
+
+
+@every_class
+def test_one_column_is_the_score_of_the_second_class(R):
+    X, y = make_scores(2)
+    both, one = R().fit(X, y), R().fit(X[:, 1:], y)
+    np.testing.assert_allclose(one.predict_proba(X[:, 1:]), both.predict_proba(X), **CLOSE)
+    np.testing.assert_allclose(one.transform(X[:, 1:]), both.transform(X)[:, 1:], **CLOSE)
+    logits = np.log(X[:, 1:] / X[:, :1])
+    np.testing.assert_allclose(
+        R(input="logits").fit(logits, y).transform(logits), one.transform(X[:, 1:]), **CLOSE
+    )
+
+
+@every_class
+@both_counts
+def test_names_of_labels_do_not_matter(R, n_classes):
+    X, y = make_scores(n_classes)
+    expected = R().fit(X, y).predict_proba(X)
+    for names in (list("abcd"), [-5, 0, 3, 10**6], [2.0, 3.0, 4.0, 5.0]):
+        names = np.array(names[:n_classes])
+        recalibrator = R().fit(X, names[y])
+        np.testing.assert_array_equal(recalibrator.classes_, names)
+        np.testing.assert_array_equal(recalibrator.predict_proba(X), expected)
+
+
+@every_class
+def test_order_of_columns(R):
+    X, y = make_scores(4)
+    names = np.array(["ant", "bee", "cat", "dog"])
+    expected = R().fit(X, names[y]).predict_proba(X)
+    order = [2, 0, 3, 1]
+    recalibrator = R(classes=names[order]).fit(X[:, order], names[y])
+    np.testing.assert_array_equal(recalibrator.classes_, names)
+    np.testing.assert_allclose(recalibrator.predict_proba(X[:, order]), expected, **CLOSE)
+    np.testing.assert_allclose(recalibrator.transform(X[:, order]), expected[:, order], **CLOSE)
+
+
+@every_class
+@pytest.mark.parametrize("classes", [[0, 1, 2, 3], "columns"])
+def test_y_may_miss_a_class_that_is_named(R, classes):
+    X, y = make_scores(4)
+    present = y != 2
+    recalibrator = R(classes=classes).fit(X[present], y[present])
+    np.testing.assert_array_equal(recalibrator.classes_, [0, 1, 2, 3])
+    assert recalibrator.predict_proba(X).shape == (len(X), 4)
+    with pytest.raises(NotClassScoresError, match="X has 4 columns but there are 3 classes"):
+        R().fit(X[present], y[present])
+
+
+@every_class
+@both_counts
+def test_weight_is_repetition_and_zero_is_absence(R, n_classes):
+    X, y = make_scores(n_classes, 80)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = R().fit(X, y, sample_weight=weights)
+    repeated = R().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), **CLOSE)
+    np.testing.assert_allclose(
+        R().fit(X, y, sample_weight=np.full(len(y), 0.3)).predict_proba(X),
+        R().fit(X, y).predict_proba(X),
+        **CLOSE,
+    )
+
+
+@every_class
+def test_order_of_rows_does_not_matter(R):
+    X, y = make_scores(4)
+    order = np.random.default_rng(2).permutation(len(y))
+    np.testing.assert_allclose(
+        R().fit(X[order], y[order]).predict_proba(X), R().fit(X, y).predict_proba(X), **CLOSE
+    )
+
+
+@every_class
+def test_containers(R):
+    X, y = make_scores(4)
+    expected = R().fit(X, y).predict_proba(X)
+    names = ["p0", "p1", "p2", "p3"]
+    frame = pd.DataFrame(X, columns=names)
+    recalibrator = R().fit(frame, pd.Series(y))
+    np.testing.assert_array_equal(recalibrator.predict_proba(frame), expected)
+    np.testing.assert_array_equal(recalibrator.get_feature_names_out(), names)
+    np.testing.assert_array_equal(
+        R().fit(X.tolist(), y.tolist()).predict_proba(X.tolist()), expected
+    )
+    polars = pl.DataFrame(X, schema=names)
+    np.testing.assert_array_equal(R().fit(polars, y).predict_proba(polars), expected)
+    for container in ("pandas", "polars"):
+        out = R().set_output(transform=container).fit(frame, y).transform(frame)
+        assert list(out.columns) == names
+        np.testing.assert_array_equal(out.to_numpy(), expected)
+
+
+@every_class
+def test_float32_in_float32_out(R):
+    X, y = make_scores(4)
+    X = X.astype(np.float32)
+    recalibrator = R().fit(X, y)
+    assert recalibrator.predict_proba(X).dtype == recalibrator.transform(X).dtype == np.float32
+    np.testing.assert_allclose(
+        recalibrator.transform(X), R().fit(X.astype(float), y).transform(X.astype(float)), atol=1e-6
+    )
+
+
+@every_class
+def test_pickle_clone_and_no_training_rows_inside(R):
+    X, y = make_scores(4, 5000)
+    recalibrator = R(classes=[0, 1, 2, 3]).fit(X, y)
+    copy = pickle.loads(pickle.dumps(recalibrator))
+    np.testing.assert_array_equal(copy.predict_proba(X), recalibrator.predict_proba(X))
+    assert len(pickle.dumps(recalibrator)) < X.nbytes / 2
+    assert clone(recalibrator).get_params() == recalibrator.get_params()
+
+
+@every_class
+@both_counts
+def test_hard_zeros_and_ones(R, n_classes):
+    X, y = make_scores(n_classes, 60)
+    X[::2] = np.eye(n_classes)[X[::2].argmax(axis=1)]
+    proba = R().fit(X, y).predict_proba(X)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
+
+
+@every_class
+@both_counts
+def test_separable_constant_and_worthless_scores(R, n_classes):
+    _, y = make_scores(n_classes, 60)
+    confident = 0.9 * np.eye(n_classes) + 0.1 / n_classes
+    for X in (
+        confident[y],
+        confident[(y + 1) % n_classes],
+        np.full((60, n_classes), 1 / n_classes),
+    ):
+        proba = R().fit(X, y).predict_proba(X)
+        assert np.isfinite(proba).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
+
+
+@every_class
+def test_in_a_pipeline_it_lowers_the_log_loss_without_a_leak(R):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 30))
+    y = np.where(rng.random(400) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
+    flexible = LogisticRegression(C=1e4, max_iter=2000)  # over-fits, so it is over-confident
+    model = make_pipeline(CrossFitProba(flexible), R())
+    model.fit(X[:120], y[:120])
+    assert list(model.classes_) == ["no", "yes"]
+    assert model.predict_proba(X).shape == (400, 2)
+    alone = flexible.fit(X[:120], y[:120])
+    assert log_loss(y[120:], model.predict_proba(X[120:])) < log_loss(
+        y[120:], alone.predict_proba(X[120:])
+    )
+    scores = cross_val_score(model, X, y, scoring=get_scorer("neg_smooth_ece"), cv=3)
+    assert (scores < 0).all()
+    search = GridSearchCV(
+        model, {"crossfitproba__cv": [2, 3], "crossfitproba__estimator__C": [0.1, 1]}, cv=2
+    ).fit(X[:120], y[:120])
+    assert set(search.best_params_) == {"crossfitproba__cv", "crossfitproba__estimator__C"}
+
+
+BAD = {
+    "features": ([[5.1, 3.5], [4.9, 3.0]], [0, 1], "X must hold class probabilities"),
+    "row sums": ([[0.5, 0.4], [0.5, 0.5]], [0, 1], "rows in .0, 1. that sum to 1"),
+    "negative": ([[-0.1, 1.1], [0.5, 0.5]], [0, 1], "got values from -0.1 to 1.1"),
+    "above one": ([[1.5], [0.5]], [0, 1], "X must hold class probabilities"),
+    "too many columns": (np.full((3, 4), 0.25), [0, 1, 0], "4 columns but there are 2 classes"),
+    "too few columns": (np.full((3, 2), 0.5), [0, 1, 2], "2 columns but there are 3 classes"),
+}
+
+
+@every_class
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_class_scores_is_refused(R, case):
+    X, y, message = BAD[case]
+    with pytest.raises(NotClassScoresError, match=message):
+        R().fit(X, y)
+
+
+@every_class
+def test_other_bad_input(R):
+    X, y = make_scores(2, 10)
+    for X_bad in (np.where(np.eye(10, 2) == 1, np.nan, X), np.where(np.eye(10, 2) == 1, np.inf, X)):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            R().fit(X_bad, y)
+    with pytest.raises(ValueError, match=r"only one class.*classes="):
+        R().fit(X, np.zeros(10))
+    with pytest.raises(ValueError, match="input must be one of 'proba', 'logits'; got 'logit'"):
+        R(input="logit").fit(X, y)
+    with pytest.raises(ValueError, match="classes must be one of 'columns'; got 'column'"):
+        R(classes="column").fit(X, y)
+    with pytest.raises(ValueError, match="distinct labels"):
+        R(classes=[1, 1]).fit(X, y)
+    with pytest.raises(ValueError, match="labels that are not among the 2 classes"):
+        R(classes=["a", "b"]).fit(X, y)
+    with pytest.raises(ValueError, match="labels that are not among the 2 classes"):
+        R(classes="columns").fit(X, y + 1)
+    with pytest.raises(ValueError, match="sample_weight must hold at least one positive"):
+        R().fit(X, y, sample_weight=np.zeros(10))
+    with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
+        R().fit(X, y, sample_weight=-np.ones(10))
+    with pytest.raises(ValueError, match="features"):
+        R().fit(X, y).transform(np.full((3, 3), 1 / 3))
+    with pytest.raises(NotClassScoresError):
+        R().fit(X, y).transform(3 * X)

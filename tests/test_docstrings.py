@@ -1,0 +1,102 @@
+"""Docstrings are the contract: numpydoc's rules, every parameter, and the true defaults."""
+
+import ast
+import inspect
+import re
+
+import pytest
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import validate
+
+from tests.public_objects import is_record, list_functions_and_classes, list_methods
+
+OBJECTS = list_functions_and_classes()
+METHODS = list_methods()
+
+IGNORED = {
+    "ES01": "a summary of one sentence may be enough",
+    "SA01": "not everything has relatives",
+    "EX01": "functions and classes are tested for it below; methods are shown by their class",
+    "SS05": "it takes a plural at the start, such as 'Names of the columns', for a verb",
+    "RT02": "estimators return ``self : object``, as scikit-learn writes it",
+}
+IGNORED_FOR_RECORDS = {"PR01": "the fields of a NamedTuple are documented as attributes"}
+
+everything = pytest.mark.parametrize("path", [*OBJECTS, *METHODS])
+
+
+def look_up(path):
+    return (OBJECTS | METHODS)[path]
+
+
+def read_sections(obj):
+    """Documented names with their types, from Parameters and from Attributes."""
+    doc = get_doc_object(obj)
+    return [
+        {name: item.type for item in doc[section] for name in re.split(r",\s*", item.name)}
+        for section in ("Parameters", "Attributes")
+    ]
+
+
+def read_default(text):
+    """The value written after ``default=`` in the type of a parameter, as Python would show it."""
+    match = re.search(r"default=(.+)$", text)
+    if match is None:
+        return None
+    try:
+        return repr(ast.literal_eval(match[1]))
+    except (SyntaxError, ValueError):
+        return match[1]
+
+
+def list_parameters(obj):
+    """Parameters of a function, of a method without self, or of a class's constructor."""
+    parameters = list(inspect.signature(obj).parameters.values())
+    is_method = inspect.isfunction(obj) and "." in obj.__qualname__
+    return parameters[1:] if is_method else parameters
+
+
+@everything
+def test_numpydoc_rules(path):
+    ignored = set(IGNORED) | (set(IGNORED_FOR_RECORDS) if is_record(look_up(path)) else set())
+    errors = [f"{code}: {text}" for code, text in validate(path)["errors"] if code not in ignored]
+    assert errors == []
+
+
+@everything
+def test_every_parameter_is_documented_with_its_default(path):
+    obj = look_up(path)
+    documented, attributes = read_sections(obj)
+    if is_record(obj):
+        assert list(attributes or documented) == list(obj._fields)
+        return
+    if inspect.isclass(obj) and issubclass(obj, Exception):
+        return  # built from a message alone
+    for parameter in list_parameters(obj):
+        name = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
+        assert name in documented
+        default = parameter.default
+        expected = None if default is parameter.empty else repr(default)
+        assert read_default(documented[name]) == expected, f"{name} : {documented[name]}"
+
+
+# Records are shown by the functions that return them.
+@pytest.mark.parametrize("path", [path for path, obj in OBJECTS.items() if not is_record(obj)])
+def test_there_is_an_example(path):
+    assert ">>>" in "\n".join(get_doc_object(OBJECTS[path])["Examples"])
+
+
+@everything
+def test_summary_is_one_sentence_on_the_first_line(path):
+    doc = look_up(path).__doc__
+    first, *rest = doc.splitlines()
+    assert first.strip().endswith(".")
+    assert not rest or not rest[0].strip()
+
+
+def test_reader_of_defaults():
+    assert read_default("int, default=15") == "15"
+    assert read_default('{"uniform", "quantile"}, default="uniform"') == "'uniform'"
+    assert read_default("float, default=None") == "None"
+    assert read_default("float, default=numpy.inf") == "numpy.inf"
+    assert read_default("array-like of shape (n_samples,)") is None

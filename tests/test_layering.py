@@ -1,0 +1,140 @@
+"""Imports point downwards only, and each kind of import stays where it belongs."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import skcal
+
+# From the bottom up. Rooms of one level do not know each other.
+LEVELS = (
+    {"_numerics"},
+    {"_sample"},
+    {"_reduction"},
+    {"metrics", "recalibration", "datasets"},
+    {"scorers", "model_selection", "streaming"},
+    {"inference"},
+    {"diagrams"},
+    {"report"},
+)
+LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
+
+# The modules that look at the values of user input, and what they look with. Checks of lengths
+# and of fitted attributes see no values and are free.
+ENTRANCES = {"skcal._reduction", "skcal.recalibration._base", "skcal.recalibration._cross_fit"}
+VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
+VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
+FREE = ("check_consistent_length", "check_is_fitted", "check_random_state")
+
+PACKAGE = Path(skcal.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.name != "__init__.py"
+} | {
+    ".".join(path.relative_to(PACKAGE.parent).parent.parts): path
+    for path in sorted(PACKAGE.rglob("__init__.py"))
+}
+
+
+def list_imports(tree, package):
+    """Yield the full name of every import, and whether it runs when the module is imported."""
+    deferred = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            base = ".".join([*(parents if node.level else ()), *filter(None, [node.module])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            yield name, id(node) not in deferred
+
+
+def explain_import(module, name, immediate):
+    """What is wrong with the import of `name` in `module`, or None."""
+    (_, room, *_), (root, *path) = (*module.split("."), "__init__"), name.split(".")
+    if root == "skcal" and room != "__init__":
+        target = path[0] if path else "__init__"
+        if room not in LEVEL or (target not in LEVEL and target != room):
+            return "has no level in LEVELS of this test"
+        if target != room and LEVEL[target] >= LEVEL[room]:
+            return "does not point downwards"
+    if root == "sklearn":
+        if room == "_numerics":
+            return "does not belong into formulas"
+        if any(part.startswith("_") for part in path):
+            return "is private to scikit-learn"
+        if name.startswith(VALIDATION) and path[-1] not in FREE and module not in ENTRANCES:
+            return "belongs to the entrance, _reduction"
+    if root in ("matplotlib", "mpl_toolkits") and immediate:
+        return "must wait until something is drawn"
+    return None
+
+
+def find_violations(module, source, *, is_package=False):
+    package = module if is_package else module.rpartition(".")[0]
+    found = [
+        (name, explain_import(module, name, immediate))
+        for name, immediate in list_imports(ast.parse(source), package)
+    ]
+    return [f"{module}: {name} {reason}" for name, reason in found if reason]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_of_module(module):
+    path = MODULES[module]
+    source = path.read_text(encoding="utf-8")
+    assert find_violations(module, source, is_package=path.name == "__init__.py") == []
+
+
+def test_every_room_has_a_level():
+    assert set(skcal.__all__) <= set(LEVEL)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("skcal.metrics._smooth", "from skcal.scorers import get_scorer"),
+        ("skcal.metrics._smooth", "def f():\n    import skcal.diagrams"),
+        ("skcal.metrics._smooth", "from skcal import recalibration"),
+        ("skcal.metrics._smooth", "from ..recalibration import TemperatureScaling"),
+        ("skcal.scorers", "from skcal.model_selection import calibrated_within_one_se"),
+        ("skcal._numerics._grid", "from skcal._sample import Sample"),
+        ("skcal._numerics._grid", "from .._sample import Sample"),
+        ("skcal._numerics._grid", "from sklearn.isotonic import IsotonicRegression"),
+        ("skcal.attic", "from skcal._sample import Sample"),
+        ("skcal.metrics._smooth", "from skcal.attic import anything"),
+        ("skcal.metrics._smooth", "from sklearn.utils.validation import check_array"),
+        ("skcal.metrics._smooth", "from sklearn.utils.multiclass import type_of_target"),
+        ("skcal.metrics._smooth", "from sklearn.utils import check_array"),
+        ("skcal.recalibration._base", "from sklearn.utils._param_validation import Interval"),
+        ("skcal.diagrams._reliability", "import matplotlib.pyplot as plt"),
+        ("skcal.diagrams._reliability", "class Display:\n    from matplotlib.axes import Axes"),
+    ],
+)
+def test_forbidden_imports_are_found(module, source):
+    assert len(find_violations(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("skcal.metrics._smooth", "from skcal.metrics._binned import expected_calibration_error"),
+        ("skcal.metrics._smooth", "from ._binned import expected_calibration_error"),
+        ("skcal.report._page", "from skcal.diagrams import ReliabilityDisplay"),
+        ("skcal._reduction", "from sklearn.utils.validation import check_array"),
+        ("skcal.diagrams._reliability", "def f():\n    import matplotlib.pyplot as plt"),
+        ("skcal.diagrams._reliability", "from sklearn.utils.validation import check_is_fitted"),
+    ],
+)
+def test_sound_imports_pass(module, source):
+    assert find_violations(module, source) == []
