@@ -10,7 +10,7 @@ try:
 except ImportError:
     relplot = None
 
-print("     n      sort |  smooth_ece   / sort   peak MB |     ECE   / sort | relplot  / smooth_ece")
+print("     n      sort |  smooth_ece   / sort   peak MB |    ECE    / sort | relplot / smooth_ece")
 for n in (10**3, 10**4, 10**5, 10**6, 10**7):
     y, proba = make_predictions(n)
     functions = [

@@ -57,5 +57,5 @@ _, ax = plt.subplots(figsize=(6, 6))
 for name, model in models.items():
     model.fit(X_train, y_train)
     ReliabilityDisplay.from_estimator(model, X_test, y_test, name=name, ax=ax)
-ax.figure.savefig("quickstart.png", dpi=150)
+ax.figure.savefig("quickstart.png", dpi=150, bbox_inches="tight")
 print("The diagram is in quickstart.png.")
