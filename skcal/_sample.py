@@ -101,8 +101,11 @@ class Sample:
             residual += np.bincount(index, gap, n_bins)
         return mass / self.total_weight, residual / self.total_weight
 
-    def residual_on_grid(self, n_cells):
-        """Residuals shared by cubic weights among the nodes j / n_cells, and their mean size."""
+    def residual_on_grid(self, n_cells, place=None):
+        """Residuals shared by cubic weights among the nodes j / n_cells, and their mean size.
+
+        `place` maps predictions to where they lie on [0, 1]; None leaves them where they are.
+        """
         size = 0.0
 
         def weighted_residuals():
@@ -112,7 +115,7 @@ class Sample:
                 if weights is not None:
                     residual *= weights
                 size += np.abs(residual).sum()
-                yield predictions, residual
+                yield predictions if place is None else place(predictions), residual
 
         nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))
         return nodes / self.total_weight, size / self.total_weight
@@ -128,3 +131,19 @@ class Sample:
         mass = linear_nodes(sum_moments(weigh(False), n_cells, order=2))
         positive = linear_nodes(sum_moments(weigh(True), n_cells, order=2))
         return mass / self.total_weight, positive / self.total_weight
+
+    def residual_in_cells(self, n_cells):
+        """Sums of residual * a^k, k < 2, and of the residual's size in each of equal cells."""
+
+        def weigh(size):
+            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
+                residual = outcomes - predictions
+                if size:
+                    np.abs(residual, out=residual)
+                if weights is not None:
+                    residual *= weights
+                yield predictions, residual
+
+        moments = sum_moments(weigh(False), n_cells, order=2)
+        (absolute,) = sum_moments(weigh(True), n_cells, order=1)
+        return moments / self.total_weight, absolute / self.total_weight

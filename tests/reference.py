@@ -23,6 +23,15 @@ def reflected_kernel_sum(points, predictions, residuals, bandwidth, antiderivati
     return total
 
 
+def unreflected_error_at(places, residuals, bandwidth):
+    """Integral over the real line of |sum_i residual_i phi_s(t - place_i)|.
+
+    The places are moved far inside [0, 1], where the reflected kernel is the plain one.
+    """
+    start, width = places.min() - 10 * bandwidth, np.ptp(places) + 20 * bandwidth
+    return smooth_error_at((places - start) / width, residuals, bandwidth / width)
+
+
 def smooth_error_at(predictions, residuals, bandwidth):
     """smECE_s: the antiderivative in closed form between the sign changes of the integrand."""
     points = np.linspace(0, 1, int(max(2000, 40 / bandwidth)))
@@ -43,13 +52,15 @@ def smooth_error_at(predictions, residuals, bandwidth):
     return np.abs(np.diff(integral)).sum()
 
 
-def smooth_ece(predictions, outcomes, weights=None):
-    """The fixed point of smooth_error_at."""
+def smooth_ece(predictions, outcomes, weights=None, scale=None):
+    """The fixed point of smooth_error_at, or of unreflected_error_at on another scale."""
     mass = np.full(len(predictions), 1 / len(predictions)) if weights is None else weights
     residuals = mass / np.sum(mass) * (outcomes - predictions)
     size = np.abs(residuals).sum()
 
     def excess(bandwidth):
+        if scale is not None:
+            return unreflected_error_at(scale(predictions), residuals, bandwidth) - bandwidth
         return smooth_error_at(predictions, residuals, bandwidth) - bandwidth
 
     if size == 0:

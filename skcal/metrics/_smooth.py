@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logit
 
 from skcal._numerics._kernel_regression import regress_on_kernel
 from skcal._numerics._smooth import (
@@ -16,6 +17,7 @@ from skcal._reduction import (
     average_over_samples,
     check_integer,
     check_number,
+    check_option,
     reduce_to_samples,
 )
 
@@ -58,6 +60,7 @@ def smooth_ece(
     labels=None,
     reduction="auto",
     bandwidth=None,
+    scale="probability",
 ):
     r"""Smooth expected calibration error (smECE), a consistent calibration measure.
 
@@ -85,6 +88,10 @@ def smooth_ece(
     bandwidth : float, default=None
         Standard deviation s >= 1e-6 of the kernel; None takes the fixed point, the definition
         of smECE.
+    scale : {"probability", "logit"} or callable, default="probability"
+        On which scale predictions are near each other. "logit" takes
+        :math:`h(v) = \log(v / (1 - v))`, a callable any increasing continuous function of an
+        array of predictions in [0, 1]; the bandwidth is on that scale.
 
     Returns
     -------
@@ -111,6 +118,10 @@ def smooth_ece(
     :math:`\mathrm{smECE}_s = s`. It is continuous in the predictions and polynomially related
     to the distance from calibration.
 
+    On another scale h there is no end to reflect at: the kernel is the plain Gaussian
+    :math:`\varphi_s(t - h(v))`, and t runs over the real line. For "logit" predictions are
+    clipped to [1e-15, 1 - 1e-15]; relplot's logit metric is that of h / 4.
+
     The kernel is diagonal in cosines. Rows are shared by cubic weights between the nodes of a
     grid in one pass, without a sort; a cosine transform then gives every smECE_s. The two
     discretisation errors are bounded by 4e-7 each.
@@ -128,6 +139,7 @@ def smooth_ece(
     """
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    transform = _find_transform(scale)
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -136,7 +148,9 @@ def smooth_ece(
         labels=labels,
         reduction=reduction,
     )
-    return average_over_samples(lambda sample: _measure_sample(sample, bandwidth), samples)
+    return average_over_samples(
+        lambda sample: _measure_sample(sample, bandwidth, transform), samples
+    )
 
 
 def smooth_ece_curve(
@@ -240,36 +254,83 @@ def smooth_ece_curve(
     )
 
 
-def _measure_sample(sample, bandwidth):
+def _measure_sample(sample, bandwidth, transform=None):
     """smECE of one sample, or smECE at a bandwidth."""
-    nodes, size = sample.residual_on_grid(_CELLS)
+    error_at = _SmoothedError(sample, transform, widest=1.0 if bandwidth is None else bandwidth)
+    size = error_at.absolute_residual
     if size == 0:
         return 0.0
-    error_at = _SmoothedError(sample, nodes, size)
     if bandwidth is not None:
         return error_at(bandwidth)
-    value = find_fixed_point(error_at, upper=size, smallest=_SMALL)
+    value = find_fixed_point(error_at, upper=size, smallest=_SMALL * error_at.width)
     if value is None:
         # So small a value needs fine grids unless equal predictions cancel: see what is left.
         size = np.abs(sample.sorted.residual).sum()
         if size <= SMALLEST_BANDWIDTH:
             return float(size)
-        error_at = _SmoothedError(sample, nodes, size)
-        value = find_fixed_point(error_at, upper=min(size, _SMALL), smallest=SMALLEST_BANDWIDTH)
+        error_at.absolute_residual = size
+        upper = min(size, _SMALL * error_at.width)
+        value = find_fixed_point(error_at, upper, smallest=SMALLEST_BANDWIDTH)
     return error_at(SMALLEST_BANDWIDTH) if value is None else value
 
 
 class _SmoothedError:
-    """smECE_s as a function of s; returns to the data for a finer grid only when s needs it."""
+    """smECE_s as a function of s; returns to the data for a finer grid only when s needs it.
 
-    def __init__(self, sample, nodes, absolute_residual):
+    Predictions lie on a line of length `width`, of which the grid covers [0, 1] after division:
+    the probabilities themselves, or their transforms with margins in which no kernel of
+    bandwidth up to `widest` reaches the ends, so that nothing is reflected.
+    """
+
+    def __init__(self, sample, transform, widest):
         self.sample = sample
-        self.absolute_residual = absolute_residual
+        self.place, self.width = None, 1.0
+        if transform is not None:
+            ends = np.array([sample.predictions.min(), sample.predictions.max()], dtype=float)
+            _check_increasing(transform, *ends)
+            low, high = transform(ends)
+            start = low - 9 * widest
+            self.width = high + 9 * widest - start
+            self.place = lambda predictions: (transform(predictions) - start) / self.width
+        nodes, self.absolute_residual = sample.residual_on_grid(_CELLS, self.place)
         self.moments = cosine_moments(nodes)
 
     def __call__(self, bandwidth):
-        n_cells = count_cells(bandwidth, self.absolute_residual)
+        share = bandwidth / self.width
+        n_cells = count_cells(share, self.absolute_residual)
         if n_cells >= len(self.moments):
-            nodes, _ = self.sample.residual_on_grid(1 << (n_cells - 1).bit_length())
+            n_cells = 1 << (n_cells - 1).bit_length()
+            nodes, _ = self.sample.residual_on_grid(n_cells, self.place)
             self.moments = cosine_moments(nodes)
-        return smoothed_error(self.moments, bandwidth, self.absolute_residual)
+        return smoothed_error(self.moments, share, self.absolute_residual)
+
+
+def _find_transform(scale):
+    """Function of an array of predictions, or None for the scale of probabilities."""
+    if not callable(scale):
+        check_option("scale", scale, ("probability", "logit"))
+        return None if scale == "probability" else _clipped_logit
+
+    def transform(predictions):
+        values = np.asarray(scale(predictions), dtype=np.float64)
+        if values.shape != predictions.shape or not np.isfinite(values).all():
+            raise ValueError(
+                "scale must map an array of predictions to finite numbers, one for each; got "
+                f"shape {values.shape} for {predictions.shape}, or NaN or infinity."
+            )
+        return values
+
+    return transform
+
+
+def _clipped_logit(predictions):
+    return logit(np.clip(predictions, 1e-15, 1 - 1e-15))
+
+
+def _check_increasing(transform, low, high):
+    values = transform(np.linspace(low, high, 129))
+    if (np.diff(values) < 0).any() or (high > low and values[-1] <= values[0]):
+        raise ValueError(
+            "scale must be an increasing function of the predictions; it falls or is constant "
+            f"between {low:.4g} and {high:.4g}."
+        )
