@@ -122,15 +122,8 @@ class Sample:
 
     def mass_on_grid(self, n_cells):
         """Masses of all rows and of the positive ones, shared linearly between grid nodes."""
-
-        def weigh(select):
-            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
-                values = outcomes if select else np.ones_like(predictions)
-                yield predictions, values.copy() if weights is None else values * weights
-
-        mass = linear_nodes(sum_moments(weigh(False), n_cells, order=2))
-        positive = linear_nodes(sum_moments(weigh(True), n_cells, order=2))
-        return mass / self.total_weight, positive / self.total_weight
+        mass, positive = self.mass_in_cells(n_cells)
+        return linear_nodes(mass[:2]), linear_nodes(positive)
 
     def residual_in_cells(self, n_cells):
         """Sums of residual * a^k, k < 2, and of the residual's size in each of equal cells."""
@@ -147,3 +140,15 @@ class Sample:
         moments = sum_moments(weigh(False), n_cells, order=2)
         (absolute,) = sum_moments(weigh(True), n_cells, order=1)
         return moments / self.total_weight, absolute / self.total_weight
+
+    def mass_in_cells(self, n_cells):
+        """Sums of mass * a^k, k < 3, and of positive mass * a^k, k < 2, in each of equal cells."""
+
+        def weigh(select):
+            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
+                values = outcomes if select else np.ones_like(predictions)
+                yield predictions, values.copy() if weights is None else values * weights
+
+        mass = sum_moments(weigh(False), n_cells, order=3)
+        positive = sum_moments(weigh(True), n_cells, order=2)
+        return mass / self.total_weight, positive / self.total_weight

@@ -9,8 +9,31 @@ from skcal.metrics._binned import (
     maximum_calibration_error,
     squared_calibration_error,
 )
+from skcal.metrics._bounds import Bounds
+from skcal.metrics._cumulative import (
+    averaged_two_bin_calibration_error,
+    cumulative_calibration_error,
+)
+from skcal.metrics._distance import (
+    calibration_distance_bounds,
+    lower_calibration_bounds,
+    lower_calibration_distance,
+    upper_calibration_distance,
+)
+from skcal.metrics._interval import (
+    interval_calibration_error,
+    random_interval_calibration_error,
+    surrogate_interval_calibration_error,
+)
+from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._smooth import SmoothECECurve, smooth_ece, smooth_ece_curve
+from skcal.metrics._smooth_calibration import (
+    SmoothCalibrationWitness,
+    smooth_calibration_bounds,
+    smooth_calibration_error,
+    smooth_calibration_witness,
+)
 
 MEASURES = {
     measure.name: measure
@@ -20,7 +43,28 @@ MEASURES = {
         Measure(adaptive_calibration_error, reads_counts=True),
         Measure(squared_calibration_error, reads_counts=True, is_signed=True),
         Measure(smooth_ece, accuracy=1e-6),
+        Measure(smooth_calibration_error, accuracy=1e-5),
+        Measure(lower_calibration_distance, accuracy=1e-3),
+        Measure(interval_calibration_error),
+        Measure(random_interval_calibration_error),
+        Measure(surrogate_interval_calibration_error),
+        Measure(kernel_calibration_error),
+        Measure(cumulative_calibration_error),
+        Measure(averaged_two_bin_calibration_error),
     )
 }
 
-__all__ = ["MEASURES", "Measure", "SmoothECECurve", "smooth_ece_curve", *MEASURES]
+__all__ = [
+    "MEASURES",
+    "Bounds",
+    "Measure",
+    "SmoothCalibrationWitness",
+    "SmoothECECurve",
+    "calibration_distance_bounds",
+    "lower_calibration_bounds",
+    "smooth_calibration_bounds",
+    "smooth_calibration_witness",
+    "smooth_ece_curve",
+    "upper_calibration_distance",
+    *MEASURES,
+]

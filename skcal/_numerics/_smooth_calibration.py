@@ -1,0 +1,165 @@
+"""Smooth calibration error: the largest correlation of the residuals with a Lipschitz function.
+
+For sorted distinct predictions v_i with residual mass c_i, gaps d_i = v_{i+1} - v_i and cumulative
+residuals C_i, the linear program
+
+    max sum_i c_i w_i   over   |w_{i+1} - w_i| <= d_i, |w_i| <= 1
+
+is dual to the fit of a path G of small total variation to the cumulative residuals,
+
+    min sum_i d_i |C_i - G_i| + sum_i |G_i - G_{i-1}|   over   G_{-1} = 0, G_last = C_last.
+"""
+
+import heapq
+
+import numpy as np
+
+
+def smooth_error(knots, residual):
+    """The maximum of sum_i residual_i w_i for sorted distinct knots."""
+    cumulative = np.cumsum(residual)
+    gaps = np.diff(knots)
+    path = fit_path(cumulative, gaps)
+    misfit = gaps * np.abs(cumulative - path)[:-1]
+    return float(misfit.sum() + np.abs(np.diff(path, prepend=0.0)).sum())
+
+
+def fit_path(cumulative, gaps):
+    """The path G that attains the minimum of the dual.
+
+    The cost of the best path up to i is a convex function of G_i. Moving on may change G_i at
+    the price of the move, so that only the stretch where the slope of that function lies in
+    [-1, 1] matters: G_i is G_{i+1} clipped to it.
+    """
+    lower, upper = _find_stretches(cumulative[:-1].tolist(), gaps.tolist())
+    value = float(cumulative[-1])
+    path = [value]
+    for low, high in zip(reversed(lower), reversed(upper), strict=True):
+        if value < low:
+            value = low
+        elif value > high:
+            value = high
+        path.append(value)
+    return np.array(path[::-1])
+
+
+def find_witness(knots, residual):
+    """The maximiser w of sum_i residual_i w_i at sorted distinct knots."""
+    cumulative = np.cumsum(residual)
+    gaps = np.diff(knots)
+    return trace_witness(cumulative, gaps, fit_path(cumulative, gaps))
+
+
+def trace_witness(cumulative, gaps, path):
+    """The maximiser w that belongs to the path G of the dual.
+
+    By complementary slackness w_i is the sign of G_i - G_{i-1} where the path moves, and w climbs
+    or falls with slope 1 where the path is above or below the cumulative residual. The values
+    that this leaves possible are an interval at each knot, found from left to right; a choice
+    among them is made from right to left.
+    """
+    slopes = np.sign(path - cumulative)[:-1]
+    moves = np.sign(np.diff(path, prepend=0.0)).tolist()
+    steps = (gaps * slopes).tolist()
+    reaches = np.where(slopes == 0, gaps, 0.0).tolist()  # how far w may go where it is free to
+
+    low, high = (moves[0], moves[0]) if moves[0] else (-1.0, 1.0)
+    lows, highs = [low], [high]
+    for step, reach, move in zip(steps, reaches, moves[1:], strict=True):
+        if move:
+            low = high = move
+        else:
+            low += step - reach
+            if low < -1.0:
+                low = -1.0
+            high += step + reach
+            if high > 1.0:
+                high = 1.0
+        lows.append(low)
+        highs.append(high)
+
+    value = min(max(0.0, low), high)
+    witness = [value]
+    for i in range(len(steps) - 1, -1, -1):
+        value -= steps[i]
+        if value < lows[i]:
+            value = lows[i]
+        elif value > highs[i]:
+            value = highs[i]
+        witness.append(value)
+    return np.array(witness[::-1])
+
+
+def bracket_on_grid(moments, absolute):
+    """Certified bounds of the smooth calibration error of rows that only a grid has seen.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (2, n_cells)
+        Sums of the residuals and of residual * a in every cell, a in [0, 1] the place inside.
+    absolute : ndarray of shape (n_cells,)
+        Sums of the residuals' sizes in every cell.
+
+    Returns
+    -------
+    lower, upper : float
+        The lower bound is attained by a function that is linear in each cell. The upper bound
+        is the cost of a path that is constant in each cell; they are at most half a cell width
+        times the mean size of a residual apart.
+    """
+    cells, inside = moments
+    n_cells = len(cells)
+    # Shared linearly between the nodes beside it, a row's residual has the same product with
+    # every function that is linear in each cell.
+    nodes = np.zeros(n_cells + 1)
+    nodes[:-1] += cells - inside
+    nodes[1:] += inside
+    cumulative = np.cumsum(nodes)
+    gaps = np.full(n_cells, 1 / n_cells)
+    path = fit_path(cumulative, gaps)
+    lower = float((nodes * trace_witness(cumulative, gaps, path)).sum())
+    # Within a cell the cumulative residual of the rows wanders about its mean, `cumulative`, and
+    # stays between the value at the start less all negative and plus all positive residuals.
+    mean = (cumulative - path)[:-1]
+    start = np.cumsum(cells) - cells - path[:-1]
+    bottom = np.minimum(start - (absolute - cells) / 2, mean)
+    top = np.maximum(start + (absolute + cells) / 2, mean)
+    misfit = np.abs(mean)
+    crosses = (bottom < 0) & (top > 0)
+    # A convex function lies below its chord, so that the mean of |x| is largest at the ends.
+    bottom, top, mean = bottom[crosses], top[crosses], mean[crosses]
+    misfit[crosses] = (mean * (bottom + top) - 2 * bottom * top) / (top - bottom)
+    upper = float(misfit.sum() / n_cells + np.abs(np.diff(path, prepend=0.0)).sum())
+    return max(lower, 0.0), max(lower, upper)
+
+
+def _find_stretches(cumulative, gaps):
+    """Ends of the stretch of every G_i where the slope of the cost of the best path is in [-1, 1].
+
+    That cost bends at 0, by 2, and at every C_j so far; C_i enters with a bend of 2 d_i, and
+    clipping the slopes takes d_i off either side. As the gaps sum to at most 1 the bend at 0
+    is never used up: what lies below it and what lies above it are two independent heaps.
+    """
+    below, above = [], []
+    lower, upper = [], []
+    for position, gap in zip(cumulative, gaps, strict=True):
+        if position < 0:
+            heapq.heappush(below, (position, 2 * gap))
+        elif position > 0:
+            heapq.heappush(above, (-position, 2 * gap))
+        lower.append(_trim_bends(below, gap) if below else 0.0)
+        upper.append(-_trim_bends(above, gap) if above else 0.0)
+    return lower, upper
+
+
+def _trim_bends(heap, bend):
+    """Take `bend` off the lowest bends; return the position of the lowest one left, or 0."""
+    position, held = heap[0]
+    while held <= bend:
+        bend -= held
+        heapq.heappop(heap)
+        if not heap:
+            return 0.0
+        position, held = heap[0]
+    heap[0] = (position, held - bend)  # smaller than before: still a heap
+    return position

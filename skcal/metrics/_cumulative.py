@@ -1,0 +1,181 @@
+"""Cumulative calibration errors, and the averaged two-bin error."""
+
+from skcal._numerics._cumulative import (
+    averaged_two_bin_error,
+    cumulative_maximum,
+    cumulative_range,
+)
+from skcal._reduction import average_over_samples, check_option, reduce_to_samples
+
+_STATISTICS = {"range": cumulative_range, "max": cumulative_maximum}
+
+
+def cumulative_calibration_error(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    statistic="range",
+):
+    r"""Cumulative calibration error (Kuiper, Kolmogorov-Smirnov): how far summed residuals stray.
+
+    Residuals are summed in the order of the predictions, without bins or kernels.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`.
+    statistic : {"range", "max"}, default="range"
+        "range" is the largest sum over an interval of predictions (Kuiper, ECCE-R), "max" the
+        largest sum from one end (Kolmogorov-Smirnov, ECCE-MAD).
+
+    Returns
+    -------
+    float
+        The error in [0, 1], in units of probability.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    averaged_two_bin_calibration_error : The mean square of such sums.
+
+    Notes
+    -----
+    With :math:`C_k` the sum of weighted residuals :math:`p\, (y - v)` over the k smallest
+    distinct predictions, :math:`C_0 = 0`, the range is :math:`\max_k C_k - \min_k C_k` and the
+    maximum :math:`\max_k |C_k|`. Sums are read only where a run of equal predictions ends, so that
+    the order of rows does not matter.
+
+    References
+    ----------
+    .. [1] I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration
+       for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
+    .. [2] K. Gupta, A. Rahimi, T. Ajanthan, T. Mensink, C. Sminchisescu, R. Hartley (2021).
+       Calibration of neural networks using splines. ICLR. :doi:`10.48550/arXiv.2006.12800`
+
+    Examples
+    --------
+    >>> from skcal.metrics import cumulative_calibration_error
+    >>> y_true, y_proba = [0, 1, 1, 0], [0.2, 0.4, 0.6, 0.8]
+    >>> round(cumulative_calibration_error(y_true, y_proba), 3)
+    0.25
+    >>> round(cumulative_calibration_error(y_true, y_proba, statistic="max"), 3)
+    0.2
+    """
+    check_option("statistic", statistic, _STATISTICS)
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    measure = _STATISTICS[statistic]
+    return average_over_samples(lambda sample: measure(sample.sorted.residual), samples)
+
+
+def averaged_two_bin_calibration_error(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+):
+    r"""Averaged two-bin calibration error (ATB), a truthful calibration measure.
+
+    Predictions are split in two bins at a random threshold; ATB is the mean over the threshold of
+    the squared residuals of the two bins. No forecast has a smaller mean than the true
+    probabilities, so that it pays to predict them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`.
+
+    Returns
+    -------
+    float
+        The error in [0, 1], in units of squared probability.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    cumulative_calibration_error : The extremes of the same sums.
+
+    Notes
+    -----
+    With residuals :math:`r = y - v` and thresholds q,
+
+    .. math:: \mathrm{ATB} = \int_0^1 \mathbb{E}[r\, 1_{v < q}]^2
+              + \mathbb{E}[r\, 1_{v \ge q}]^2 \, dq,
+
+    a sum over the gaps between distinct predictions. It is continuous in the predictions and
+    quadratically related to the distance from calibration [1]_.
+
+    References
+    ----------
+    .. [1] J. Hartline, L. Hu, Y. Wu (2026). A perfectly truthful calibration measure. COLT 39,
+       PMLR 336. :doi:`10.48550/arXiv.2508.13100`
+
+    Examples
+    --------
+    >>> from skcal.metrics import averaged_two_bin_calibration_error
+    >>> round(averaged_two_bin_calibration_error([1, 0], [0.5, 0.75]), 6)
+    0.0625
+    """
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+
+    def measure(sample):
+        ties = sample.sorted
+        return averaged_two_bin_error(ties.predictions, ties.residual)
+
+    return average_over_samples(measure, samples)

@@ -1,0 +1,123 @@
+"""Lower and upper distance from calibration on merged predictions and on grids."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._distance import (
+    bound_lower_distance,
+    place_on_grid,
+    place_on_knots,
+    upper_distance,
+)
+from tests import reference_distance as reference
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(4)
+
+
+def read_cells(knots, mass, positive, n_cells):
+    """Moments of the masses in cells, each knot being a row."""
+    cell = np.minimum((knots * n_cells).astype(int), n_cells - 1)
+    place = knots * n_cells - cell
+    return (
+        np.stack([np.bincount(cell, mass * place**k, n_cells) for k in range(3)]),
+        np.stack([np.bincount(cell, positive * place**k, n_cells) for k in range(2)]),
+    )
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_bounds_agree_with_the_paper_s_linear_program(rng, kind):
+    """The program on a grid of step h that holds the predictions errs by h^2 / 2, upwards."""
+    points = np.linspace(0, 1, 61)
+    for n in (1, 2, 3, 5, 8) * 6:
+        knots, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
+        optimum = reference.lower_distance(
+            np.union1d(knots, points), knots, mass - positive, positive
+        )
+        merged = bound_lower_distance(place_on_knots(knots, mass, positive), 2e-3)
+        grid = bound_lower_distance(place_on_grid(*read_cells(knots, mass, positive, 400)), 4e-3)
+        for distance, width in ((merged, 2.1e-6), (grid, 4e-3)):
+            assert distance.lower <= optimum + 1e-9
+            assert distance.upper >= optimum - 60**-2 / 2 - 1e-9
+            assert distance.lower <= distance.value <= distance.upper
+            assert distance.upper - distance.lower <= width
+        assert max(merged.lower, grid.lower) <= min(merged.upper, grid.upper) + 1e-12
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_placing_keeps_masses_and_means(rng, kind):
+    for n in (1, 10, 200):
+        knots, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
+        for layers in (
+            place_on_knots(knots, mass, positive),
+            place_on_grid(*read_cells(knots, mass, positive, 100)),
+        ):
+            assert layers.knots[0] == 0
+            assert layers.knots[-1] == 1
+            assert (layers.mass >= 0).all()
+            for placed, before in zip(layers.mass, (mass - positive, positive), strict=True):
+                assert placed.sum() == pytest.approx(before.sum(), abs=1e-12)
+                assert placed @ layers.knots == pytest.approx(before @ knots, abs=1e-12)
+
+
+def test_predictions_are_knots_themselves():
+    predictions = np.array([0.0, 0.1, 1 / 3, 0.7, 1.0])
+    layers = place_on_knots(predictions, np.full(5, 0.2), np.full(5, 0.1))
+    assert layers.moved == 0
+    assert np.isin(predictions, layers.knots).all()
+
+
+def test_predictions_nearly_equal_share_a_knot(rng):
+    predictions = np.sort(np.r_[1e-300, 1e-12, 0.3 + rng.random(50) * 1e-7, np.nextafter(1, 0)])
+    mass = rng.random(len(predictions))
+    mass /= mass.sum()
+    layers = place_on_knots(predictions, mass, mass / 2)
+    assert np.diff(layers.knots).min() > 5e-9
+    assert 0 < layers.moved < 2e-8
+    distance = bound_lower_distance(layers, 1e-5)
+    assert distance.upper - distance.lower < 1e-5
+
+
+def test_mass_moved_to_the_grid():
+    """A row at place a of a cell is shared a : 1 - a, so that it moves by 2 a (1 - a) cells."""
+    predictions = np.array([0.125, 0.5, 0.95])
+    mass = np.array([0.5, 0.25, 0.25])
+    moved = place_on_grid(*read_cells(predictions, mass, 0 * mass, 4)).moved
+    assert moved == pytest.approx((0.5 * 0.5 + 0.25 * 0 + 0.25 * 2 * 0.8 * 0.2) / 4)
+
+
+def test_bias_and_limit_bound_the_distance(rng):
+    knots = np.sort(rng.random(30))
+    mass = np.full(30, 1 / 30)
+    one_sided = place_on_knots(knots, mass, mass * (knots + 0.3 * (1 - knots)))
+    distance = bound_lower_distance(one_sided, 1e-4)
+    assert distance.lower == pytest.approx(0.3 * (1 - knots).mean(), abs=1e-12)
+    limited = bound_lower_distance(one_sided, 1e-4, limit=distance.lower)
+    assert limited.upper == limited.lower == limited.value
+
+
+def test_upper_distance_is_the_minimum_over_all_partitions(rng):
+    for kind in reference.KINDS:
+        for n in (1, 2, 3, 5, 6):
+            knots, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
+            expected = reference.postprocessing_error(
+                reference.list_partitions, knots, mass, positive
+            )
+            assert upper_distance(knots, 7 * mass, 7 * positive) == pytest.approx(
+                expected, abs=1e-12
+            )
+
+
+def test_best_groups_need_not_be_intervals():
+    """Two calibrated predictions between two others that only mend each other."""
+    knots = np.array([0.2, 0.4, 0.6, 0.8])
+    mass = np.array([0.1, 0.4, 0.4, 0.1])
+    positive = mass * [0.8, 0.4, 0.6, 0.2]
+    value = upper_distance(knots, mass, positive)
+    assert value == pytest.approx(0.2 * 0.3)  # the outer two move to 1/2
+    intervals = reference.postprocessing_error(
+        reference.list_interval_partitions, knots, mass, positive
+    )
+    assert value < intervals - 1e-3

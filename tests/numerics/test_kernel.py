@@ -1,0 +1,109 @@
+"""Formulas of the kernel calibration error, against double sums."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics import _kernel
+from skcal._numerics._kernel import gaussian_error, laplace_error
+from tests import reference_distance as reference
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(29)
+
+
+def laplace_square(v, residual, bandwidth):
+    return residual @ np.exp(-np.abs(v[:, None] - v) / bandwidth) @ residual
+
+
+def gaussian_square(v, residual, bandwidth):
+    return residual @ np.exp(-(((v[:, None] - v) / bandwidth) ** 2)) @ residual
+
+
+def draw_residuals(rng, kind, n):
+    v, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
+    return v, positive - mass * v
+
+
+def measure_gaussian(v, residual, bandwidth):
+    return gaussian_error(lambda size: [(v, residual.copy())], bandwidth)
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+@pytest.mark.parametrize("bandwidth", [1e-5, 3e-4, 0.02, 1.0, 50.0, 1e12])
+def test_laplace(rng, kind, bandwidth):
+    for n in (1, 2, 7, 300):
+        v, residual = draw_residuals(rng, kind, n)
+        assert laplace_error(v, residual, bandwidth) == pytest.approx(
+            np.sqrt(laplace_square(v, residual, bandwidth)), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64])
+def test_laplace_in_chunks(rng, monkeypatch, chunk):
+    v, residual = draw_residuals(rng, "uniform", 300)
+    expected = np.sqrt(laplace_square(v, residual, 0.01))
+    monkeypatch.setattr(_kernel, "_CHUNK", chunk)
+    assert laplace_error(v, residual, 0.01) == pytest.approx(expected, abs=1e-12)
+
+
+def test_laplace_span_does_not_overflow(rng, monkeypatch):
+    v, residual = draw_residuals(rng, "uniform", 2000)
+    for span in (1e-3, 1.0, 600.0):
+        monkeypatch.setattr(_kernel, "_SPAN", span)
+        assert laplace_error(v, residual, 1e-5) == pytest.approx(
+            np.sqrt(laplace_square(v, residual, 1e-5)), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("distance", [2.0**-10, 2.0**-30, 2.0**-50])
+def test_laplace_where_the_double_sum_cancels(distance):
+    """Opposite residuals next to each other: 2 c^2 (1 - exp(-distance)), to all digits."""
+    v, residual = np.array([0.5, 0.5 + distance]), np.array([0.25, -0.25])
+    assert laplace_error(v, residual, 1.0) == pytest.approx(
+        0.25 * np.sqrt(-2 * np.expm1(-distance)), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+@pytest.mark.parametrize("bandwidth", [1e-5, 3e-4, 0.02, 0.5, 1.0, 50.0, 1e12])
+def test_gaussian(rng, kind, bandwidth):
+    for n in (1, 2, 7, 300) if bandwidth > 1e-4 else (60,):
+        v, residual = draw_residuals(rng, kind, n)
+        expected = np.sqrt(max(gaussian_square(v, residual, bandwidth), 0))
+        assert measure_gaussian(v, residual, bandwidth) == pytest.approx(expected, abs=1e-7)
+
+
+def test_gaussian_error_stays_within_its_bound_and_uses_it(rng, monkeypatch):
+    """Opposite neighbours are the worst for interpolation; few cells show the order."""
+    for cells in (2, 4, 8):
+        monkeypatch.setattr(_kernel, "_STEPS", cells)
+        worst = 0.0
+        for _ in range(200):
+            v = 0.5 + 0.1 * rng.random(4) / cells
+            residual = np.array([0.25, -0.25, 0.25, -0.25])
+            exact = np.sqrt(max(gaussian_square(v, residual, 0.1), 0))
+            worst = max(worst, abs(measure_gaussian(v, residual, 0.1) - exact))
+        bound = 9 / 384 * np.sqrt(1680) / cells**4
+        assert worst <= bound + 1e-7
+        assert worst > bound / 1000
+
+
+def test_gaussian_reads_chunks(rng):
+    v, residual = draw_residuals(rng, "uniform", 300)
+
+    def read_chunks(size):
+        assert size >= 67 / 0.01
+        for rows in (slice(0, 100), slice(100, 101), slice(101, None)):
+            yield v[rows], residual[rows].copy()
+
+    assert gaussian_error(read_chunks, 0.01) == pytest.approx(
+        measure_gaussian(v, residual, 0.01), abs=1e-14
+    )
+
+
+def test_no_residuals_no_error():
+    v, nil = np.linspace(0, 1, 50), np.zeros(50)
+    assert laplace_error(v, nil, 1.0) == 0
+    assert measure_gaussian(v, nil, 1.0) == 0
