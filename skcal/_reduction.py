@@ -13,8 +13,8 @@ from scipy.sparse import issparse
 
 from skcal._sample import CHUNK, Sample
 
-# Rows of y_proba may miss a sum of 1 by this much: what rounding to three decimals or a
-# float16 softmax leaves behind.
+# Rows of y_proba may miss a sum of 1 by this much: what a softmax in float16 or the rounding of
+# a table leaves behind.
 ROW_SUM_TOLERANCE = 1e-3
 
 
@@ -174,8 +174,8 @@ def check_predictions(y_true, y_proba, *, sample_weight=None, pos_label=None, la
     -------
     Predictions
     """
+    target = check_labels("y_true", y_true)
     proba = _check_proba(y_proba)
-    target = _check_labels("y_true", y_true)
     if len(target) != len(proba):
         raise ValueError(
             "y_true and y_proba must have the same length; "
@@ -292,11 +292,20 @@ def _check_row_sums(proba):
             )
 
 
+def _refuse_masked(name, values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
+
+
 def _as_numbers(name, values):
     """Array of a real numeric type."""
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
-    values = np.asarray(values)
+    _refuse_masked(name, values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
     if values.dtype.kind in "fbiu":
         return values if values.dtype.kind != "b" else values.view(np.uint8)
     if values.dtype.kind == "O":
@@ -307,11 +316,16 @@ def _as_numbers(name, values):
     raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
 
 
-def _check_labels(name, values):
+def check_labels(name, values):
     """Labels as a one-dimensional array of numbers, booleans or strings."""
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one.")
-    values = np.asarray(values)
+    given = values
+    _refuse_masked(name, given)
+    try:
+        values = np.asarray(given)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must hold one label for each row; {error}") from None
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -320,10 +334,10 @@ def _check_labels(name, values):
             "For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
             "indicator one at a time."
         )
-    if values.dtype.kind == "O":
-        values = _unpack_objects(name, values)
-    elif values.dtype.kind == "T":
-        values = values.astype(str)
+    if values.dtype.kind in "OT":
+        values = _unpack_objects(name, values.tolist())
+    elif values.dtype.kind == "U" and not isinstance(given, np.ndarray):
+        values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
     if values.dtype.kind in "biuU":
         return values
     if values.dtype.kind == "f":
@@ -336,9 +350,8 @@ def _check_labels(name, values):
     )
 
 
-def _unpack_objects(name, values):
-    """Object array of strings, or of numbers and booleans, as an array of that type."""
-    items = values.tolist()
+def _unpack_objects(name, items):
+    """List of strings, or of numbers and booleans, as an array of that type."""
     kinds = {type(item) for item in items}
     is_text = {issubclass(kind, str) for kind in kinds}
     is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
@@ -350,14 +363,14 @@ def _unpack_objects(name, values):
 
 def _check_column_labels(labels, proba):
     """Distinct labels of the columns of y_proba."""
-    labels = _check_labels("labels", labels)
+    labels = check_labels("labels", labels)
     n_classes = proba.shape[1] if proba.ndim == 2 else 2
     if len(np.unique(labels)) != len(labels):
-        raise ValueError(f"labels must be distinct; got {_show(labels)}.")
+        raise ValueError(f"labels must be distinct; got {show_labels(labels)}.")
     if len(labels) != n_classes:
         raise ValueError(
             f"labels must name each of the {n_classes} classes of y_proba, in the order of its "
-            f"columns; got {len(labels)}: {_show(labels)}."
+            f"columns; got {len(labels)}: {show_labels(labels)}."
         )
     return labels
 
@@ -367,13 +380,14 @@ def _check_column_labels(labels, proba):
 
 def _match_binary(proba, target, weights, pos_label, labels):
     """Predictions for one or two columns."""
-    if labels is None and pos_label is None and _is_zero_one(target):
+    if _are_outcomes(pos_label, labels) and _is_zero_one(target):
         return Predictions(proba, target, weights)  # outcomes already: by far the most common
     found = _find_distinct(target)
     if len(found) > 2:
         raise ValueError(
-            f"y_true has {len(found)} labels, {_show(found)}, but y_proba has "
-            f"{'one column' if proba.ndim == 1 else 'two columns'}; give one column for each label."
+            f"y_true has {len(found)} labels, {show_labels(found)}, but y_proba has "
+            f"{'one column' if proba.ndim == 1 else 'two columns'}; give one column for each "
+            "label. (Soft labels in [0, 1] allow only labels=[0, 1] and pos_label=1.)"
         )
     named = labels is not None
     if not named:
@@ -381,8 +395,8 @@ def _match_binary(proba, target, weights, pos_label, labels):
     if labels is None:
         if proba.ndim == 2 or pos_label is None or not _is_comparable(pos_label, found):
             raise ValueError(
-                f"y_true holds the single label {_show(found)}; name the labels of both classes "
-                "with labels=."
+                f"y_true holds the single label {show_labels(found)}; name the labels of both "
+                "classes with labels=."
             )
         return Predictions(proba, target, weights, pos_label)
     _check_accounted(found, labels)
@@ -390,7 +404,7 @@ def _match_binary(proba, target, weights, pos_label, labels):
         column = _find_label(pos_label, labels)
     elif not named and proba.ndim == 1 and labels.dtype.kind == "U":
         raise ValueError(
-            f"pos_label must say which of the labels {_show(labels)} the single column of "
+            f"pos_label must say which of the labels {show_labels(labels)} the single column of "
             "y_proba belongs to; got None."
         )
     else:
@@ -404,7 +418,7 @@ def _match_multiclass(proba, target, weights, pos_label, labels):
     if labels is None:
         if len(found) != proba.shape[1]:
             raise ValueError(
-                f"y_true has {len(found)} labels, {_show(found)}, but y_proba has "
+                f"y_true has {len(found)} labels, {show_labels(found)}, but y_proba has "
                 f"{proba.shape[1]} columns; name the label of every column with labels=."
             )
         labels = found
@@ -415,6 +429,13 @@ def _match_multiclass(proba, target, weights, pos_label, labels):
         return Predictions(proba[:, column], target, weights, labels[column])
     order = np.argsort(labels)
     return Predictions(proba, order[np.searchsorted(labels[order], target)], weights)
+
+
+def _are_outcomes(pos_label, labels):
+    """Whether 0 and 1 keep their meaning: no other labels are named."""
+    if labels is not None and (labels.dtype.kind == "U" or labels.tolist() != [0, 1]):
+        return False
+    return pos_label is None or (np.isscalar(pos_label) and pos_label == 1)
 
 
 def _is_zero_one(target):
@@ -434,9 +455,13 @@ def _guess_binary_labels(found):
 
 
 def _find_label(pos_label, labels):
+    if not np.isscalar(pos_label):
+        raise ValueError(f"pos_label must be a single label; got {pos_label!r}.")
     match = np.flatnonzero(labels == pos_label) if _is_comparable(pos_label, labels) else ()
     if len(match) == 0:
-        raise ValueError(f"pos_label must be one of the labels {_show(labels)}; got {pos_label!r}.")
+        raise ValueError(
+            f"pos_label must be one of the labels {show_labels(labels)}; got {pos_label!r}."
+        )
     return int(match[0])
 
 
@@ -445,8 +470,8 @@ def _check_accounted(found, labels):
     strange = np.setdiff1d(found, labels) if same_kind else found
     if len(strange):
         raise ValueError(
-            f"y_true has labels that no column of y_proba accounts for: {_show(strange)}; "
-            f"the columns are {_show(labels)}. Name the label of every column with labels=."
+            f"y_true has labels that no column of y_proba accounts for: {show_labels(strange)}; "
+            f"the columns are {show_labels(labels)}. Name the label of every column with labels=."
         )
 
 
@@ -459,12 +484,14 @@ def _find_distinct(values):
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < CHUNK:  # counting is many times faster than sorting
-            present = np.bincount((values - low).astype(np.intp, copy=False))
+            present = np.zeros(high - low + 1, dtype=bool)
+            for start in range(0, len(values), CHUNK):
+                present[values[start : start + CHUNK].astype(np.int64) - low] = True
             return (np.flatnonzero(present) + low).astype(values.dtype)
     return np.unique(values)
 
 
-def _show(labels):
+def show_labels(labels):
     """Labels for a message; the first few when there are many."""
     shown = ", ".join(repr(label) for label in labels[:10].tolist())
     return f"[{shown}{', ...' if len(labels) > 10 else ''}]"

@@ -74,7 +74,7 @@ class Sample:
     def sorted(self):
         """The sample as `Ties`; needs a sort and a few copies of the data."""
         predictions, outcomes, weights = next(self.chunks(size=len(self.predictions)))
-        order = np.argsort(predictions, kind="stable")
+        order = np.argsort(predictions)
         predictions, outcomes = predictions[order], outcomes[order]
         starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
         if weights is None:

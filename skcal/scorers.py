@@ -415,7 +415,7 @@ def _predict_proba(estimator, X, y_true):
     proba = estimator.predict_proba(X)
     labels = getattr(estimator, "classes_", None)
     name = type(estimator).__name__
-    if isinstance(proba, list) or isinstance(labels, list):
+    if isinstance(proba, list) or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
         raise ValueError(
             f"A calibration scorer needs one output; {name} predicts several. "
             "Score the probabilities of each output with the measure itself."

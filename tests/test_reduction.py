@@ -13,6 +13,7 @@ from skcal._reduction import (
     check_sample_weight,
     reduce_to_samples,
 )
+from skcal._sample import CHUNK
 from skcal.metrics import MEASURES
 
 Y = [0, 1, 1, 0]
@@ -31,7 +32,7 @@ BAD_INPUT = {
     "empty matrix": (([], np.empty((0, 2))), {}, "it is empty"),
     "no columns": ((Y, np.empty((4, 0))), {}, r"got shape \(4, 0\)"),
     "3-D": ((Y, np.zeros((4, 2, 2))), {}, r"y_proba must have shape .* got shape \(4, 2, 2\)"),
-    "scalar": ((1, 0.5), {}, r"y_proba must have shape .* got shape \(\)"),
+    "scalar": (([1], 0.5), {}, r"y_proba must have shape .* got shape \(\)"),
     "sparse": ((Y, sparse.csr_array(np.eye(4))), {}, "y_proba must be a dense array"),
     "sparse labels": ((sparse.csr_array([Y]), P), {}, "y_true must be a dense array"),
     "text": ((Y, ["a", "b", "c", "d"]), {}, "y_proba must hold real numbers"),
@@ -40,6 +41,26 @@ BAD_INPUT = {
     "missing": ((Y, pd.array([0.1, None, 0.2, 0.3])), {}, "y_proba must (hold real|lie)"),
     "missing label": ((["a", None, "b", "a"], P), {}, "none of them missing; got NoneType, str"),
     "nan label": (([0, 1, np.nan, 0], P), {}, "y_true must hold finite labels; got nan at row 2"),
+    "nan in a list of strings": (
+        (["a", np.nan, "b", "a"], P),
+        {},
+        "none of them missing; got float",
+    ),
+    "mixed list": ((["a", 1, "b", 0], P), {}, "labels of one type, .* got int, str"),
+    "masked": ((Y, np.ma.array(P, mask=[1, 0, 0, 0])), {}, "y_proba must not be masked"),
+    "masked labels": ((np.ma.array(Y, mask=[1, 0, 0, 0]), P), {}, "y_true must not be masked"),
+    "ragged": (
+        (Y, [[0.5, 0.5], [1.0], [0.5, 0.5], [1.0]]),
+        {},
+        "y_proba must hold real numbers in a",
+    ),
+    "list of pos_labels": (
+        ([1, 2, 2, 1], P),
+        {"pos_label": [1, 2]},
+        "pos_label must be a single label",
+    ),
+    "multilabel with sigmoids": ((np.eye(4, 3), np.full((4, 3), 0.9)), {}, "one-dimensional"),
+    "soft labels with other labels": (([0.1, 0.2, 1, 0], P), {"labels": [0, 2]}, "Soft labels"),
     "mixed labels": ((np.array(["a", 1, "b", 0], dtype=object), P), {}, "of one type"),
     "dates": ((np.array(Y, "datetime64[D]"), P), {}, "must hold numbers, booleans or strings"),
     "multilabel": ((np.eye(4, 3), P3), {}, r"one-dimensional.*got shape \(4, 3\).*argmax"),
@@ -96,6 +117,32 @@ def test_single_label_is_read_as_zero_one_or_plus_minus_one():
     assert check_predictions([1, 1], [0.5, 0.5]).positive is None
     assert check_predictions([-1, -1], [0.5, 0.5]).positive == 1
     assert check_predictions(["no", "no"], [0.5, 0.5], pos_label="yes").positive == "yes"
+
+
+@pytest.mark.parametrize("pair", [(-100, 100), (-1, 127), (-128, 127)])
+def test_narrow_integer_labels_do_not_overflow(pair):
+    y = np.array(pair, dtype=np.int8)[Y]
+    assert check_predictions(y, P).positive == pair[1]
+
+
+def test_numpy_string_type():
+    if not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("NumPy has variable-width strings since 2.0")
+    y = np.array(["n", "y", "y", "n"], dtype=np.dtypes.StringDType())
+    assert check_predictions(y, P, pos_label="y").positive == "y"
+
+
+def test_soft_labels_with_the_labels_zero_and_one():
+    soft = [0.1, 0.9, 0.6, 0.2]
+    for options in ({"labels": [0, 1]}, {"pos_label": 1}, {"labels": [0, 1], "pos_label": 1}):
+        assert check_predictions(soft, P, **options).positive is None
+
+
+def test_every_chunk_of_rows_is_checked():
+    proba = np.full((CHUNK + 2, 2), 0.5)
+    proba[-1] = [0.5, 0.505]
+    with pytest.raises(ValueError, match=f"sum of 1.005 at row {CHUNK + 1}"):
+        check_predictions(np.arange(CHUNK + 2) % 2, proba)
 
 
 def test_integer_labels_far_apart():

@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 
 # Each of the two discretisations may add this much to smECE_s; together they stay below 1e-6.
 TOLERANCE = 4e-7
-# Below this bandwidth the grid would outgrow the data; smECE_s < s <= 1e-6 pins s* to 1e-6.
-SMALLEST_BANDWIDTH = 1e-6
+# Below this bandwidth the grid would outgrow memory; smECE_s < s <= 1e-5 pins s* to 1e-5.
+SMALLEST_BANDWIDTH = 1e-5
 # Modes beyond exp(-8.5^2 / 2) = 2e-16 are nil.
 _LAST_MODE = 8.5 / np.pi
 

@@ -6,10 +6,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skcal._reduction import ROW_SUM_TOLERANCE, check_option, check_sample_weight
+from skcal._reduction import (
+    ROW_SUM_TOLERANCE,
+    check_labels,
+    check_option,
+    check_sample_weight,
+    show_labels,
+)
 
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+# Probabilities may leave [0, 1] by this much, and are clipped to it.
+RANGE_TOLERANCE = 1e-6
 
 
 class NotClassScoresError(ValueError):
@@ -68,7 +76,8 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
     >>> from skcal.recalibration import BaseRecalibrator
     >>> class Shrink(BaseRecalibrator):
     ...     def _fit(self, scores, codes, sample_weight):
-    ...         self.base_rate_ = np.bincount(codes, sample_weight) / len(codes)
+    ...         counts = np.bincount(codes, sample_weight, minlength=len(self.classes_))
+    ...         self.base_rate_ = counts / counts.sum()
     ...
     ...     def _recalibrate(self, scores):
     ...         return (self._to_probabilities(scores) + self.base_rate_) / 2
@@ -84,7 +93,6 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.classifier_tags.poor_score = True  # of raw features, which are no class scores
         return tags
 
     def fit(self, X, y, sample_weight=None):
@@ -98,7 +106,8 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
+            Non-negative weights. A row of weight zero counts for nothing, except that its label
+            is one of the classes.
 
         Returns
         -------
@@ -116,12 +125,12 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         sample_weight = check_sample_weight(sample_weight, len(X))
+        y = check_labels("y", y)
         labels = self._name_columns(X, y)
         self._check_scores(X)
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
-        codes = np.searchsorted(self.classes_, y)
-        scores = self._arrange(X)
+        scores, codes = self._arrange(X), np.searchsorted(self.classes_, y)
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
@@ -192,6 +201,8 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
     def _arrange(self, X):
         """Scores as float64, a column for each of `classes_` in their order."""
         X = X.astype(np.float64, copy=False)
+        if self.input == "proba":
+            X = np.clip(X, 0, 1)
         if X.shape[1] == 1:
             X = np.hstack([1 - X if self.input == "proba" else np.zeros_like(X), X])
         return X[:, self._order]
@@ -204,16 +215,18 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
             labels = found
             if len(labels) < 2:
                 raise ValueError(
-                    f"y must hold at least two classes; got only one class, {found[0]!r}. Name "
-                    "the labels of all columns with classes=."
+                    "y must hold at least two classes; got only one class, "
+                    f"{show_labels(found)}. Name the labels of all columns with classes=."
                 )
         elif isinstance(self.classes, str):
             check_option("classes", self.classes, ("columns",))
             labels = np.arange(n_columns)
         else:
-            labels = np.asarray(self.classes)
-            if labels.ndim != 1 or len(np.unique(labels)) != len(labels) or len(labels) < 2:
-                raise ValueError(f"classes must be two or more distinct labels; got {labels}.")
+            labels = check_labels("classes", self.classes)
+            if len(np.unique(labels)) != len(labels) or len(labels) < 2:
+                raise ValueError(
+                    f"classes must be two or more distinct labels; got {show_labels(labels)}."
+                )
         if len(labels) != n_columns:
             raise NotClassScoresError(
                 f"X has {X.shape[1]} columns but there are {len(labels)} classes. "
@@ -221,24 +234,27 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
                 "features: put CrossFitProba(classifier) before it in a pipeline. If y misses "
                 "some of the classes, name the labels of all columns with classes=."
             )
-        if (found.dtype.kind in "US") != (labels.dtype.kind in "US") or not np.isin(
-            found, labels
-        ).all():
+        same_kind = (found.dtype.kind == "U") == (labels.dtype.kind == "U")
+        if not same_kind or not np.isin(found, labels).all():
             raise ValueError(
                 f"y has labels that are not among the {len(labels)} classes of the columns of X, "
-                f"{labels[:10]}; got {found[:10]}."
+                f"{show_labels(labels)}; got {show_labels(found)}."
             )
         return labels
 
     def _check_scores(self, X):
         if self.input == "logits":
             return
-        sums = X.sum(axis=1, dtype=np.float64) if X.shape[1] > 1 else 1.0
-        in_range = X.min() >= 0 and X.max() <= 1
-        if not in_range or np.abs(sums - 1).max() > ROW_SUM_TOLERANCE:
+        sums = X.sum(axis=1, dtype=np.float64) if X.shape[1] > 1 else np.ones(len(X))
+        # A softmax in float32 misses [0, 1] by its rounding.
+        in_range = ((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE)).all(axis=1)
+        bad = ~in_range | (np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+        if bad.any():
+            row = np.flatnonzero(bad)[0]
             raise NotClassScoresError(
-                "X must hold class probabilities, rows in [0, 1] that sum to 1; got values from "
-                f"{X.min():.4g} to {X.max():.4g} in {X.shape[1]} columns. For scores such as "
-                "those of decision_function say input='logits'. For raw features put "
+                f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
+                f"of {X.shape[1]} columns has values from {X[row].min():.7g} to "
+                f"{X[row].max():.7g} and sums to {X[row].sum():.7g}. For scores such as those of "
+                "decision_function say input='logits'. For raw features put "
                 "CrossFitProba(classifier) before this step in a pipeline."
             )

@@ -5,10 +5,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skcal._reduction import check_option
@@ -58,8 +59,8 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     -----
     ``fit(X, y).transform(X)`` differs from ``fit_transform(X, y)`` by design, as in
     `sklearn.preprocessing.TargetEncoder`. The classifier sees X as it comes: DataFrames, sparse
-    matrices and text pass. A class that a training fold misses gets probability 0 there (with
-    scikit-learn's warning); its decision function has no such value, and is an error.
+    matrices and text pass. A class that a training fold misses gets probability 0 there; a
+    decision function has no such value, and is an error.
 
     Examples
     --------
@@ -135,18 +136,23 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         if isinstance(self.estimator, FrozenEstimator):
             return self.transform(X)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y, **split_params))
-        if self.method == "decision_function":
-            self._check_folds(y, splits)
-        scores = cross_val_predict(
-            self._get_estimator(),
-            X,
-            y,
-            cv=splits,
-            method=self.method,
-            n_jobs=self.n_jobs,
-            params=fit_params or None,
+        self._check_folds(y, splits)
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(
+                clone(self._get_estimator()), X, y, train, test, self.method, fit_params
+            )
+            for train, test in splits
         )
-        return _as_columns(scores)
+        out = None
+        for (_, test), (fold_scores, labels) in zip(splits, scores, strict=True):
+            columns = np.searchsorted(self.classes_, labels)
+            if fold_scores.shape[1] == 1:
+                columns = [0]  # the decision function of two classes
+            if out is None:
+                n_columns = 1 if fold_scores.shape[1] == 1 else len(self.classes_)
+                out = np.zeros((len(y), n_columns), dtype=fold_scores.dtype)
+            out[np.ix_(test, columns)] = fold_scores
+        return out
 
     def transform(self, X):
         """Class scores of the classifier fitted on all rows.
@@ -209,7 +215,11 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         )
 
     def _get_estimator(self):
-        return LogisticRegression() if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        default = LogisticRegression()
+        routing = get_config()["enable_metadata_routing"]
+        return default.set_fit_request(sample_weight=True) if routing else default
 
     def _check_rows(self, X, y):
         check_option("method", self.method, _METHODS)
@@ -243,16 +253,33 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     def _fit_on_all(self, X, y, fit_params):
         self.estimator_ = clone(self._get_estimator()).fit(X, y, **fit_params)
-        self.classes_ = self.estimator_.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
         return self
 
+    @property
+    def classes_(self):
+        """Labels of the columns of the output."""
+        return self.estimator_.classes_
+
+    @property
+    def n_features_in_(self):
+        """Number of features, where the classifier tells."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, where the classifier tells."""
+        return self.estimator_.feature_names_in_
+
     def _check_folds(self, y, splits):
+        tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(y))
+        if not (tested == 1).all():
+            raise ValueError(
+                "cv must put every row into exactly one test fold; row "
+                f"{np.flatnonzero(tested != 1)[0]} is in {tested[tested != 1][0]}."
+            )
         for fold, (train, _) in enumerate(splits):
             missing = np.setdiff1d(self.classes_, y[train])
-            if len(missing):
+            if len(missing) and self.method == "decision_function":
                 raise ValueError(
                     f"Training fold {fold} has no row of {missing.tolist()}, for which a decision "
                     "function has no value. Use fewer folds, or method='predict_proba'."
@@ -267,6 +294,34 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             )
         if not np.array_equal(getattr(self, "feature_names_in_", names), names):
             raise ValueError("input_features is not equal to feature_names_in_")
+
+
+def _score_fold(estimator, X, y, train, test, method, fit_params):
+    """Class scores of the test rows from a classifier fitted on the training rows."""
+    fold_params = {
+        name: _take_rows(value, train) if _has_length(value, len(y)) else value
+        for name, value in fit_params.items()
+    }
+    estimator.fit(_take_rows(X, train), y[train], **fold_params)
+    scores = _as_columns(getattr(estimator, method)(_take_rows(X, test)))
+    if scores.shape[1] not in (1, len(estimator.classes_)):
+        raise ValueError(
+            f"method={method!r} must give one score for each of the {len(estimator.classes_)} "
+            f"classes; got {scores.shape[1]} columns from {type(estimator).__name__}."
+        )
+    return scores, estimator.classes_
+
+
+def _take_rows(values, rows):
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
+
+
+def _has_length(values, n):
+    if hasattr(values, "shape"):
+        return len(values.shape) > 0 and values.shape[0] == n
+    return isinstance(values, list | tuple) and len(values) == n
 
 
 def _as_columns(scores):

@@ -10,7 +10,7 @@ class TemperatureScaling(BaseRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
     A temperature above 1 makes an over-confident model more modest, one below 1 an
-    under-confident model bolder. The predicted class never changes.
+    under-confident model bolder. The order of the classes in a row never changes.
 
     Parameters
     ----------

@@ -151,6 +151,16 @@ def test_memory_does_not_grow_with_the_data(rng):
         assert peak < n  # less than one byte a row: no copy, not even of booleans
 
 
+def test_tiny_bandwidths_stay_affordable():
+    """Two predictions 2e-11 apart have a smECE of some 1e-6; no grid may follow it all the way."""
+    tracemalloc.start()
+    value = smooth_ece([1, 0], [0.5 - 1e-11, 0.5 + 1e-11])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0 <= value <= 1e-5
+    assert peak < 1e9
+
+
 class TestScale:
     def test_published_value(self, shared_data):
         """DEFINITIONS.md, section 2."""

@@ -30,6 +30,7 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             "non_deterministic",
         ):
             setattr(tags, name, getattr(inner, name))
+        tags.classifier_tags.poor_score = True  # the map keeps little of what the features tell
         return tags
 
     def fit(self, X, y, sample_weight=None):

@@ -214,7 +214,11 @@ def test_in_a_pipeline_it_lowers_the_log_loss_without_a_leak(R):
 BAD = {
     "features": ([[5.1, 3.5], [4.9, 3.0]], [0, 1], "X must hold class probabilities"),
     "row sums": ([[0.5, 0.4], [0.5, 0.5]], [0, 1], "rows in .0, 1. that sum to 1"),
-    "negative": ([[-0.1, 1.1], [0.5, 0.5]], [0, 1], "got values from -0.1 to 1.1"),
+    "negative": (
+        [[-0.1, 1.1], [0.5, 0.5]],
+        [0, 1],
+        "row 0 of 2 columns has values from -0.1 to 1.1",
+    ),
     "above one": ([[1.5], [0.5]], [0, 1], "X must hold class probabilities"),
     "too many columns": (np.full((3, 4), 0.25), [0, 1, 0], "4 columns but there are 2 classes"),
     "too few columns": (np.full((3, 2), 0.5), [0, 1, 2], "2 columns but there are 3 classes"),
@@ -227,6 +231,25 @@ def test_what_is_no_class_scores_is_refused(R, case):
     X, y, message = BAD[case]
     with pytest.raises(NotClassScoresError, match=message):
         R().fit(X, y)
+
+
+@every_class
+@pytest.mark.parametrize("as_labels", [list, pd.Series, lambda y: pd.Series(y, dtype="category")])
+def test_named_classes_with_string_labels_of_any_container(R, as_labels):
+    X, y = make_scores(2, 40)
+    text = np.array(["no", "yes"])[y]
+    expected = R().fit(X, y).predict_proba(X)
+    for classes in (["no", "yes"], np.array(["no", "yes"], dtype=object), pd.Index(["no", "yes"])):
+        recalibrator = R(classes=classes).fit(X, as_labels(text))
+        np.testing.assert_array_equal(recalibrator.predict_proba(X), expected)
+
+
+@every_class
+def test_rounding_of_a_softmax_is_forgiven(R):
+    X, y = make_scores(2, 40)
+    X = X.astype(np.float32)
+    X[0] = [-1e-17, 1 + 1.2e-7]
+    assert np.isfinite(R().fit(X, y).predict_proba(X)).all()
 
 
 @every_class

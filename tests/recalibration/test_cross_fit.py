@@ -41,6 +41,43 @@ def test_training_output_is_out_of_fold(data):
     )
 
 
+@pytest.mark.parametrize("names", [["ant", "bee", "cat"], [1, 2, 3], [5, -7, 0]])
+def test_folds_see_the_labels_themselves(data, names):
+    """Encoded labels would meet the wrong class weights, or none."""
+    X, y = data
+    labels = np.array(names)[y]
+    model = LogisticRegression(class_weight={name: 1 + 20 * k for k, name in enumerate(names)})
+    splits = list(StratifiedKFold(3).split(X, labels))
+    out = CrossFitProba(model, cv=splits).fit_transform(X, labels)
+    for train, test in splits:
+        expected = model.fit(X[train], labels[train]).predict_proba(X[test])
+        np.testing.assert_array_equal(out[test], expected)
+
+
+def test_every_row_is_in_one_test_fold(data):
+    X, y = data
+    splits = [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(59, 120))]
+    with pytest.raises(ValueError, match="exactly one test fold; row 59 is in 2"):
+        CrossFitProba(GaussianNB(), cv=splits).fit_transform(X, y)
+
+
+@pytest.mark.parametrize("request_name", [True, "my_weights"])
+def test_routing_with_and_without_metadata(data, request_name):
+    X, y = data
+    weights = np.random.default_rng(1).integers(1, 4, 120)
+    with config_context(enable_metadata_routing=True):
+        model = GaussianNB().set_fit_request(sample_weight=request_name)
+        plain = CrossFitProba(model, cv=3).fit_transform(X, y)
+        name = "sample_weight" if request_name is True else request_name
+        weighted = CrossFitProba(model, cv=3).fit_transform(X, y, **{name: weights})
+        CrossFitProba(cv=3).fit_transform(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(plain, CrossFitProba(GaussianNB(), cv=3).fit_transform(X, y))
+    np.testing.assert_array_equal(
+        weighted,
+        CrossFitProba(GaussianNB(), cv=3).fit_transform(X, y, sample_weight=weights),
+    )
+
+
 def test_a_memorising_classifier_shows_no_leak():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
@@ -66,8 +103,7 @@ def test_fold_that_misses_a_class():
     X = np.arange(30.0)[:, None]
     y = np.repeat([0, 1, 2], [14, 14, 2])
     folds = KFold(15)  # the last training fold has no row of class 2
-    with pytest.warns(RuntimeWarning, match="Number of classes in training fold"):
-        out = CrossFitProba(GaussianNB(), cv=folds).fit_transform(X, y)
+    out = CrossFitProba(GaussianNB(), cv=folds).fit_transform(X, y)
     np.testing.assert_array_equal(out[-2:, 2], 0)
     np.testing.assert_allclose(out.sum(axis=1), 1)
     with pytest.raises(ValueError, match=r"Training fold 14 has no row of \[2\]"):
