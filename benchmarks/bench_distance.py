@@ -1,0 +1,118 @@
+"""Measures of the distance from calibration, in multiples of np.sort of the predictions.
+
+Beside them: SciPy's HiGHS on the same linear programs, and relplot's approximations.
+"""
+
+import time
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+from timing import make_predictions, median_times
+
+from skcal import metrics
+from skcal._reduction import reduce_to_samples
+
+try:
+    from relplot import metrics as relplot
+except ImportError:
+    relplot = None
+
+
+def solve_smooth_calibration(y, proba):
+    """smCE by HiGHS: the largest E[w(v) r] over 1-Lipschitz w with values in [-1, 1]."""
+    ties = reduce_to_samples(y, proba)[0].sorted
+    gaps = np.diff(ties.predictions)
+    steps = sparse.diags([-1.0, 1.0], [0, 1], shape=(len(gaps), len(gaps) + 1))
+    constraints = sparse.vstack([steps, -steps]).tocsr()
+    return -linprog(-ties.residual, A_ub=constraints, b_ub=np.r_[gaps, gaps], bounds=(-1, 1)).fun
+
+
+def solve_lower_distance(y, proba, n_cells):
+    """Lower distance by HiGHS, the dual on a uniform grid."""
+    mass, positive = reduce_to_samples(y, proba)[0].mass_on_grid(n_cells)
+    nodes = np.linspace(0, 1, n_cells + 1)
+    steps = sparse.diags([-1.0, 1.0], [0, 1], shape=(n_cells, n_cells + 1))
+    steps = sparse.block_diag([steps, steps])
+    calibrated = sparse.hstack([sparse.diags(1 - nodes), sparse.diags(nodes)])
+    constraints = sparse.vstack([steps, -steps, calibrated]).tocsr()
+    limits = np.r_[np.full(4 * n_cells, 1 / n_cells), np.zeros(n_cells + 1)]
+    objective = -np.r_[mass - positive, positive]
+    return -linprog(objective, A_ub=constraints, b_ub=limits, bounds=(None, None)).fun
+
+
+def print_sorts():
+    names = [
+        "smooth_calibration_error",
+        "lower_calibration_distance",
+        "kernel_calibration_error",
+        "surrogate_interval_calibration_error",
+        "random_interval_calibration_error",
+        "cumulative_calibration_error",
+        "averaged_two_bin_calibration_error",
+        "smooth_ece",
+    ]
+    print(f"{'':40s}" + "".join(f"{n:>12.0e}" for n in (10**5, 10**6)) + "   (multiples of a sort)")
+    table = {}
+    for n in (10**5, 10**6):
+        y, proba = make_predictions(n)
+        functions = [lambda p=proba: np.sort(p)]
+        measures = [metrics.MEASURES[name].function for name in names]
+        functions += [lambda f=f, y=y, p=proba: f(y, p) for f in measures]
+        sort, *times = median_times(functions, repeats=5)
+        table[n] = [seconds / sort for seconds in times]
+    for i, name in enumerate(names):
+        print(f"{name:40s}" + "".join(f"{table[n][i]:12.2f}" for n in table))
+
+
+def print_peers():
+    y, proba = make_predictions(10**4)
+    exact = metrics.smooth_calibration_error(y, proba, method="exact")
+    ours, peer = median_times(
+        [
+            lambda: metrics.smooth_calibration_error(y, proba, method="exact"),
+            lambda: solve_smooth_calibration(y, proba),
+        ],
+        repeats=3,
+    )
+    difference = abs(exact - solve_smooth_calibration(y, proba))
+    print(f"smCE exact, n = 1e4: HiGHS takes {peer / ours:.1f}x (differs by {difference:.0e})")
+    y, proba = make_predictions(10**5)
+    n_cells = 1500  # what lower_calibration_distance takes for tol=1e-3
+    ours, peer = median_times(
+        [
+            lambda: metrics.lower_calibration_distance(y, proba, tol=1e-3),
+            lambda: solve_lower_distance(y, proba, n_cells),
+        ],
+        repeats=3,
+    )
+    print(f"lower distance, tol 1e-3, n = 1e5: HiGHS on the same grid takes {peer / ours:.1f}x")
+    if relplot is None:
+        print("relplot is absent: pip install relplot==1.0.3")
+        return
+    (ours_kernel, ours_interval, kernel, interval) = median_times(
+        [
+            lambda: metrics.kernel_calibration_error(y, proba),
+            lambda: metrics.surrogate_interval_calibration_error(y, proba),
+            lambda: relplot.laplace_calibration_approx(proba, y),
+            lambda: relplot.intCE_rand(proba, y),
+        ],
+        repeats=3,
+    )
+    print(f"relplot laplace_calibration_approx, n = 1e5: {kernel / ours_kernel:.1f}x")
+    print(f"relplot intCE_rand, n = 1e5: {interval / ours_interval:.1f}x")
+
+
+def print_interval():
+    for n in (10**5, 10**6):
+        y, proba = make_predictions(n)
+        start = time.perf_counter()
+        metrics.interval_calibration_error(y, proba)
+        print(
+            f"interval_calibration_error, exact, n = {n:.0e}: {time.perf_counter() - start:.2f} s"
+        )
+
+
+print_sorts()
+print_interval()
+print_peers()
