@@ -9,8 +9,18 @@ def uniform_edges(n_bins):
 
 
 def quantile_edges(predictions, counts, n_bins):
-    """Edges of `n_bins` bins of equal mass; `predictions` are sorted and distinct."""
-    return _find_quantiles(predictions, np.cumsum(counts), np.arange(n_bins + 1), n_bins)
+    """Edges of `n_bins` bins of equal mass; `predictions` are sorted, and distinct with counts.
+
+    `counts` None stands for ones.
+    """
+    index = np.arange(n_bins + 1)
+    if counts is not None:
+        return _find_quantiles(predictions, np.cumsum(counts), index, n_bins)
+
+    def read(position):
+        return predictions[np.minimum(position, len(predictions) - 1).astype(np.intp)]
+
+    return _interpolate_quantiles(read, len(predictions), index, n_bins)
 
 
 def sweep_edges(predictions, counts, positive):
@@ -87,20 +97,27 @@ def residual_noise(counts, squares):
 
 
 def _find_quantiles(predictions, cumulative, index, n_bins):
-    """Quantiles at index / n_bins of sorted predictions with these cumulative counts.
+    """Quantiles at index / n_bins of sorted, distinct predictions with these cumulative counts."""
+    last = len(predictions) - 1
+
+    def read(position):
+        return predictions[np.minimum(np.searchsorted(cumulative, position, side="right"), last)]
+
+    return _interpolate_quantiles(read, cumulative[-1], index, n_bins)
+
+
+def _interpolate_quantiles(read, total, index, n_bins):
+    """Quantiles at index / n_bins, between the order statistics that `read` returns.
 
     The quantile at q interpolates linearly between the order statistics around h = q (W - 1),
     W the sum of the counts: np.percentile of the predictions repeated `counts` times, to the bit.
     """
     # Through percent and back, and with NumPy's two-sided interpolation: the edges must equal
     # those of sklearn.calibration.calibration_curve exactly, or ties land in other bins.
-    step = 1 / n_bins
-    fractions = np.where(index == n_bins, 1.0, index * step)  # as np.linspace has them
-    position = (fractions * 100 / 100) * (cumulative[-1] - 1)
+    fractions = np.where(index == n_bins, 1.0, index * (1 / n_bins))  # as np.linspace has them
+    position = (fractions * 100 / 100) * (total - 1)
     whole = np.floor(position)
     part = position - whole
-    last = len(predictions) - 1
-    low = predictions[np.minimum(np.searchsorted(cumulative, whole, side="right"), last)]
-    high = predictions[np.minimum(np.searchsorted(cumulative, whole + 1, side="right"), last)]
+    low, high = read(whole).astype(np.float64), read(whole + 1).astype(np.float64)
     rise = high - low
     return np.where(part >= 0.5, high - rise * (1 - part), low + rise * part)

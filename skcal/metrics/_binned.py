@@ -427,6 +427,8 @@ def squared_calibration_error(
 def _find_edges(sample, n_bins, strategy):
     if strategy == "uniform":
         return uniform_edges(n_bins)
+    if strategy == "quantile" and sample.weights is None:
+        return quantile_edges(np.sort(sample.predictions), None, n_bins)  # one copy, no more
     ties = sample.sorted
     if len(ties.predictions) > 1 and sample.total_weight < 2:
         raise ValueError(

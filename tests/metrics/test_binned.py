@@ -106,6 +106,16 @@ def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins, kind):
     )
 
 
+@pytest.mark.parametrize("n_bins", [1, 3, 7, 15, 64])
+@pytest.mark.parametrize("digits", [1, 2, 17])
+def test_quantile_edges_are_percentiles_to_the_bit(rng, n_bins, digits):
+    v = np.sort(np.round(rng.random(101), digits))
+    expected = np.percentile(v, np.linspace(0, 1, n_bins + 1) * 100)
+    np.testing.assert_array_equal(quantile_edges(v, None, n_bins), expected)
+    distinct, counts = np.unique(v, return_counts=True)
+    np.testing.assert_array_equal(quantile_edges(distinct, counts, n_bins), expected)
+
+
 def test_a_prediction_of_one_shares_the_last_bin():
     # Several packages give 1.0 a bin of its own, or drop 0.0.
     assert maximum_calibration_error([0, 1], [0.99, 1.0], n_bins=10) == pytest.approx(0.495)

@@ -161,6 +161,16 @@ def test_tiny_bandwidths_stay_affordable():
     assert peak < 1e9
 
 
+def test_quantile_bins_hold_one_sorted_copy(rng):
+    n = 2_000_000
+    v, y = rng.random(n), rng.integers(0, 2, n)
+    tracemalloc.start()
+    expected_calibration_error(y, v, strategy="quantile", labels=[0, 1])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8.5 * n + 2e6
+
+
 class TestScale:
     def test_published_value(self, shared_data):
         """DEFINITIONS.md, section 2."""
