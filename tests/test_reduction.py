@@ -138,6 +138,14 @@ def test_soft_labels_with_the_labels_zero_and_one():
         assert check_predictions(soft, P, **options).positive is None
 
 
+@pytest.mark.parametrize("pos_label", [0, 1])
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_a_tie_in_confidence_goes_to_the_first_column(pos_label, as_columns):
+    proba = np.full((3, 2), 0.5) if as_columns else np.full(3, 0.5)
+    (sample,) = reduce_to_samples([0, 0, 1], proba, pos_label=pos_label, reduction="confidence")
+    np.testing.assert_array_equal(sample.outcomes, [1, 1, 0])
+
+
 def test_every_chunk_of_rows_is_checked():
     proba = np.full((CHUNK + 2, 2), 0.5)
     proba[-1] = [0.5, 0.505]

@@ -39,7 +39,7 @@ def regress_on_kernel(mass, positive, bandwidth, n_points):
 
 
 def _log_reflected_kernel(point, nodes, bandwidth):
-    """Logarithm of K_s(point, node), images beyond the nearest three left out."""
-    images = np.stack([point - nodes, point + nodes, point - 2 + nodes])
+    """Logarithm of K_s(point, node), images at a distance of 2 and more left out."""
+    images = np.stack([point - nodes + k for k in (-2, 0, 2)] + [point + nodes - k for k in (0, 2)])
     exponent = -0.5 * (images / bandwidth) ** 2
     return logsumexp(exponent, axis=0) - np.log(bandwidth * np.sqrt(2 * np.pi))

@@ -216,6 +216,20 @@ def test_sweep_takes_the_last_monotone_number_of_bins(seed):
     )
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("strategy", ["quantile", "sweep"])
+def test_rows_of_weight_zero_leave_no_trace(seed, strategy):
+    rng = np.random.default_rng(seed)
+    v, counts = rng.random(80), rng.integers(0, 3, 80)
+    y = (rng.random(80) < v).astype(int)
+    assert expected_calibration_error(
+        y, v, sample_weight=counts, strategy=strategy
+    ) == pytest.approx(
+        expected_calibration_error(np.repeat(y, counts), np.repeat(v, counts), strategy=strategy),
+        abs=1e-12,
+    )
+
+
 @pytest.mark.parametrize("n_bins", [2, 15])
 def test_width_penalty_adds_the_mean_width(n_bins, rng):
     y, v = rng.integers(0, 2, 200), rng.random(200)

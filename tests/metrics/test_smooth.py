@@ -226,6 +226,14 @@ class TestCurve:
         np.testing.assert_allclose(curve.density, density, rtol=1e-4, atol=1e-9)
         np.testing.assert_allclose(curve.calibration, positive / density, rtol=0, atol=1e-4)
 
+    def test_agrees_with_direct_sums_at_a_fine_bandwidth(self, rng):
+        v, y = 0.3 + 0.02 * rng.random(50), rng.integers(0, 2, 50)
+        curve = smooth_ece_curve(y, v, bandwidth=5e-4, n_points=2001)
+        inside = (curve.grid > 0.3) & (curve.grid < 0.32)
+        density = reference.reflected_kernel_sum(curve.grid[inside], v, np.full(50, 0.02), 5e-4)
+        positive = reference.reflected_kernel_sum(curve.grid[inside], v, y * 0.02, 5e-4)
+        np.testing.assert_allclose(curve.calibration[inside], positive / density, atol=1e-3)
+
     def test_fields(self, rng):
         v = rng.random(300)
         y = (rng.random(300) < v**2).astype(int)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._kernel_regression import regress_on_kernel
+from skcal._numerics._kernel_regression import _log_reflected_kernel, regress_on_kernel
 from skcal._numerics._smooth import (
+    TOLERANCE,
     _vary_hermite,
     cosine_moments,
+    count_cells,
     evaluate_cosines,
     find_fixed_point,
     smoothed_error,
@@ -76,6 +78,14 @@ def test_variation_of_a_cubic_is_exact():
         )
 
 
+@pytest.mark.parametrize("bandwidth", [1e-4, 0.01, 0.5])
+@pytest.mark.parametrize("size", [1e-5, 0.01, 0.5])
+def test_bounds_add_up_to_the_documented_accuracy(bandwidth, size):
+    assert 2 * TOLERANCE <= 1e-6
+    cells_in_bandwidth = count_cells(bandwidth, size) * bandwidth
+    assert 0.0657 * size / cells_in_bandwidth**4 <= TOLERANCE
+
+
 @pytest.mark.parametrize("bandwidth", [0.3, 0.05, 0.004])
 def test_smoothed_error_integrates_to_its_tolerance(rng, bandwidth):
     v, r = rng.random(25), rng.normal(size=25) / 25
@@ -115,3 +125,13 @@ def test_regression_in_the_tails_is_summed_directly():
     inside = nodes[::10] > 0.1  # before the reflected images matter
     np.testing.assert_allclose(calibration[inside], 1 / (1 + np.exp(-odds[inside])), atol=1e-9)
     assert density[100] == 0
+
+
+@pytest.mark.parametrize("point", [0.0, 0.02, 0.5, 0.97, 1.0])
+def test_log_kernel_has_the_images_on_both_sides(point):
+    nodes = np.array([0.0, 0.03, 0.4, 0.95, 1.0])
+    direct = [
+        reference.reflected_kernel_sum(np.array([point]), np.array([v]), np.ones(1), 0.1)[0]
+        for v in nodes
+    ]
+    np.testing.assert_allclose(np.exp(_log_reflected_kernel(point, nodes, 0.1)), direct, rtol=1e-12)
