@@ -36,18 +36,13 @@ def test_several_classes_are_mapped_one_against_the_rest_and_normalised():
 
 
 def test_row_that_all_maps_send_to_zero_becomes_uniform():
-    X = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    # Every class came true at a score of .6 and failed at .4, so that all maps vanish up to .4.
+    X = [[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]]
     recalibrator = IsotonicRecalibration().fit(X, [0, 1, 2])
-    np.testing.assert_array_equal(recalibrator.predict_proba([[0.1, 0.1, 0.8]]), [[0, 0, 1]])
-    low = IsotonicRecalibration().fit(
-        [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]], [0, 1, 2]
-    )
-    np.testing.assert_allclose(low.predict_proba([[1 / 3, 1 / 3, 1 / 3]]).sum(), 1)
-    uniform = IsotonicRecalibration(classes=[0, 1, 2]).fit(
-        [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.4, 0.2]], [0, 1, 2]
-    )
-    zeros = [m.predict([0.0])[0] for m in uniform.regressions_]
-    assert zeros[2] == 0
+    for score in (0.0, 1 / 3, 0.4):
+        assert [m.predict([score])[0] for m in recalibrator.regressions_] == [0, 0, 0]
+    proba = recalibrator.predict_proba([[1 / 3, 1 / 3, 1 / 3], [0.35, 0.4, 0.25], [0.6, 0.4, 0]])
+    np.testing.assert_array_equal(proba, [[1 / 3] * 3, [1 / 3] * 3, [1, 0, 0]])
 
 
 def test_output_does_not_decrease_with_the_score():
