@@ -488,7 +488,9 @@ def _find_distinct(values):
             for start in range(0, len(values), CHUNK):
                 present[values[start : start + CHUNK].astype(np.int64) - low] = True
             return (np.flatnonzero(present) + low).astype(values.dtype)
-    return np.unique(values)
+    # Chunk by chunk, so that no sorted copy of all rows is held.
+    parts = [np.unique(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
+    return np.unique(np.concatenate(parts))
 
 
 def show_labels(labels):

@@ -101,6 +101,21 @@ class Sample:
             residual += np.bincount(index, gap, n_bins)
         return mass / self.total_weight, residual / self.total_weight
 
+    def squares_by_bin(self, assign, n_bins):
+        """Sums of raw weight, outcome, residual and squared residual in each bin.
+
+        A soft label counts as outcomes 1 and 0 in its proportion.
+        """
+        sums = np.zeros((4, n_bins))
+        for predictions, outcomes, weights in self.chunks():
+            index = assign(predictions)
+            squares = outcomes * (1 - predictions) ** 2 + (1 - outcomes) * predictions**2
+            ones = np.ones_like(predictions)
+            for row, values in enumerate((ones, outcomes, outcomes - predictions, squares)):
+                weighted = values if weights is None else values * weights
+                sums[row] += np.bincount(index, weighted, n_bins)
+        return sums
+
     def residual_on_grid(self, n_cells, place=None):
         """Residuals shared by cubic weights among the nodes j / n_cells, and their mean size.
 

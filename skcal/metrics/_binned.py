@@ -402,18 +402,9 @@ def squared_calibration_error(
     )
 
     def measure(sample):
-        ties = sample.sorted
         edges = _find_edges(sample, n_bins, strategy)
-        index = bin_index(ties.predictions, edges)
-        negative = ties.weight - ties.positive
-        counts, positive, residual, squares = (
-            np.bincount(index, values, len(edges) - 1)
-            for values in (
-                ties.weight,
-                ties.positive,
-                ties.positive - ties.weight * ties.predictions,
-                ties.positive * (1 - ties.predictions) ** 2 + negative * ties.predictions**2,
-            )
+        counts, positive, residual, squares = sample.squares_by_bin(
+            lambda v: bin_index(v, edges), len(edges) - 1
         )
         if debias == "residuals":
             return squared_gaps(counts, residual) - residual_noise(counts, squares)

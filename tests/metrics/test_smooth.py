@@ -8,7 +8,12 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.special import logit
 
-from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
+from skcal.metrics import (
+    expected_calibration_error,
+    smooth_ece,
+    smooth_ece_curve,
+    squared_calibration_error,
+)
 from tests import reference
 
 
@@ -161,14 +166,28 @@ def test_tiny_bandwidths_stay_affordable():
     assert peak < 1e9
 
 
-def test_quantile_bins_hold_one_sorted_copy(rng):
-    n = 2_000_000
-    v, y = rng.random(n), rng.integers(0, 2, n)
+def peak_memory(function, *arguments, **options):
     tracemalloc.start()
-    expected_calibration_error(y, v, strategy="quantile", labels=[0, 1])
+    function(*arguments, **options)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 8.5 * n + 2e6
+    return peak
+
+
+@pytest.mark.parametrize("names", [[0, 1], [-1, 1], [0.0, 1.0], [False, True], ["n", "y"]], ids=str)
+def test_labels_of_any_kind_are_not_copied(rng, names):
+    n = 3_000_000
+    v, y = rng.random(n), np.array(names)[rng.integers(0, 2, n)]
+    for measure in (smooth_ece, expected_calibration_error):
+        assert peak_memory(measure, y, v, labels=names) < 1.5 * n
+
+
+@pytest.mark.parametrize("measure", [expected_calibration_error, squared_calibration_error])
+def test_quantile_bins_hold_one_sorted_copy_and_uniform_bins_none(rng, measure):
+    n = 2_000_000
+    v, y = rng.random(n), rng.integers(0, 2, n)
+    assert peak_memory(measure, y, v, strategy="quantile", labels=[0, 1]) < 8.5 * n + 3e6
+    assert peak_memory(measure, y, v, strategy="uniform") < 1.5 * n
 
 
 class TestScale:
