@@ -8,6 +8,7 @@ from scipy.special import logit
 from skcal._numerics._kernel_regression import regress_on_kernel
 from skcal._numerics._smooth import (
     SMALLEST_BANDWIDTH,
+    TOLERANCE,
     cosine_moments,
     count_cells,
     find_fixed_point,
@@ -97,7 +98,8 @@ def smooth_ece(
     -------
     float
         The error in [0, 1], in units of probability, within 1e-6 of the definition; an error
-        below 1e-5 is within 1e-5.
+        below 1e-5 is within 1e-5. On another scale the latter holds times the range of the
+        transformed predictions, at most 1e-3 for "logit".
 
     Raises
     ------
@@ -261,16 +263,26 @@ def _measure_sample(sample, bandwidth, transform=None):
     size = error_at.absolute_residual
     if size == 0:
         return 0.0
+    smallest = SMALLEST_BANDWIDTH * error_at.width
     if bandwidth is not None:
+        if bandwidth < smallest:
+            raise ValueError(
+                "bandwidth must be at least 1e-5 times the range of the scale, here "
+                f"{smallest:.3g}; got {bandwidth:g}."
+            )
         return error_at(bandwidth)
+    if smallest > 1e-3:
+        raise ValueError(
+            f"scale must not spread predictions over a range above 100; got {error_at.width:.3g}. "
+            "Divide it by a constant."
+        )
     value = find_fixed_point(error_at, upper=size, smallest=_SMALL * error_at.width)
     if value is None:
         # So small a value needs fine grids unless equal predictions cancel: see what is left.
         size = np.abs(sample.sorted.residual).sum()
-        if size <= 1e-6:
+        if size <= TOLERANCE:
             return float(size)
         error_at.absolute_residual = size
-        smallest = SMALLEST_BANDWIDTH * error_at.width
         upper = min(size, _SMALL * error_at.width)
         value = find_fixed_point(error_at, upper, smallest)
         if value is None:

@@ -233,6 +233,13 @@ class TestScale:
         with pytest.raises(ValueError, match=message):
             smooth_ece([0, 1], [0.2, 0.7], scale=scale)
 
+    def test_scales_too_wide_to_resolve_are_refused(self):
+        with pytest.raises(ValueError, match="over a range above 100; got 5e"):
+            smooth_ece([0, 1], [0.2, 0.7], scale=lambda v: 1e8 * v)
+        with pytest.raises(ValueError, match="bandwidth must be at least 1e-5 times the range"):
+            smooth_ece([0, 1], [0.2, 0.7], scale="logit", bandwidth=1e-5)
+        assert smooth_ece([0, 1], [0, 1 - 1e-9], scale="logit") <= 1e-3
+
 
 class TestCurve:
     def test_agrees_with_direct_sums(self, rng):
