@@ -215,11 +215,13 @@ def check_integer(name, value, minimum):
     return int(value)
 
 
-def check_number(name, value, minimum, *, allow_infinity=False):
-    """Return `value` as a float not below `minimum`, or raise a ValueError."""
+def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
+    """Return `value` as a float in [minimum, below), or raise a ValueError."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or isinstance(value, bool) or np.isnan(value):
         raise ValueError(f"{name} must be a number; got {value!r}.")
+    if below < np.inf and not minimum <= value < below:
+        raise ValueError(f"{name} must be at least {minimum} and below {below}; got {value!r}.")
     if value < minimum or (np.isinf(value) and not allow_infinity):
         finite = "" if allow_infinity else " and finite"
         raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")

@@ -1,5 +1,7 @@
 """The base class of all recalibrators: it alone looks at user input."""
 
+from abc import ABCMeta, abstractmethod
+
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
@@ -18,6 +20,8 @@ from skcal._reduction import (
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
 # Probabilities may leave [0, 1] by this much, and are clipped to it.
 RANGE_TOLERANCE = 1e-6
+# Logits beyond this would overflow in sums and squares.
+LARGEST_LOGIT = 1e100
 
 
 class NotClassScoresError(ValueError):
@@ -34,7 +38,9 @@ class NotClassScoresError(ValueError):
     """
 
 
-class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class BaseRecalibrator(
+    OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base class of recalibrators, maps from class scores to better probabilities.
 
     A recalibrator is a transformer and a classifier at once, so that a pipeline that ends in it
@@ -46,6 +52,9 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
     get float64 scores of shape (n_samples, n_classes) with columns in the order of `classes_`,
     checked; ``codes`` are the columns of the true labels, and ``sample_weight`` is None or an
     array. ``_to_logits(scores)`` and ``_to_probabilities(scores)`` read scores as what they need.
+    ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
+    yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
+    says that 0 and 1 are meant.
 
     Parameters
     ----------
@@ -85,6 +94,8 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
     array([[0.75, 0.25]])
     """
 
+    _gives_hard_probabilities = False
+
     def __init__(self, *, input="proba", classes=None):
         self.input = input
         self.classes = classes
@@ -122,6 +133,7 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
             If another argument is invalid.
         """
         check_option("input", self.input, ("proba", "logits"))
+        self._check_options()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         sample_weight = check_sample_weight(sample_weight, len(X))
@@ -151,10 +163,8 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        self._check_scores(X)
-        return self._recalibrate(self._arrange(X)).astype(X.dtype, copy=False)
+        scores, dtype = self._read_scores(X)
+        return self._finish(self._recalibrate(scores), dtype)
 
     def transform(self, X):
         """Recalibrated probabilities in the layout of X.
@@ -189,6 +199,32 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
         """
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
+
+    @abstractmethod
+    def _fit(self, scores, codes, sample_weight):
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _recalibrate(self, scores):
+        """Probabilities of shape (n_samples, n_classes)."""
+
+    def _check_options(self):
+        """Raise ValueError for an invalid parameter of the subclass."""
+
+    def _read_scores(self, X):
+        """Scores as `_recalibrate` gets them, and the float type of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        self._check_scores(X)
+        return self._arrange(X), X.dtype
+
+    def _finish(self, proba, dtype):
+        """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
+        proba = proba.astype(dtype, copy=False)
+        if self._gives_hard_probabilities:
+            return proba
+        below_one = np.nextafter(dtype.type(1), dtype.type(0))
+        return np.clip(proba, np.finfo(dtype).tiny, below_one, out=proba)
 
     def _to_probabilities(self, scores):
         return scores if self.input == "proba" else softmax(scores, axis=1)
@@ -244,6 +280,11 @@ class BaseRecalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, 
 
     def _check_scores(self, X):
         if self.input == "logits":
+            if max(X.max(), -X.min()) > LARGEST_LOGIT:
+                raise NotClassScoresError(
+                    f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
+                    f"values from {X.min():.7g} to {X.max():.7g}."
+                )
             return
         sums = X.sum(axis=1, dtype=np.float64) if X.shape[1] > 1 else np.ones(len(X))
         # A softmax in float32 misses [0, 1] by its rounding.

@@ -1,20 +1,24 @@
 """Cross-fitting: out-of-fold class scores for the recalibrator that comes next."""
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
 
 from skcal._reduction import check_option
-
-_METHODS = ("predict_proba", "decision_function")
+from skcal.recalibration._folds import (
+    METHODS,
+    check_method,
+    check_rows,
+    cross_fit,
+    get_classifier,
+    inherit_tags,
+    make_splits,
+    route_metadata,
+    score_rows,
+)
 
 
 class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -53,6 +57,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     See Also
     --------
+    RecalibratedClassifierCV : The classifier and the recalibrator in one estimator.
     sklearn.model_selection.cross_val_predict : Makes the out-of-fold scores.
 
     Notes
@@ -82,11 +87,8 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._get_estimator())
+        inherit_tags(tags, get_tags(get_classifier(self.estimator)))
         tags.target_tags.required = True
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.non_deterministic = inner.non_deterministic
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -108,8 +110,9 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        X, y = self._check_rows(X, y)
-        fit_params, _ = self._route("fit", params)
+        check_option("method", self.method, METHODS)
+        X, y = check_rows(self, X, y)
+        fit_params, _ = route_metadata(self, "fit", params)
         return self._fit_on_all(X, y, fit_params)
 
     def fit_transform(self, X, y, **params):
@@ -130,29 +133,23 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes) or (n_samples, 1)
             Scores from classifiers that were not fitted on the row.
         """
-        X, y = self._check_rows(X, y)
-        fit_params, split_params = self._route("fit_transform", params)
+        check_option("method", self.method, METHODS)
+        X, y = check_rows(self, X, y)
+        fit_params, split_params = route_metadata(self, "fit_transform", params)
         self._fit_on_all(X, y, fit_params)
         if isinstance(self.estimator, FrozenEstimator):
             return self.transform(X)
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, **split_params))
-        self._check_folds(y, splits)
-        scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(
-                clone(self._get_estimator()), X, y, train, test, self.method, fit_params
-            )
-            for train, test in splits
+        splits = make_splits(self.cv, X, y, split_params)
+        return cross_fit(
+            get_classifier(self.estimator),
+            X,
+            y,
+            self.classes_,
+            splits,
+            self.method,
+            fit_params,
+            self.n_jobs,
         )
-        out = None
-        for (_, test), (fold_scores, labels) in zip(splits, scores, strict=True):
-            columns = np.searchsorted(self.classes_, labels)
-            if fold_scores.shape[1] == 1:
-                columns = [0]  # the decision function of two classes
-            if out is None:
-                n_columns = 1 if fold_scores.shape[1] == 1 else len(self.classes_)
-                out = np.zeros((len(y), n_columns), dtype=fold_scores.dtype)
-            out[np.ix_(test, columns)] = fold_scores
-        return out
 
     def transform(self, X):
         """Class scores of the classifier fitted on all rows.
@@ -168,7 +165,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             One column for each of `classes_`; one in all for the decision function of two.
         """
         check_is_fitted(self)
-        return _as_columns(getattr(self.estimator_, self.method)(X))
+        return score_rows(self.estimator_, X, self.method)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the output columns.
@@ -205,7 +202,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return (
             MetadataRouter(owner=self)
             .add(
-                estimator=self._get_estimator(),
+                estimator=get_classifier(self.estimator),
                 method_mapping=fitting.add(caller="fit_transform", callee="fit"),
             )
             .add(
@@ -214,45 +211,9 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             )
         )
 
-    def _get_estimator(self):
-        if self.estimator is not None:
-            return self.estimator
-        default = LogisticRegression()
-        routing = get_config()["enable_metadata_routing"]
-        return default.set_fit_request(sample_weight=True) if routing else default
-
-    def _check_rows(self, X, y):
-        check_option("method", self.method, _METHODS)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if not hasattr(self._get_estimator(), self.method):
-            raise ValueError(
-                f"method must be one that estimator has; {type(self._get_estimator()).__name__} "
-                f"has no {self.method}."
-            )
-        X, y = indexable(X, y)
-        check_classification_targets(y)
-        return X, column_or_1d(y, warn=True)
-
-    def _route(self, method, params):
-        """Arguments for the classifier's fit, and for the splitter."""
-        params = {name: value for name, value in params.items() if value is not None}
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, method, **params)
-            return dict(routed.estimator.fit), dict(routed.splitter.split)
-        if "groups" in params:
-            raise ValueError(
-                "groups need metadata routing: sklearn.set_config(enable_metadata_routing=True). "
-                "Or pass the splits themselves as cv, a list of pairs of train and test indices."
-            )
-        if "sample_weight" in params:  # folds take slices of it, which a list has not
-            params["sample_weight"] = np.asarray(params["sample_weight"])
-        return params, {}
-
     def _fit_on_all(self, X, y, fit_params):
-        self.estimator_ = clone(self._get_estimator()).fit(X, y, **fit_params)
+        self.estimator_ = clone(get_classifier(self.estimator)).fit(X, y, **fit_params)
+        check_method(self.estimator_, self.method)
         return self
 
     @property
@@ -270,21 +231,6 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         """Names of the features, where the classifier tells."""
         return self.estimator_.feature_names_in_
 
-    def _check_folds(self, y, splits):
-        tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(y))
-        if not (tested == 1).all():
-            raise ValueError(
-                "cv must put every row into exactly one test fold; row "
-                f"{np.flatnonzero(tested != 1)[0]} is in {tested[tested != 1][0]}."
-            )
-        for fold, (train, _) in enumerate(splits):
-            missing = np.setdiff1d(self.classes_, y[train])
-            if len(missing) and self.method == "decision_function":
-                raise ValueError(
-                    f"Training fold {fold} has no row of {missing.tolist()}, for which a decision "
-                    "function has no value. Use fewer folds, or method='predict_proba'."
-                )
-
     def _check_feature_names(self, names):
         n_features = getattr(self, "n_features_in_", len(names))
         if len(names) != n_features:
@@ -294,36 +240,3 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             )
         if not np.array_equal(getattr(self, "feature_names_in_", names), names):
             raise ValueError("input_features is not equal to feature_names_in_")
-
-
-def _score_fold(estimator, X, y, train, test, method, fit_params):
-    """Class scores of the test rows from a classifier fitted on the training rows."""
-    fold_params = {
-        name: _take_rows(value, train) if _has_length(value, len(y)) else value
-        for name, value in fit_params.items()
-    }
-    estimator.fit(_take_rows(X, train), y[train], **fold_params)
-    scores = _as_columns(getattr(estimator, method)(_take_rows(X, test)))
-    if scores.shape[1] not in (1, len(estimator.classes_)):
-        raise ValueError(
-            f"method={method!r} must give one score for each of the {len(estimator.classes_)} "
-            f"classes; got {scores.shape[1]} columns from {type(estimator).__name__}."
-        )
-    return scores, estimator.classes_
-
-
-def _take_rows(values, rows):
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
-
-
-def _has_length(values, n):
-    if hasattr(values, "shape"):
-        return len(values.shape) > 0 and values.shape[0] == n
-    return isinstance(values, list | tuple) and len(values) == n
-
-
-def _as_columns(scores):
-    scores = np.asarray(scores)
-    return scores[:, None] if scores.ndim == 1 else scores

@@ -1,13 +1,12 @@
 """Isotonic recalibration."""
 
-import numpy as np
-from scipy.special import logsumexp
 from sklearn.isotonic import IsotonicRegression
 
-from skcal.recalibration._base import BaseRecalibrator
+from skcal._reduction import check_number
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
-class IsotonicRecalibration(BaseRecalibrator):
+class IsotonicRecalibration(OneVsRestRecalibrator):
     """Map each class's score by the non-decreasing function with the least squared error.
 
     Parameters
@@ -19,10 +18,13 @@ class IsotonicRecalibration(BaseRecalibrator):
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : float, default=0.0
+        Maps stay within [min_proba, 1 - min_proba], before rows are divided by their sums. Any
+        positive number, such as 1 / (n_samples + 2), keeps the log loss finite. In [0, 0.5).
 
     Attributes
     ----------
-    regressions_ : list of IsotonicRegression
+    maps_ : list of IsotonicRegression
         One map for two classes, that of the second; else one for each class.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
@@ -40,8 +42,8 @@ class IsotonicRecalibration(BaseRecalibrator):
     -----
     The map is constant outside the scores seen in `fit` and linear between its steps. With more
     than two classes each class is mapped against the rest, and rows are divided by their sums; a
-    row that all maps send to 0 becomes uniform. The map yields hard zeros and ones, with which
-    a single unlucky row has infinite log loss.
+    row that all maps send to 0 becomes even. The map yields hard zeros and ones, with which a
+    single unlucky row has infinite log loss: `min_proba` keeps it from them.
 
     References
     ----------
@@ -59,34 +61,25 @@ class IsotonicRecalibration(BaseRecalibrator):
            [0. , 1. ]])
     """
 
-    def _fit(self, scores, codes, sample_weight):
-        columns = self._compare_with_rest(scores)
-        first = len(self.classes_) - len(columns)
-        self.regressions_ = [
-            IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
-                column, codes == first + k, sample_weight=sample_weight
-            )
-            for k, column in enumerate(columns)
-        ]
+    _gives_hard_probabilities = True
 
-    def _recalibrate(self, scores):
-        columns = self._compare_with_rest(scores)
-        proba = np.column_stack(
-            [
-                regression.predict(column)
-                for regression, column in zip(self.regressions_, columns, strict=True)
-            ]
-        )
-        if proba.shape[1] == 1:
-            return np.hstack([1 - proba, proba])
-        total = proba.sum(axis=1, keepdims=True)
-        uniform = np.full_like(proba, 1 / proba.shape[1])
-        return np.divide(proba, total, out=uniform, where=total > 0)
+    def __init__(self, *, input="proba", classes=None, min_proba=0.0):
+        super().__init__(input=input, classes=classes)
+        self.min_proba = min_proba
 
-    def _compare_with_rest(self, scores):
-        """Scores of each class against the rest, of the second class alone where there are two."""
-        classes = range(1, 2) if scores.shape[1] == 2 else range(scores.shape[1])
+    def _check_options(self):
+        check_number("min_proba", self.min_proba, 0, below=0.5)
+
+    def _read_scale(self, scores):
         if self.input == "proba":
-            return [scores[:, k] for k in classes]
-        # Log-odds, which order rows as the probabilities do and do not saturate.
-        return [scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1) for k in classes]
+            return super()._read_scale(scores)
+        return self._to_log_odds(scores)  # in the same order, and they do not saturate
+
+    def _fit_map(self, values, outcomes, sample_weight):
+        regression = IsotonicRegression(
+            y_min=self.min_proba, y_max=1 - self.min_proba, out_of_bounds="clip"
+        )
+        return regression.fit(values, outcomes, sample_weight=sample_weight)
+
+    def _apply_map(self, fitted, values):
+        return fitted.predict(values)

@@ -64,7 +64,25 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def _to_scores(self, X):
         n_classes = len(self.classes_)
         row, column = np.ogrid[: X.shape[1], :n_classes]
-        scores = np.tanh(X / 10) @ np.cos(1.0 + 3.0 * row + 7.0 * column).astype(X.dtype)
+        # These numbers make the scores better than chance on all data of the checks but one.
+        phase = 1.5 + 3.9 * row + 2.6 * column - 1.3 * row * column
+        scores = np.cos(0.6 * X[:, :, np.newaxis] + phase.astype(X.dtype)).mean(axis=1)
         if self.recalibrator.input == "proba":
             scores = softmax(scores, axis=1)
         return scores[:, 1:] if self.one_column and n_classes == 2 else scores
+
+
+class AllRows:
+    """One split, to train and to test on all rows: what is learned is better than chance there."""
+
+    def __repr__(self):
+        return "AllRows()"  # the same in all processes, as it is part of names of tests
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 1
+
+    def split(self, X, y=None, groups=None):
+        if len(y) < 2:
+            raise ValueError(f"Two rows are needed to split them; got n_samples={len(y)}.")
+        rows = np.arange(len(y))
+        yield rows, rows

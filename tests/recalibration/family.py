@@ -13,6 +13,29 @@ CLASSES = [
     and member is not BaseRecalibrator
 ]
 
+# By name, because a class may be absent.
+
+# Options with which the tests construct a class.
+OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
+
+# Classes that read weights as counts, so that multiplying all weights by a constant may change
+# their answer; and the option that turns this off, where there is one.
+READS_COUNTS = {
+    "PlattScaling": {"target_smoothing": False},
+    "ScalingBinning": None,
+    "StructuredMatrixScaling": None,
+    "VennAbers": None,
+}
+
+# Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
+# number of classes on.
+NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
+
+
+def make(R, **options):
+    """A recalibrator of class R, the same at every call."""
+    return R(**(OPTIONS.get(R.__name__, {}) | options))
+
 
 def make_scores(n_classes, n_samples=300, seed=0):
     """Over-confident class probabilities, and labels 0 to n_classes - 1."""

@@ -10,11 +10,18 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from skcal.recalibration import CrossFitProba, NotClassScoresError
 from skcal.scorers import get_scorer
-from tests.recalibration.family import CLASSES, make_scores
+from tests.recalibration.family import (
+    CLASSES,
+    NEEDS_ACCURACY,
+    READS_COUNTS,
+    make,
+    make_scores,
+)
 
 every_class = pytest.mark.parametrize("R", CLASSES)
 both_counts = pytest.mark.parametrize("n_classes", [2, 4])
@@ -29,7 +36,7 @@ def test_output_is_a_probability_vector(R, n_classes, input):
     X, y = make_scores(n_classes)
     if input == "logits":
         X = np.log(X)
-    recalibrator = R(input=input).fit(X, y)
+    recalibrator = make(R, input=input).fit(X, y)
     proba = recalibrator.predict_proba(X)
     assert proba.shape == X.shape
     assert (proba >= 0).all()
@@ -45,8 +52,8 @@ def test_output_is_a_probability_vector(R, n_classes, input):
 def test_logits_are_logarithms_of_probabilities(R, n_classes):
     X, y = make_scores(n_classes)
     np.testing.assert_allclose(
-        R(input="logits").fit(np.log(X) + 3, y).predict_proba(np.log(X) - 1),
-        R().fit(X, y).predict_proba(X),
+        make(R, input="logits").fit(np.log(X) + 3, y).predict_proba(np.log(X) - 1),
+        make(R).fit(X, y).predict_proba(X),
         **CLOSE,
     )
 
@@ -54,12 +61,12 @@ def test_logits_are_logarithms_of_probabilities(R, n_classes):
 @every_class
 def test_one_column_is_the_score_of_the_second_class(R):
     X, y = make_scores(2)
-    both, one = R().fit(X, y), R().fit(X[:, 1:], y)
+    both, one = make(R).fit(X, y), make(R).fit(X[:, 1:], y)
     np.testing.assert_allclose(one.predict_proba(X[:, 1:]), both.predict_proba(X), **CLOSE)
     np.testing.assert_allclose(one.transform(X[:, 1:]), both.transform(X)[:, 1:], **CLOSE)
     logits = np.log(X[:, 1:] / X[:, :1])
     np.testing.assert_allclose(
-        R(input="logits").fit(logits, y).transform(logits), one.transform(X[:, 1:]), **CLOSE
+        make(R, input="logits").fit(logits, y).transform(logits), one.transform(X[:, 1:]), **CLOSE
     )
 
 
@@ -67,10 +74,10 @@ def test_one_column_is_the_score_of_the_second_class(R):
 @both_counts
 def test_names_of_labels_do_not_matter(R, n_classes):
     X, y = make_scores(n_classes)
-    expected = R().fit(X, y).predict_proba(X)
+    expected = make(R).fit(X, y).predict_proba(X)
     for names in (list("abcd"), [-5, 0, 3, 10**6], [2.0, 3.0, 4.0, 5.0]):
         names = np.array(names[:n_classes])
-        recalibrator = R().fit(X, names[y])
+        recalibrator = make(R).fit(X, names[y])
         np.testing.assert_array_equal(recalibrator.classes_, names)
         np.testing.assert_array_equal(recalibrator.predict_proba(X), expected)
 
@@ -79,9 +86,9 @@ def test_names_of_labels_do_not_matter(R, n_classes):
 def test_order_of_columns(R):
     X, y = make_scores(4)
     names = np.array(["ant", "bee", "cat", "dog"])
-    expected = R().fit(X, names[y]).predict_proba(X)
+    expected = make(R).fit(X, names[y]).predict_proba(X)
     order = [2, 0, 3, 1]
-    recalibrator = R(classes=names[order]).fit(X[:, order], names[y])
+    recalibrator = make(R, classes=names[order]).fit(X[:, order], names[y])
     np.testing.assert_array_equal(recalibrator.classes_, names)
     np.testing.assert_allclose(recalibrator.predict_proba(X[:, order]), expected, **CLOSE)
     np.testing.assert_allclose(recalibrator.transform(X[:, order]), expected[:, order], **CLOSE)
@@ -92,11 +99,11 @@ def test_order_of_columns(R):
 def test_y_may_miss_a_class_that_is_named(R, classes):
     X, y = make_scores(4)
     present = y != 2
-    recalibrator = R(classes=classes).fit(X[present], y[present])
+    recalibrator = make(R, classes=classes).fit(X[present], y[present])
     np.testing.assert_array_equal(recalibrator.classes_, [0, 1, 2, 3])
     assert recalibrator.predict_proba(X).shape == (len(X), 4)
     with pytest.raises(NotClassScoresError, match="X has 4 columns but there are 3 classes"):
-        R().fit(X[present], y[present])
+        make(R).fit(X[present], y[present])
 
 
 @every_class
@@ -104,12 +111,27 @@ def test_y_may_miss_a_class_that_is_named(R, classes):
 def test_weight_is_repetition_and_zero_is_absence(R, n_classes):
     X, y = make_scores(n_classes, 80)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
-    weighted = R().fit(X, y, sample_weight=weights)
-    repeated = R().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = make(R).fit(X, y, sample_weight=weights)
+    repeated = make(R).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), **CLOSE)
+
+
+@every_class
+@both_counts
+def test_scale_of_weights_matters_only_to_what_counts_rows(R, n_classes):
+    X, y = make_scores(n_classes, 80)
+    if R.__name__ in READS_COUNTS:
+        np.testing.assert_allclose(
+            make(R).fit(X, y, sample_weight=np.full(len(y), 3)).predict_proba(X),
+            make(R).fit(np.tile(X, (3, 1)), np.tile(y, 3)).predict_proba(X),
+            **CLOSE,
+        )
+    options = READS_COUNTS.get(R.__name__, {})
+    if options is None:
+        return
     np.testing.assert_allclose(
-        R().fit(X, y, sample_weight=np.full(len(y), 0.3)).predict_proba(X),
-        R().fit(X, y).predict_proba(X),
+        make(R, **options).fit(X, y, sample_weight=np.full(len(y), 0.3)).predict_proba(X),
+        make(R, **options).fit(X, y).predict_proba(X),
         **CLOSE,
     )
 
@@ -119,26 +141,28 @@ def test_order_of_rows_does_not_matter(R):
     X, y = make_scores(4)
     order = np.random.default_rng(2).permutation(len(y))
     np.testing.assert_allclose(
-        R().fit(X[order], y[order]).predict_proba(X), R().fit(X, y).predict_proba(X), **CLOSE
+        make(R).fit(X[order], y[order]).predict_proba(X),
+        make(R).fit(X, y).predict_proba(X),
+        **CLOSE,
     )
 
 
 @every_class
 def test_containers(R):
     X, y = make_scores(4)
-    expected = R().fit(X, y).predict_proba(X)
+    expected = make(R).fit(X, y).predict_proba(X)
     names = ["p0", "p1", "p2", "p3"]
     frame = pd.DataFrame(X, columns=names)
-    recalibrator = R().fit(frame, pd.Series(y))
+    recalibrator = make(R).fit(frame, pd.Series(y))
     np.testing.assert_array_equal(recalibrator.predict_proba(frame), expected)
     np.testing.assert_array_equal(recalibrator.get_feature_names_out(), names)
     np.testing.assert_array_equal(
-        R().fit(X.tolist(), y.tolist()).predict_proba(X.tolist()), expected
+        make(R).fit(X.tolist(), y.tolist()).predict_proba(X.tolist()), expected
     )
     polars = pl.DataFrame(X, schema=names)
-    np.testing.assert_array_equal(R().fit(polars, y).predict_proba(polars), expected)
+    np.testing.assert_array_equal(make(R).fit(polars, y).predict_proba(polars), expected)
     for container in ("pandas", "polars"):
-        out = R().set_output(transform=container).fit(frame, y).transform(frame)
+        out = make(R).set_output(transform=container).fit(frame, y).transform(frame)
         assert list(out.columns) == names
         np.testing.assert_array_equal(out.to_numpy(), expected)
 
@@ -147,17 +171,19 @@ def test_containers(R):
 def test_float32_in_float32_out(R):
     X, y = make_scores(4)
     X = X.astype(np.float32)
-    recalibrator = R().fit(X, y)
+    recalibrator = make(R).fit(X, y)
     assert recalibrator.predict_proba(X).dtype == recalibrator.transform(X).dtype == np.float32
     np.testing.assert_allclose(
-        recalibrator.transform(X), R().fit(X.astype(float), y).transform(X.astype(float)), atol=1e-6
+        recalibrator.transform(X),
+        make(R).fit(X.astype(float), y).transform(X.astype(float)),
+        atol=1e-6,
     )
 
 
 @every_class
 def test_pickle_clone_and_no_training_rows_inside(R):
     X, y = make_scores(4, 5000)
-    recalibrator = R(classes=[0, 1, 2, 3]).fit(X, y)
+    recalibrator = make(R, classes=[0, 1, 2, 3]).fit(X, y)
     copy = pickle.loads(pickle.dumps(recalibrator))
     np.testing.assert_array_equal(copy.predict_proba(X), recalibrator.predict_proba(X))
     assert len(pickle.dumps(recalibrator)) < X.nbytes / 2
@@ -169,7 +195,7 @@ def test_pickle_clone_and_no_training_rows_inside(R):
 def test_hard_zeros_and_ones(R, n_classes):
     X, y = make_scores(n_classes, 60)
     X[::2] = np.eye(n_classes)[X[::2].argmax(axis=1)]
-    proba = R().fit(X, y).predict_proba(X)
+    proba = make(R).fit(X, y).predict_proba(X)
     assert np.isfinite(proba).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
 
@@ -184,7 +210,12 @@ def test_separable_constant_and_worthless_scores(R, n_classes):
         confident[(y + 1) % n_classes],
         np.full((60, n_classes), 1 / n_classes),
     ):
-        proba = R().fit(X, y).predict_proba(X)
+        accuracy = (X.argmax(axis=1) == y).mean()
+        if n_classes >= NEEDS_ACCURACY.get(R.__name__, np.inf) and accuracy <= 1 / n_classes:
+            with pytest.raises(ValueError, match="The predicted class cannot be kept"):
+                make(R).fit(X, y)
+            continue
+        proba = make(R).fit(X, y).predict_proba(X)
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
 
@@ -192,23 +223,31 @@ def test_separable_constant_and_worthless_scores(R, n_classes):
 @every_class
 def test_in_a_pipeline_it_lowers_the_log_loss_without_a_leak(R):
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(400, 30))
-    y = np.where(rng.random(400) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
+    X = rng.normal(size=(520, 60))
+    y = np.where(rng.random(520) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
     flexible = LogisticRegression(C=1e4, max_iter=2000)  # over-fits, so it is over-confident
-    model = make_pipeline(CrossFitProba(flexible), R())
-    model.fit(X[:120], y[:120])
+    hard = "min_proba" in make(R).get_params()  # its zeros make the log loss infinite
+    recalibrator = make(R, min_proba=1 / 242) if hard else make(R)
+    model = make_pipeline(CrossFitProba(flexible), recalibrator)
+    model.fit(X[:240], y[:240])
     assert list(model.classes_) == ["no", "yes"]
-    assert model.predict_proba(X).shape == (400, 2)
-    alone = flexible.fit(X[:120], y[:120])
-    assert log_loss(y[120:], model.predict_proba(X[120:])) < log_loss(
-        y[120:], alone.predict_proba(X[120:])
+    assert model.predict_proba(X).shape == (520, 2)
+    alone = flexible.fit(X[:240], y[:240])
+    assert log_loss(y[240:], model.predict_proba(X[240:])) < log_loss(
+        y[240:], alone.predict_proba(X[240:])
     )
+
+
+@every_class
+def test_a_pipeline_in_cross_validation_and_grid_search(R):
+    X, y = np.random.default_rng(3).normal(size=(200, 4)), np.tile(["no", "yes"], 100)
+    X[:, 0] += y == "yes"
+    model = make_pipeline(CrossFitProba(GaussianNB()), make(R))
     scores = cross_val_score(model, X, y, scoring=get_scorer("neg_smooth_ece"), cv=3)
     assert (scores < 0).all()
-    search = GridSearchCV(
-        model, {"crossfitproba__cv": [2, 3], "crossfitproba__estimator__C": [0.1, 1]}, cv=2
-    ).fit(X[:120], y[:120])
-    assert set(search.best_params_) == {"crossfitproba__cv", "crossfitproba__estimator__C"}
+    options = {"crossfitproba__cv": [2, 3], "crossfitproba__estimator__var_smoothing": [1e-9, 0.1]}
+    search = GridSearchCV(model, options, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(options)
 
 
 BAD = {
@@ -230,7 +269,7 @@ BAD = {
 def test_what_is_no_class_scores_is_refused(R, case):
     X, y, message = BAD[case]
     with pytest.raises(NotClassScoresError, match=message):
-        R().fit(X, y)
+        make(R).fit(X, y)
 
 
 @every_class
@@ -238,9 +277,9 @@ def test_what_is_no_class_scores_is_refused(R, case):
 def test_named_classes_with_string_labels_of_any_container(R, as_labels):
     X, y = make_scores(2, 40)
     text = np.array(["no", "yes"])[y]
-    expected = R().fit(X, y).predict_proba(X)
+    expected = make(R).fit(X, y).predict_proba(X)
     for classes in (["no", "yes"], np.array(["no", "yes"], dtype=object), pd.Index(["no", "yes"])):
-        recalibrator = R(classes=classes).fit(X, as_labels(text))
+        recalibrator = make(R, classes=classes).fit(X, as_labels(text))
         np.testing.assert_array_equal(recalibrator.predict_proba(X), expected)
 
 
@@ -249,7 +288,7 @@ def test_rounding_of_a_softmax_is_forgiven(R):
     X, y = make_scores(2, 40)
     X = X.astype(np.float32)
     X[0] = [-1e-17, 1 + 1.2e-7]
-    assert np.isfinite(R().fit(X, y).predict_proba(X)).all()
+    assert np.isfinite(make(R).fit(X, y).predict_proba(X)).all()
 
 
 @every_class
@@ -257,24 +296,24 @@ def test_other_bad_input(R):
     X, y = make_scores(2, 10)
     for X_bad in (np.where(np.eye(10, 2) == 1, np.nan, X), np.where(np.eye(10, 2) == 1, np.inf, X)):
         with pytest.raises(ValueError, match=r"NaN|infinity"):
-            R().fit(X_bad, y)
+            make(R).fit(X_bad, y)
     with pytest.raises(ValueError, match=r"only one class.*classes="):
-        R().fit(X, np.zeros(10))
+        make(R).fit(X, np.zeros(10))
     with pytest.raises(ValueError, match="input must be one of 'proba', 'logits'; got 'logit'"):
-        R(input="logit").fit(X, y)
+        make(R, input="logit").fit(X, y)
     with pytest.raises(ValueError, match="classes must be one of 'columns'; got 'column'"):
-        R(classes="column").fit(X, y)
+        make(R, classes="column").fit(X, y)
     with pytest.raises(ValueError, match="distinct labels"):
-        R(classes=[1, 1]).fit(X, y)
+        make(R, classes=[1, 1]).fit(X, y)
     with pytest.raises(ValueError, match="labels that are not among the 2 classes"):
-        R(classes=["a", "b"]).fit(X, y)
+        make(R, classes=["a", "b"]).fit(X, y)
     with pytest.raises(ValueError, match="labels that are not among the 2 classes"):
-        R(classes="columns").fit(X, y + 1)
+        make(R, classes="columns").fit(X, y + 1)
     with pytest.raises(ValueError, match="sample_weight must hold at least one positive"):
-        R().fit(X, y, sample_weight=np.zeros(10))
+        make(R).fit(X, y, sample_weight=np.zeros(10))
     with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
-        R().fit(X, y, sample_weight=-np.ones(10))
+        make(R).fit(X, y, sample_weight=-np.ones(10))
     with pytest.raises(ValueError, match="features"):
-        R().fit(X, y).transform(np.full((3, 3), 1 / 3))
+        make(R).fit(X, y).transform(np.full((3, 3), 1 / 3))
     with pytest.raises(NotClassScoresError):
-        R().fit(X, y).transform(3 * X)
+        make(R).fit(X, y).transform(3 * X)

@@ -6,9 +6,11 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import StackingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -110,6 +112,35 @@ def test_fold_that_misses_a_class():
         CrossFitProba(RidgeClassifier(), cv=folds, method="decision_function").fit_transform(X, y)
 
 
+def test_training_folds_of_a_single_class():
+    """Each gives one column, that of its own class."""
+    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    out = CrossFitProba(GaussianNB(), cv=KFold(2)).fit_transform(X, y)
+    np.testing.assert_array_equal(out, np.column_stack([y == 1, y == 0]))
+
+
+def test_pairwise_distances(data):
+    """Columns of distances are training rows, too."""
+    X, y = data
+    distances = pairwise_distances(X)
+    cross_fit = CrossFitProba(KNeighborsClassifier(metric="precomputed"))
+    assert get_tags(cross_fit).input_tags.pairwise
+    expected = CrossFitProba(KNeighborsClassifier()).fit_transform(X, y)
+    for square in (distances, pd.DataFrame(distances), distances.tolist()):
+        np.testing.assert_array_equal(cross_fit.fit_transform(square, y), expected)
+
+
+def test_estimator_that_shows_its_methods_only_when_fitted(data):
+    X, y = data
+    stacking = StackingClassifier([("nb", GaussianNB())], cv=2)
+    assert not hasattr(stacking, "predict_proba")
+    explicit = StackingClassifier([("nb", GaussianNB())], LogisticRegression(), cv=2)
+    np.testing.assert_array_equal(
+        CrossFitProba(stacking, cv=3).fit_transform(X, y),
+        cross_val_predict(explicit, X, y, cv=3, method="predict_proba"),
+    )
+
+
 def test_frozen_estimator_is_not_fitted_again(data):
     X, y = data
     fitted = GaussianNB().fit(X[:60], y[:60])
@@ -204,6 +235,7 @@ def test_passes_on_that_it_is_not_deterministic():
         ({"method": "predict"}, "method must be one of 'predict_proba', 'decision_function'"),
         ({"estimator": RidgeClassifier()}, "RidgeClassifier has no predict_proba"),
         ({"cv": 200}, "n_splits=200"),
+        ({"cv": []}, "cv must give at least one pair"),
     ],
 )
 def test_bad_parameters(data, options, message):

@@ -40,7 +40,7 @@ def test_row_that_all_maps_send_to_zero_becomes_uniform():
     X = [[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]]
     recalibrator = IsotonicRecalibration().fit(X, [0, 1, 2])
     for score in (0.0, 1 / 3, 0.4):
-        assert [m.predict([score])[0] for m in recalibrator.regressions_] == [0, 0, 0]
+        assert [m.predict([score])[0] for m in recalibrator.maps_] == [0, 0, 0]
     proba = recalibrator.predict_proba([[1 / 3, 1 / 3, 1 / 3], [0.35, 0.4, 0.25], [0.6, 0.4, 0]])
     np.testing.assert_array_equal(proba, [[1 / 3] * 3, [1 / 3] * 3, [1, 0, 0]])
 

@@ -34,6 +34,35 @@ def test_minimises_the_log_loss(n_classes, power):
     assert loss(np.log(fitted)) <= best.fun + 1e-15
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_minimises_the_brier_score(seed):
+    X, y = make_scores(3, 40, seed)
+    outcomes = np.eye(3)[y]
+    temperatures = np.exp(np.linspace(-4, 6, 2001))
+    scores = [
+        ((softmax(np.log(X) / t, axis=1) - outcomes) ** 2).sum(axis=1).mean() for t in temperatures
+    ]
+    fitted = TemperatureScaling(loss="brier").fit(X, y)
+    ours = ((fitted.predict_proba(X) - outcomes) ** 2).sum(axis=1).mean()
+    assert min(scores) - 1e-5 < ours <= min(scores)
+
+
+def test_brier_score_and_log_loss_agree_on_a_true_temperature():
+    z = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]])
+    X, y, weights = np.repeat(2.5 * z, 3, axis=0), np.tile([0, 1, 2], 2), softmax(z, axis=1).ravel()
+    fitted = TemperatureScaling(input="logits", loss="brier").fit(X, y, sample_weight=weights)
+    assert fitted.temperature_ == pytest.approx(2.5, rel=1e-5)
+    with pytest.raises(ValueError, match="loss must be one of 'log', 'brier'; got 'mse'"):
+        TemperatureScaling(loss="mse").fit([[0.2], [0.8]], [0, 1])
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("power", [0.01, 1, 100])
+def test_few_iterations(n_classes, power):
+    X, y = make_scores(n_classes)
+    assert TemperatureScaling(input="logits").fit(power * np.log(X), y).n_iter_ <= 15
+
+
 def test_known_temperature_is_found():
     """Labels in the exact proportions of softmax(z), scores z * 2.5: the temperature is 2.5."""
     z = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]])

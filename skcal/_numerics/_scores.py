@@ -1,0 +1,52 @@
+"""Class scores on the scales that recalibrators read; all without cancellation near 0 and 1."""
+
+import numpy as np
+from scipy.special import logsumexp
+
+
+def centre_logits(logits):
+    """Logits with rows that sum to 0, the same whatever was added to a row."""
+    return logits - logits.mean(axis=1, keepdims=True)
+
+
+def log_probabilities(logits):
+    """Logarithm of each class's probability, and of that of all other classes together.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    log_proba, log_complement : ndarray of shape (n_samples, n_classes)
+    """
+    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
+    rest = logits - logits[rows, top][:, None]
+    log_odds_of_rest = _sum_logs_without(rest, rows, top)
+    log_total = np.logaddexp(0, log_odds_of_rest)
+    log_proba = rest - log_total[:, None]
+    # 1 - p is p of the others for the largest p, and free of cancellation for the smaller.
+    log_complement = np.log1p(-np.minimum(np.exp(log_proba), 0.5))
+    log_complement[rows, top] = log_odds_of_rest - log_total
+    return log_proba, log_complement
+
+
+def log_odds(logits):
+    """log(p / (1 - p)) of each class, of the second alone where there are two."""
+    if logits.shape[1] == 2:
+        return logits[:, 1:] - logits[:, :1]
+    log_proba, log_complement = log_probabilities(logits)
+    return log_proba - log_complement
+
+
+def normalize_rows(parts):
+    """Rows divided by their sums; a row of zeros becomes even."""
+    total = parts.sum(axis=1, keepdims=True)
+    even = np.full_like(parts, 1 / parts.shape[1])
+    return np.divide(parts, total, out=even, where=total > 0)
+
+
+def _sum_logs_without(logits, rows, columns):
+    others = logits.copy()
+    others[rows, columns] = -np.inf
+    return logsumexp(others, axis=1)

@@ -1,0 +1,134 @@
+"""Logistic regression on a natural cubic spline of one variable."""
+
+import numpy as np
+from scipy.interpolate import BSpline, CubicSpline, PPoly
+
+from skcal._numerics._logistic import fit_logistic
+
+# Shares of weight this near each other are equal: sums of weights are rounded.
+_SHARE_TOLERANCE = 1e-9
+# Knots keep at least this distance, relative to that of the outer ones.
+_KNOT_DISTANCE = 1e-6
+# Shares of weight below the first and above the last knot, where the spline is straight.
+_TAIL = 0.05
+# Values are scaled so that knots lie within this distance from 0: log-odds of probabilities do.
+_LARGEST_KNOT = 40.0
+
+
+def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, monotone):
+    """Natural cubic spline f with P(1) = expit(f(value)), by penalised log loss.
+
+    Parameters
+    ----------
+    values, outcomes : ndarray of shape (n_samples,)
+        Outcomes lie in [0, 1].
+    weights : ndarray of shape (n_samples,) or None
+    n_knots : int
+        At least 2.
+    penalty : float
+        Of the distance from the identity, next to the mean log loss: of the squared distances of
+        all slopes from 1, times the mean squared distance of the values from the median
+        knot m where it is below 1; and of the squared distance at m, relative to m where m is
+        beyond 1.
+    monotone : bool
+        Whether the slopes must not be negative.
+
+    Returns
+    -------
+    PPoly
+    """
+    knots = place_knots(values, n_knots, weights)
+    scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
+    values, knots = values / scale, knots / scale
+    basis, middle = build_natural_basis(knots), np.median(knots)
+    offset = basis(middle)
+    features = np.column_stack([np.ones(len(values)), basis(values) - offset])
+    n_slopes = len(offset)
+    spread = np.average((values - middle) ** 2, weights=weights)
+    height, *slopes = fit_logistic(
+        features,
+        outcomes,
+        weights,
+        penalty=penalty * np.repeat([1 / max(1.0, middle**2), min(1.0, spread)], [1, n_slopes]),
+        centre=np.repeat([middle, 1.0], [1, n_slopes]),
+        lower=np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, n_slopes]),
+    )
+    coefficients = basis.c @ slopes
+    coefficients[-1] += height - offset @ slopes
+    powers = scale ** np.arange(1 - len(coefficients), 1)
+    return PPoly(powers[:, None] * coefficients, scale * basis.x)
+
+
+def place_knots(values, n_knots, weights=None):
+    """Quantiles of the values at equally spaced shares from .05 to .95, the distinct ones."""
+    knots = weighted_quantiles(values, np.linspace(_TAIL, 1 - _TAIL, n_knots), weights)
+    distance = _KNOT_DISTANCE * (knots[-1] - knots[0])
+    kept = [knots[0]]
+    for knot in knots[1:]:
+        if knot - kept[-1] > distance:
+            kept.append(knot)
+    return np.array(kept)
+
+
+def weighted_quantiles(values, shares, weights=None):
+    """Quantiles by the inverse of the cumulative distribution, averaged where it is flat.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+    shares : ndarray of shape (n_quantiles,)
+        In (0, 1).
+    weights : ndarray of shape (n_samples,) or None
+        Positive; an integer weight equals repetition, and their scale does not matter.
+
+    Returns
+    -------
+    ndarray of shape (n_quantiles,)
+    """
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+    cumulative /= cumulative[-1]
+    first = np.searchsorted(cumulative, shares - _SHARE_TOLERANCE, side="left")
+    last = np.searchsorted(cumulative, shares + _SHARE_TOLERANCE, side="left")
+    return values[order[first]] / 2 + values[order[np.minimum(last, len(values) - 1)]] / 2
+
+
+def build_natural_basis(knots):
+    """Functions that span the natural cubic splines on the knots, but for a constant.
+
+    Parameters
+    ----------
+    knots : ndarray of shape (n_knots,)
+        Increasing.
+
+    Returns
+    -------
+    PPoly
+        Of values of shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
+        not decrease, are straight beyond the outer knots, and sum to x - knots[0].
+
+    Notes
+    -----
+    The slope of a cubic spline is a quadratic spline: a combination of the n_knots + 1 quadratic
+    B-splines, which are not negative and sum to 1. It is level at an end, the natural condition,
+    where the two coefficients next to this end are equal. So the first two B-splines are added
+    up, and the last two; the functions are the integrals of what remains.
+    """
+    n_functions = max(len(knots) - 1, 1)
+    if n_functions == 1:  # a straight line
+        return PPoly([[[1.0]], [[0.0]]], [knots[0], knots[0] + 1])
+    tied = np.clip(np.arange(-1, n_functions + 1), 0, n_functions - 1)
+    slopes = BSpline(np.pad(knots, 2, mode="edge"), np.eye(n_functions)[tied], 2)
+    values = slopes.antiderivative()(knots)
+    return _extend_straight(CubicSpline(knots, values, bc_type="natural"), slopes(knots[[0, -1]]))
+
+
+def _extend_straight(spline, slopes):
+    """The spline as pieces, with a straight one of the given slope at either end."""
+    start, end = spline.x[[0, -1]]
+    width = end - start
+    level = np.zeros_like(slopes[0])
+    left = np.array([level, level, slopes[0], spline(start) - width * slopes[0]])
+    right = np.array([level, level, slopes[1], spline(end)])
+    pieces = np.concatenate([left[:, None], spline.c, right[:, None]], axis=1)
+    return PPoly(pieces, [start - width, *spline.x, end + width])

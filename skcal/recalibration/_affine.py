@@ -1,0 +1,52 @@
+"""What the recalibrators have in common that map all logits of a row together."""
+
+from abc import abstractmethod
+
+import numpy as np
+from scipy.special import softmax
+
+from skcal._numerics._scores import centre_logits
+from skcal._numerics._softmax_regression import fit_softmax
+from skcal._numerics._temperature import fit_temperature
+from skcal.recalibration._base import BaseRecalibrator
+
+
+class AffineRecalibrator(BaseRecalibrator):
+    """Base class of recalibrators softmax(W z + b), fitted by penalised log loss.
+
+    A subclass implements ``_penalise``, and ``_read_scale`` where z are not centred logits.
+    """
+
+    @abstractmethod
+    def _penalise(self, n_classes, n_samples):
+        """Penalties of (W - 1)^2 and b^2, of shapes (n_classes, n_classes) and (n_classes,).
+
+        NaN marks the coefficients of W that stay 0. ``n_samples`` is the sum of the weights.
+        """
+
+    def _read_scale(self, scores):
+        return centre_logits(self._to_logits(scores))
+
+    def _fit(self, scores, codes, sample_weight):
+        values = self._read_scale(scores)
+        n_samples, n_classes = values.shape
+        if sample_weight is not None:
+            n_samples = sample_weight.sum()
+        penalty = np.column_stack(self._penalise(n_classes, n_samples))
+        identity = np.eye(n_classes, n_classes + 1)
+        temperature, _ = fit_temperature(values, codes, sample_weight)
+        coefficients, self.n_iter_ = fit_softmax(
+            np.column_stack([values, np.ones(len(values))]),
+            codes,
+            sample_weight,
+            start=identity / temperature,
+            varies=~np.isnan(penalty),
+            penalty=penalty,
+            centre=identity,
+        )
+        self.coef_ = coefficients[:, :n_classes]
+        # A constant added to all intercepts changes nothing.
+        self.intercept_ = coefficients[:, n_classes] - coefficients[:, n_classes].mean()
+
+    def _recalibrate(self, scores):
+        return softmax(self._read_scale(scores) @ self.coef_.T + self.intercept_, axis=1)

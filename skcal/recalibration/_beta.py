@@ -1,0 +1,114 @@
+"""Beta calibration."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from skcal._numerics._logistic import fit_logistic
+from skcal._reduction import check_option
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+
+class BetaMap(NamedTuple):
+    """The map expit(a log p - b log(1 - p) + c)."""
+
+    a: float
+    b: float
+    c: float
+
+
+class BetaCalibration(OneVsRestRecalibrator):
+    r"""Map probabilities by a ratio of two beta densities, fitted by the log loss.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    parameters : {"abm", "am", "ab"}, default="abm"
+        Which parameters are fitted: all three; with a = b, which is Platt scaling with a slope of
+        at least 0; or with m = 1/2, maps that leave 1/2 where it is.
+
+    Attributes
+    ----------
+    maps_ : list of BetaMap
+        Named tuples (a, b, c). One for two classes, that of the second; else one for each class.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    PlattScaling : A straight line on the log-odds.
+    DirichletCalibration : The same idea for all classes together.
+
+    Notes
+    -----
+    The probability p of a class becomes
+
+    .. math:: \frac{1}{1 + e^{-c} (1 - p)^b / p^a}, \qquad a, b \ge 0,
+
+    where a, b and c minimise the mean log loss, which is convex [1]_. The map takes m to 1/2 where
+    :math:`c = b \log(1 - m) - a \log m`. With more than two classes each class is mapped against
+    the rest, and rows are divided by their sums. Where classes can be told apart without an error
+    the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+
+    References
+    ----------
+    .. [1] M. Kull, T. Silva Filho, P. Flach (2017). Beyond sigmoids: how to obtain well-calibrated
+       probabilities from binary classifiers with beta calibration. Electronic Journal of
+       Statistics 11, 5052-5080. :doi:`10.1214/17-EJS1338SI`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import BetaCalibration
+    >>> X = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.3, 0.7], [0.2, 0.8], [0.1, 0.9]]
+    >>> recalibrator = BetaCalibration().fit(X, [0, 1, 0, 1, 0, 1])
+    >>> recalibrator.predict_proba([[0.5, 0.5]]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, *, input="proba", classes=None, parameters="abm"):
+        super().__init__(input=input, classes=classes)
+        self.parameters = parameters
+
+    def _check_options(self):
+        check_option("parameters", self.parameters, ("abm", "am", "ab"))
+
+    def _read_scale(self, scores):
+        return self._to_log_odds(scores)
+
+    def _fit_map(self, values, outcomes, sample_weight):
+        log_proba, log_complement = _split_log_odds(values)
+        ones = np.ones(len(values))
+        if self.parameters == "am":
+            a, c = fit_logistic(
+                np.column_stack([values, ones]), outcomes, sample_weight, lower=[0, -np.inf]
+            )
+            return BetaMap(float(a), float(a), float(c))
+        if self.parameters == "ab":
+            features = np.log(2) + np.column_stack([log_proba, log_complement])
+            a, b = fit_logistic(features * [1, -1], outcomes, sample_weight, lower=0)
+            return BetaMap(float(a), float(b), float((a - b) * np.log(2)))
+        features = np.column_stack([log_proba, -log_complement, ones])
+        a, b, c = fit_logistic(features, outcomes, sample_weight, lower=[0, 0, -np.inf])
+        return BetaMap(float(a), float(b), float(c))
+
+    def _apply_map(self, fitted, values):
+        log_proba, log_complement = _split_log_odds(values)
+        return expit(fitted.a * log_proba - fitted.b * log_complement + fitted.c)
+
+
+def _split_log_odds(values):
+    """log p and log(1 - p) of log-odds."""
+    tail = np.log1p(np.exp(-np.abs(values)))
+    return np.minimum(values, 0) - tail, np.minimum(-values, 0) - tail

@@ -1,0 +1,33 @@
+"""Confidence: the probability of the predicted class; the other classes share the rest."""
+
+import numpy as np
+
+# A lead of the predicted class below this share of 1 / n_classes would drown in float32.
+_SMALLEST_LEAD = 1e-6
+
+
+def mark_correct(scores, codes):
+    """Whether the largest score, the first of several, is that of the true label; 0 or 1."""
+    return (scores.argmax(axis=1) == codes).astype(np.intp)
+
+
+def measure_accuracy(correct, sample_weight, n_classes):
+    """Weighted accuracy; it must allow the predicted class to stay the most probable."""
+    accuracy = float(np.average(correct, weights=sample_weight))
+    if accuracy * n_classes <= 1 + _SMALLEST_LEAD:
+        raise ValueError(
+            f"The predicted class cannot be kept: it is right in a share of {accuracy:.7g} of the "
+            f"fitted rows, which is not above 1 / n_classes = {1 / n_classes:.7g}, so that other "
+            "classes would become at least as probable. The scores are worthless, or columns "
+            "and labels are mixed up."
+        )
+    return accuracy
+
+
+def share_rest(scores, confidence):
+    """Rows with `confidence` for the largest score; the other classes share the rest evenly."""
+    n_samples, n_classes = scores.shape
+    proba = np.empty((n_samples, n_classes))
+    proba[:] = np.reshape((1 - confidence) / (n_classes - 1), (-1, 1))
+    proba[np.arange(n_samples), scores.argmax(axis=1)] = confidence
+    return proba

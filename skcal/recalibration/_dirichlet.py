@@ -1,0 +1,94 @@
+"""Dirichlet calibration."""
+
+import numpy as np
+from scipy.special import log_softmax
+
+from skcal._reduction import check_number
+from skcal.recalibration._affine import AffineRecalibrator
+
+
+class DirichletCalibration(AffineRecalibrator):
+    r"""Map the logarithms of probabilities by a full matrix and a shift, with the ODIR penalty.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    off_diagonal_penalty : float, default=0.1
+        Penalty on the mean square of the coefficients off the diagonal, 0 or more.
+    intercept_penalty : float, default=0.1
+        Penalty on the mean square of the intercepts, 0 or more.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_classes)
+        The matrix W; row k makes the logit of class k.
+    intercept_ : ndarray of shape (n_classes,)
+        The shifts b, which sum to 0.
+    n_iter_ : int
+        Evaluations of the loss and its derivatives.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    BetaCalibration : The same idea for two classes.
+    MatrixScaling : Acts on logits, with a ridge.
+
+    Notes
+    -----
+    If the probabilities given each class have Dirichlet distributions, the calibrated ones are
+    :math:`\operatorname{softmax}(W \log p + b)` [1]_. W and b minimise the mean log loss plus the
+    penalty for off-diagonal coefficients and intercepts (ODIR)
+
+    .. math:: \frac{\lambda}{K (K - 1)} \sum_{i \ne j} w_{ij}^2 + \frac{\mu}{K} \sum_j b_j^2,
+
+    which is convex. The diagonal is free, so that with very large penalties the method scales the
+    logarithm of each class's probability by a factor. Where classes can be told apart without an
+    error the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+
+    References
+    ----------
+    .. [1] M. Kull, M. Perello-Nieto, M. Kängsepp, T. Silva Filho, H. Song, P. Flach (2019). Beyond
+       temperature scaling: obtaining well-calibrated multiclass probabilities with Dirichlet
+       calibration. NeurIPS 32. :doi:`10.48550/arXiv.1910.12656`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import DirichletCalibration
+    >>> X = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6], [0.3, 0.7], [0.1, 0.9]]
+    >>> recalibrator = DirichletCalibration().fit(X, [0, 1, 0, 1, 0, 1])
+    >>> recalibrator.predict([[0.9, 0.1]])
+    array([0])
+    """
+
+    def __init__(
+        self, *, input="proba", classes=None, off_diagonal_penalty=0.1, intercept_penalty=0.1
+    ):
+        super().__init__(input=input, classes=classes)
+        self.off_diagonal_penalty = off_diagonal_penalty
+        self.intercept_penalty = intercept_penalty
+
+    def _check_options(self):
+        check_number("off_diagonal_penalty", self.off_diagonal_penalty, 0)
+        check_number("intercept_penalty", self.intercept_penalty, 0)
+
+    def _read_scale(self, scores):
+        return log_softmax(self._to_logits(scores), axis=1)
+
+    def _penalise(self, n_classes, n_samples):
+        off_diagonal = self.off_diagonal_penalty / (n_classes * (n_classes - 1))
+        return (
+            np.where(np.eye(n_classes) == 1, 0.0, off_diagonal),
+            np.full(n_classes, self.intercept_penalty / n_classes),
+        )

@@ -1,0 +1,184 @@
+"""Histogram binning."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._binned import bin_index, uniform_edges
+from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
+from skcal._reduction import check_integer, check_number, check_option
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+# Probabilities that come out of exp differ by rounding where they should be equal. One that is
+# above an edge by no more than this share of it is on the edge.
+_EDGE_TOLERANCE = 1e-12
+
+
+class BinMap(NamedTuple):
+    """The step function with ``values[b]`` on ``(edges[b], edges[b + 1]]``, level outside."""
+
+    edges: np.ndarray
+    values: np.ndarray
+
+
+class HistogramBinning(OneVsRestRecalibrator):
+    r"""Map each class's probability to the frequency of the class in its bin.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    n_bins : int, default=15
+        Number of bins of each map.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, or of equal mass; the latter never split equal probabilities, and
+        read `sample_weight` as counts of rows.
+    multiclass : {"one-vs-rest", "top-label"}, default="one-vs-rest"
+        What the maps read. "one-vs-rest" maps the probability of each class, for two classes that
+        of the second alone. "top-label" maps the probability of the predicted class, by bins of
+        the rows with the same predicted class; the other classes share the rest in proportion to
+        their probabilities.
+    min_proba : float, default=0.0
+        Maps stay within [min_proba, 1 - min_proba], before rows are divided by their sums. Any
+        positive number, such as 1 / (n_samples + 2), keeps the log loss finite, with "top-label"
+        unless X itself gives another class the probability 0. In [0, 0.5).
+
+    Attributes
+    ----------
+    maps_ : list of BinMap
+        Named tuples (edges, values). With "one-vs-rest" one for two classes, that of the second,
+        else one for each class; with "top-label" one for each class, and None for a class that
+        was never predicted.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    ScalingBinning : Bins of a fitted sigmoid, which need fewer rows.
+    IsotonicRecalibration : Bins that the data choose, with values in order.
+    skcal.metrics.expected_calibration_error : The error in the same bins.
+
+    Notes
+    -----
+    Bins are right-closed, as in the binned measures: bin b holds probabilities in
+    :math:`(e_{b-1}, e_b]`, the first also those up to :math:`e_0`, the last those above
+    :math:`e_{B-1}`. Its value is the weighted mean outcome of its rows [1]_. An empty bin takes
+    its value from the straight line between the nearest filled bins, drawn through the midpoints
+    of the bins, and that of the nearest filled bin where there is one on one side only. With more
+    than two classes "one-vs-rest" divides rows by their sums; a row that all maps send to 0
+    becomes even.
+
+    "top-label" [2]_ groups rows by the class with the largest probability, the first of several,
+    and leaves a row as it is whose predicted class was never predicted in `fit`. The mapped
+    probability may be so small that another class is predicted afterwards.
+
+    On the fitted rows of two classes the bins are calibrated: the expected calibration error in
+    the same bins of the given probabilities becomes 0. The map yields hard zeros and ones, with
+    which a single unlucky row has infinite log loss: `min_proba` keeps it from them. Bins of equal
+    mass need weights that sum to about the number of rows, not to 1.
+
+    References
+    ----------
+    .. [1] B. Zadrozny, C. Elkan (2001). Obtaining calibrated probability estimates from decision
+       trees and naive Bayesian classifiers. ICML 18, 609-616.
+    .. [2] C. Gupta, A. Ramdas (2022). Top-label calibration and multiclass-to-binary reductions.
+       ICLR. :doi:`10.48550/arXiv.2107.08353`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import HistogramBinning
+    >>> X = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]]
+    >>> recalibrator = HistogramBinning(n_bins=2).fit(X, [0, 0, 1, 0, 1, 1])
+    >>> recalibrator.predict_proba([[0.5, 0.5], [0.49, 0.51]])
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+
+    _gives_hard_probabilities = True
+
+    def __init__(
+        self,
+        *,
+        input="proba",
+        classes=None,
+        n_bins=15,
+        strategy="uniform",
+        multiclass="one-vs-rest",
+        min_proba=0.0,
+    ):
+        super().__init__(input=input, classes=classes)
+        self.n_bins = n_bins
+        self.strategy = strategy
+        self.multiclass = multiclass
+        self.min_proba = min_proba
+
+    def _check_options(self):
+        check_integer("n_bins", self.n_bins, minimum=1)
+        check_option("strategy", self.strategy, ("uniform", "quantile"))
+        check_option("multiclass", self.multiclass, ("one-vs-rest", "top-label"))
+        check_number("min_proba", self.min_proba, 0, below=0.5)
+
+    def _fit(self, scores, codes, sample_weight):
+        if self.strategy == "quantile":
+            check_counts(sample_weight)
+        if self.multiclass == "one-vs-rest":
+            super()._fit(scores, codes, sample_weight)
+            return
+        proba = self._to_probabilities(scores)
+        top, confidence = proba.argmax(axis=1), proba.max(axis=1)
+        correct = (top == codes).astype(np.float64)
+        self.maps_ = []
+        for k in range(len(self.classes_)):
+            rows = top == k
+            weights = None if sample_weight is None else sample_weight[rows]
+            self.maps_.append(
+                self._fit_map(confidence[rows], correct[rows], weights) if rows.any() else None
+            )
+
+    def _recalibrate(self, scores):
+        if self.multiclass == "one-vs-rest":
+            return super()._recalibrate(scores)
+        proba = self._to_probabilities(scores)
+        top, confidence = proba.argmax(axis=1), proba.max(axis=1)
+        for k, fitted in enumerate(self.maps_):
+            if fitted is not None:
+                rows = top == k
+                confidence[rows] = self._apply_map(fitted, confidence[rows])
+        return share_in_proportion(proba, top, confidence)
+
+    def _fit_map(self, values, outcomes, sample_weight):
+        if self.strategy == "uniform":
+            edges = uniform_edges(self.n_bins)
+        else:
+            edges = equal_mass_edges(values, sample_weight, self.n_bins)
+        means = average_in_bins(self._find_bin(values, edges), outcomes, sample_weight, edges)
+        return BinMap(edges, np.clip(means, self.min_proba, 1 - self.min_proba))
+
+    def _apply_map(self, fitted, values):
+        return fitted.values[self._find_bin(values, fitted.edges)]
+
+    def _find_bin(self, values, edges):
+        return bin_index(values, edges if self.input == "proba" else raise_edges(edges))
+
+
+def raise_edges(edges):
+    """Edges for values that carry rounding: what lies on an edge belongs to the bin below."""
+    return edges * (1 + _EDGE_TOLERANCE)
+
+
+def check_counts(sample_weight):
+    """Raise a ValueError for weights that cannot be read as counts of rows."""
+    if sample_weight is not None and len(sample_weight) > 1 and sample_weight.sum() < 2:
+        raise ValueError(
+            "sample_weight must sum to at least 2, because bins of equal mass read it as counts; "
+            f"got {sample_weight.sum():g}. Scale it to sum to the number of rows."
+        )

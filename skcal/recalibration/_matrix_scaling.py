@@ -1,0 +1,78 @@
+"""Matrix scaling."""
+
+import numpy as np
+
+from skcal._reduction import check_number
+from skcal.recalibration._affine import AffineRecalibrator
+
+
+class MatrixScaling(AffineRecalibrator):
+    r"""Map the logits of a row by a full matrix and a shift, fitted by the log loss with a ridge.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    ridge : float, default=0.01
+        Penalty on the squared distance of the matrix from the identity, 0 or more.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_classes)
+        The matrix W; row k makes the logit of class k.
+    intercept_ : ndarray of shape (n_classes,)
+        The shifts b, which sum to 0.
+    n_iter_ : int
+        Evaluations of the loss and its derivatives.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    VectorScaling : A diagonal matrix.
+    DirichletCalibration : Acts on the logarithms of the probabilities, with other penalties.
+    StructuredMatrixScaling : Penalties that adapt to the numbers of classes and rows.
+
+    Notes
+    -----
+    The probabilities are :math:`\operatorname{softmax}(W z + b)` [1]_, and W and b minimise
+
+    .. math:: \text{mean log loss} + \text{ridge} \, \lVert W - 1 \rVert_F^2,
+
+    which is convex. Logits are only known up to a constant in each row: z are the logits minus
+    their mean. A large ridge leaves the logits as they are, up to the shifts.
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
+       networks. ICML 34. :doi:`10.48550/arXiv.1706.04599`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import MatrixScaling
+    >>> X = [[0.9, 0.1]] * 4 + [[0.2, 0.8]] * 2
+    >>> recalibrator = MatrixScaling(ridge=0).fit(X, [0, 0, 0, 1, 0, 1])
+    >>> recalibrator.predict_proba([[0.9, 0.1], [0.2, 0.8]]).round(6)
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+
+    def __init__(self, *, input="proba", classes=None, ridge=0.01):
+        super().__init__(input=input, classes=classes)
+        self.ridge = ridge
+
+    def _check_options(self):
+        check_number("ridge", self.ridge, 0)
+
+    def _penalise(self, n_classes, n_samples):
+        return np.full((n_classes, n_classes), float(self.ridge)), np.zeros(n_classes)

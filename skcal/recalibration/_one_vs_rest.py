@@ -1,0 +1,55 @@
+"""Methods for two classes, applied to each class against the rest."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skcal._numerics._scores import log_odds, normalize_rows
+from skcal.recalibration._base import BaseRecalibrator
+
+
+class OneVsRestRecalibrator(BaseRecalibrator):
+    """Base class of recalibrators that map one score to one probability.
+
+    Two classes need one map, that of the second class. More classes get a map each, and the rows
+    are divided by their sums.
+
+    A subclass implements ``_fit_map``, which returns what `maps_` is to hold for one class, and
+    ``_apply_map``; and ``_read_scale`` where its maps read another scale than probabilities.
+    """
+
+    @abstractmethod
+    def _fit_map(self, values, outcomes, sample_weight):
+        """Map of one class, from its scores and whether the class came true (float, 0 or 1)."""
+
+    @abstractmethod
+    def _apply_map(self, fitted, values):
+        """Probabilities of one class by its fitted map."""
+
+    def _read_scale(self, scores):
+        """Values that the maps read, a column for each map."""
+        proba = self._to_probabilities(scores)
+        return proba[:, 1:] if proba.shape[1] == 2 else proba
+
+    def _to_log_odds(self, scores):
+        """The usual other choice for ``_read_scale``."""
+        return log_odds(self._to_logits(scores))
+
+    def _fit(self, scores, codes, sample_weight):
+        values = self._read_scale(scores)
+        first = len(self.classes_) - values.shape[1]
+        self.maps_ = [
+            self._fit_map(column, (codes == first + k).astype(np.float64), sample_weight)
+            for k, column in enumerate(values.T)
+        ]
+
+    def _recalibrate(self, scores):
+        values = self._read_scale(scores)
+        proba = np.empty_like(scores)
+        first = len(self.classes_) - len(self.maps_)
+        for k, (fitted, column) in enumerate(zip(self.maps_, values.T, strict=True), first):
+            proba[:, k] = self._apply_map(fitted, column)
+        if len(self.maps_) > 1:
+            return normalize_rows(proba)
+        np.subtract(1, proba[:, 1], out=proba[:, 0])
+        return proba

@@ -1,0 +1,98 @@
+"""Platt scaling."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from skcal._numerics._logistic import fit_logistic
+from skcal._reduction import check_flag
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+
+class Sigmoid(NamedTuple):
+    """The map expit(slope * log_odds + intercept)."""
+
+    slope: float
+    intercept: float
+
+
+class PlattScaling(OneVsRestRecalibrator):
+    r"""Stretch and shift the log-odds, fitted by the log loss.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    target_smoothing : bool, default=True
+        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
+        read weights as counts of rows.
+
+    Attributes
+    ----------
+    maps_ : list of Sigmoid
+        Named tuples (slope, intercept). One for two classes, that of the second; else one for
+        each class.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    TemperatureScaling : No shift; keeps the order of the classes.
+    BetaCalibration : One more parameter, for maps that are no sigmoids.
+
+    Notes
+    -----
+    With log-odds s of a class the probability is :math:`1 / (1 + e^{-(a s + b)})`; a and b
+    minimise the mean log loss, which is convex [1]_. The targets are 1 and 0, or with
+    `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)` for :math:`n_1` rows
+    of the class and :math:`n_0` others, which keeps a and b moderate where the classes can be
+    told apart without an error. Without them the fit then stops where less than 1e-14 is left to
+    gain. With more than two classes each class is mapped against the rest, and rows are divided
+    by their sums.
+
+    References
+    ----------
+    .. [1] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
+
+    Examples
+    --------
+    >>> from skcal.recalibration import PlattScaling
+    >>> scores = [[-2.0], [-1.0], [0.0], [1.0], [2.0], [3.0]]
+    >>> recalibrator = PlattScaling(input="logits").fit(scores, [0, 0, 1, 0, 1, 1])
+    >>> recalibrator.transform([[0.5]])
+    array([[0.5]])
+    """
+
+    def __init__(self, *, input="proba", classes=None, target_smoothing=True):
+        super().__init__(input=input, classes=classes)
+        self.target_smoothing = target_smoothing
+
+    def _check_options(self):
+        check_flag("target_smoothing", self.target_smoothing)
+
+    def _read_scale(self, scores):
+        return self._to_log_odds(scores)
+
+    def _fit_map(self, values, outcomes, sample_weight):
+        if self.target_smoothing:
+            counts = np.ones(len(values)) if sample_weight is None else sample_weight
+            positive = counts @ outcomes
+            negative = counts.sum() - positive
+            outcomes = np.where(outcomes == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
+        features = np.column_stack([values, np.ones(len(values))])
+        return Sigmoid(*map(float, fit_logistic(features, outcomes, sample_weight)))
+
+    def _apply_map(self, fitted, values):
+        return expit(fitted.slope * values + fitted.intercept)

@@ -1,0 +1,376 @@
+"""Any recalibrator on any classifier, cross-fitted, in one estimator."""
+
+import warnings
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from skcal._reduction import check_option, check_sample_weight, show_labels
+from skcal.recalibration._folds import (
+    METHODS,
+    check_rows,
+    check_training_folds,
+    cross_fit,
+    fit_fold,
+    get_classifier,
+    inherit_tags,
+    make_splits,
+    route_metadata,
+    score_rows,
+    spread_columns,
+)
+from skcal.recalibration._temperature import TemperatureScaling
+
+
+class FittedPair(NamedTuple):
+    """A classifier and the recalibrator that was fitted on its scores of other rows."""
+
+    estimator: Any
+    recalibrator: Any
+
+
+class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""A classifier whose probabilities are recalibrated on rows that it was not fitted on.
+
+    Any recalibrator goes with any classifier, and the options of both can be searched over.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The classifier; None takes `LogisticRegression`. A `FrozenEstimator`, fitted elsewhere,
+        is not fitted again; pass rows that it has not seen.
+    recalibrator : recalibrator, default=None
+        Fitted on class scores of the classifier; None takes `TemperatureScaling`.
+    cv : int, cross-validation generator or iterable, default=None
+        Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
+        With ``ensemble=False`` every row must be in exactly one test fold.
+    ensemble : {"auto", True, False}, default="auto"
+        True fits a classifier and a recalibrator for each split, on its training and its test
+        rows, and averages their probabilities. False fits one recalibrator on the out-of-fold
+        scores of all rows, and the classifier on all rows. "auto" is False for a
+        `FrozenEstimator` and for an estimator that takes pairwise X, a kernel or distances; else
+        True. With a `FrozenEstimator` True fits a recalibrator on the test rows of each split,
+        and False fits one on all rows.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Which scores of the classifier the recalibrator reads. "auto" takes `decision_function`
+        if the recalibrator has ``input="logits"``, else `predict_proba`.
+    n_jobs : int, default=None
+        Number of folds fitted in parallel, as in joblib.
+
+    Attributes
+    ----------
+    calibrated_classifiers_ : list of tuple (estimator, recalibrator)
+        The fitted pairs, as named tuples: one for each split, or one in all where
+        ``ensemble=False``.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    response_method_ : str
+        The method of the classifier that gives the scores.
+    n_features_in_ : int
+        Number of features, where the classifier tells.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where the classifier tells.
+
+    See Also
+    --------
+    CrossFitProba : The same in two steps of a pipeline.
+    sklearn.calibration.CalibratedClassifierCV : With the methods built into scikit-learn.
+
+    Notes
+    -----
+    With pairs of scores :math:`f_j` and recalibrators :math:`r_j` the probabilities are
+    :math:`\frac{1}{m} \sum_{j=1}^m r_j(f_j(x))`. An average of calibrated predictions is
+    somewhat under-confident where the members differ, and each recalibrator sees one fold alone:
+    with few rows, or a recalibrator of many parameters, choose ``ensemble=False``. That equals
+    ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
+
+    The classifier gets X and the labels as they come: DataFrames, sparse matrices and text pass,
+    and so do the keys of `class_weight`. The recalibrator is told the labels of its columns
+    through its parameter `classes`, so that a test fold may miss some. A class that a training
+    fold misses gets probability 0 there; a decision function has no such value, and is an error.
+
+    Weights go to the classifier and to the recalibrator. With metadata routing the classifier
+    gets what it requests, and the splitter its `groups`; the recalibrator always gets
+    `sample_weight`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.metrics import log_loss
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, X_new, y, y_new = train_test_split(X, y, random_state=0)
+    >>> model = RecalibratedClassifierCV(GaussianNB(), TemperatureScaling()).fit(X, y)
+    >>> before = log_loss(y_new, GaussianNB().fit(X, y).predict_proba(X_new))
+    >>> log_loss(y_new, model.predict_proba(X_new)) < before / 2
+    True
+    >>> [pair.recalibrator.temperature_ > 1 for pair in model.calibrated_classifiers_]
+    [True, True, True, True, True]
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        recalibrator=None,
+        *,
+        cv=None,
+        ensemble="auto",
+        response_method="auto",
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.recalibrator = recalibrator
+        self.cv = cv
+        self.ensemble = ensemble
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inherit_tags(tags, get_tags(get_classifier(self.estimator)))
+        tags.non_deterministic |= get_tags(self._get_recalibrator()).non_deterministic
+        return tags
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Fit classifiers, and recalibrators on their scores of other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the classifier as they are.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        **params : dict
+            Other arguments of the classifier's `fit`; with metadata routing those that it
+            requests, and those of the splitter, such as `groups`.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, or if the classifier lacks the response method.
+        """
+        X, y = check_rows(self, X, y)
+        sample_weight = check_sample_weight(sample_weight, len(y))
+        estimator = get_classifier(self.estimator)
+        self.response_method_ = self._choose_method()
+        ensemble = self._choose_ensemble(estimator)
+        fit_params, split_params = self._route(estimator, sample_weight, params)
+        self.classes_ = self._find_classes(estimator, y)
+        recalibrator = self._make_recalibrator()
+        if isinstance(estimator, FrozenEstimator):
+            classifiers, parts = self._score_frozen(estimator, X, y, split_params, ensemble)
+        else:
+            splits = make_splits(self.cv, X, y, split_params)
+            fit_on = self._fit_each if ensemble else self._fit_once
+            classifiers, parts = fit_on(estimator, X, y, splits, fit_params)
+        recalibrators = self._fit_recalibrators(recalibrator, parts, y, sample_weight)
+        pairs = zip(classifiers, recalibrators, strict=True)
+        self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
+        return self
+
+    def predict_proba(self, X):
+        """Recalibrated probabilities, averaged over the fitted pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the classifier as they are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; columns are in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        total, scored = 0.0, None
+        for estimator, recalibrator in self.calibrated_classifiers_:
+            if estimator is not scored:  # one frozen estimator is in all pairs
+                scores, scored = self._score(estimator, X), estimator
+            proba = recalibrator.predict_proba(scores)
+            total = total + spread_columns(
+                proba.astype(np.float64), recalibrator.classes_, self.classes_
+            )
+        return (total / len(self.calibrated_classifiers_)).astype(proba.dtype, copy=False)
+
+    def predict(self, X):
+        """Label of the largest recalibrated probability.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the classifier as they are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The first of `classes_` where several are equally probable.
+        """
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
+
+    def get_metadata_routing(self):
+        """Get the metadata routing of this estimator, its classifier and the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        fitting = MethodMapping().add(caller="fit", callee="fit")
+        splitting = MethodMapping().add(caller="fit", callee="split")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)  # sample_weight, for the recalibrator
+            .add(estimator=get_classifier(self.estimator), method_mapping=fitting)
+            .add(splitter=self.cv, method_mapping=splitting)
+        )
+
+    @property
+    def n_features_in_(self):
+        """Number of features, where the classifier tells."""
+        return self.calibrated_classifiers_[0].estimator.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, where the classifier tells."""
+        return self.calibrated_classifiers_[0].estimator.feature_names_in_
+
+    def _get_recalibrator(self):
+        return TemperatureScaling() if self.recalibrator is None else self.recalibrator
+
+    def _choose_method(self):
+        check_option("response_method", self.response_method, ("auto", *METHODS))
+        reads = getattr(self._get_recalibrator(), "input", None)
+        if self.response_method == "auto":
+            return "decision_function" if reads == "logits" else "predict_proba"
+        if self.response_method == "decision_function" and reads == "proba":
+            raise ValueError(
+                "response_method='decision_function' gives scores that are no probabilities: give "
+                "the recalibrator input='logits'; got a recalibrator with input='proba'."
+            )
+        return self.response_method
+
+    def _choose_ensemble(self, estimator):
+        frozen = isinstance(estimator, FrozenEstimator)
+        pairwise = get_tags(estimator).input_tags.pairwise and not frozen
+        if isinstance(self.ensemble, str) and self.ensemble == "auto":
+            return not (frozen or pairwise)
+        if not isinstance(self.ensemble, bool | np.bool_):
+            raise ValueError(f"ensemble must be 'auto', True or False; got {self.ensemble!r}.")
+        if self.ensemble and pairwise:
+            raise ValueError(
+                "ensemble must be False for an estimator that takes pairwise X, a kernel or "
+                "distances: the members would need different columns; got True."
+            )
+        return self.ensemble
+
+    def _route(self, estimator, sample_weight, params):
+        """Arguments for the classifier's fit, and for the splitter."""
+        routing = get_config()["enable_metadata_routing"]
+        refits = not isinstance(estimator, FrozenEstimator)
+        takes_weight = "sample_weight" in signature(estimator.fit).parameters
+        if sample_weight is not None and not routing and not takes_weight:
+            sample_weight = None
+            if refits:
+                warnings.warn(
+                    f"{type(estimator).__name__} takes no sample_weight in fit: the weights are "
+                    "used for the recalibration alone. With metadata routing a classifier inside "
+                    "another one can request them.",
+                    stacklevel=3,
+                )
+        return route_metadata(self, "fit", {"sample_weight": sample_weight, **params})
+
+    def _find_classes(self, estimator, y):
+        if isinstance(estimator, FrozenEstimator):
+            check_is_fitted(estimator)
+            return np.unique(estimator.classes_)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y must hold at least two classes; got only one class, {show_labels(classes)}."
+            )
+        return classes
+
+    def _make_recalibrator(self):
+        """An unfitted recalibrator that knows the labels of its columns."""
+        recalibrator = clone(self._get_recalibrator())
+        classes = recalibrator.get_params(deep=False).get("classes", "columns")
+        if classes is None:
+            return recalibrator.set_params(classes=self.classes_)
+        if not isinstance(classes, str) and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "classes of the recalibrator must be None or the sorted classes of the "
+                f"classifier, {show_labels(self.classes_)}; got {classes!r}."
+            )
+        return recalibrator
+
+    def _score(self, estimator, X):
+        """Class scores in the columns of `classes_`."""
+        scores = score_rows(estimator, X, self.response_method_)
+        return spread_columns(scores, estimator.classes_, self.classes_)
+
+    def _score_frozen(self, estimator, X, y, split_params, ensemble):
+        """As `_fit_each` and `_fit_once`, with a classifier that stays as it is."""
+        scores = self._score(estimator, X)
+        if not ensemble:
+            return [estimator], [(slice(None), scores)]
+        splits = make_splits(self.cv, X, y, split_params)
+        return [estimator] * len(splits), [(test, scores[test]) for _, test in splits]
+
+    def _fit_each(self, estimator, X, y, splits, fit_params):
+        """A classifier for each split; test rows with their scores."""
+        method = self.response_method_
+        check_training_folds(splits, y, self.classes_, method)
+        folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_fold)(clone(estimator), X, y, train, test, method, fit_params)
+            for train, test in splits
+        )
+        parts = [
+            (test, spread_columns(scores, classifier.classes_, self.classes_))
+            for (_, test), (classifier, scores) in zip(splits, folds, strict=True)
+        ]
+        return [classifier for classifier, _ in folds], parts
+
+    def _fit_once(self, estimator, X, y, splits, fit_params):
+        """The classifier fitted on all rows; all rows with their out-of-fold scores."""
+        scores = cross_fit(
+            estimator,
+            X,
+            y,
+            self.classes_,
+            splits,
+            self.response_method_,
+            fit_params,
+            self.n_jobs,
+        )
+        return [clone(estimator).fit(X, y, **fit_params)], [(slice(None), scores)]
+
+    def _fit_recalibrators(self, recalibrator, parts, y, sample_weight):
+        """A recalibrator for each part, fitted on its scores."""
+        jobs = []
+        for fold, (rows, scores) in enumerate(parts):
+            weight = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
+            if weight and not weight["sample_weight"].any():
+                raise ValueError(
+                    f"sample_weight must leave a positive weight in every test fold; in fold "
+                    f"{fold} all are zero. Use fewer folds, or ensemble=False."
+                )
+            jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **weight))
+        return Parallel(n_jobs=self.n_jobs)(jobs)

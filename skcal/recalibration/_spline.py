@@ -1,0 +1,109 @@
+"""Spline recalibration."""
+
+from scipy.special import expit
+
+from skcal._numerics._spline import fit_natural_spline
+from skcal._reduction import check_flag, check_integer, check_number
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+
+class SplineRecalibration(OneVsRestRecalibrator):
+    r"""Map each class's log-odds by a natural cubic spline, fitted by the log loss.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    n_knots : int, default=6
+        Number of knots, at least 2: quantiles of the log-odds at equally spaced shares of weight
+        from .05 to .95. Equal ones are merged. Two knots make a straight line.
+    monotone : bool, default=True
+        Whether maps must not decrease with the score.
+    penalty : float, default=1e-4
+        Weight of the squared distance of the map from the identity, next to the mean log loss.
+        Not negative. A large one leaves probabilities as they are.
+
+    Attributes
+    ----------
+    maps_ : list of scipy.interpolate.PPoly
+        Maps from log-odds to log-odds. One for two classes, that of the second; else one for
+        each class.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    PlattScaling : A straight line on the log-odds.
+    IsotonicRecalibration : Any non-decreasing function, in steps.
+    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+
+    Notes
+    -----
+    The log-odds x of a class become f(x), a cubic spline with :math:`f'' = 0` at the outer knots
+    and straight lines beyond them [1]_, so that extreme scores do not bend it. With more than two
+    classes each class is mapped against the rest, and rows are divided by their sums.
+
+    The slope of f is a combination of quadratic B-splines,
+    :math:`f'(x) = \sum_i d_i B_i(x)`, whose first two and last two coefficients are equal, which
+    is the natural condition. The :math:`d_i` and the height of f at the median m of the knots
+    minimise
+
+    .. math:: \text{mean log loss} + \lambda \Bigl[\frac{(f(m) - m)^2}{\max(1, m^2)}
+              + \min(1, v) \sum_i (d_i - 1)^2\Bigr], \qquad v = \mathbb{E}[(x - m)^2],
+
+    which is convex; all :math:`d_i = 1` and f(m) = m is the identity. The penalty keeps the
+    parameters finite where scores separate the classes. The factors with m and v matter to logits
+    of another scale than log-odds; if knots lie beyond 40, x is first scaled to bring them there.
+    `monotone` asks for :math:`d_i \ge 0`, which keeps the problem convex; it is sufficient for a
+    map that does not decrease, not necessary.
+
+    References
+    ----------
+    .. [1] B. Lucena (2018). Spline-based probability calibration.
+       :doi:`10.48550/arXiv.1809.07751`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import SplineRecalibration
+    >>> X = 4 * [[0.99, 0.01]] + 4 * [[0.01, 0.99]]
+    >>> recalibrator = SplineRecalibration().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> recalibrator.predict_proba([[0.01, 0.99]]).round(2)
+    array([[0.25, 0.75]])
+    """
+
+    def __init__(self, *, input="proba", classes=None, n_knots=6, monotone=True, penalty=1e-4):
+        super().__init__(input=input, classes=classes)
+        self.n_knots = n_knots
+        self.monotone = monotone
+        self.penalty = penalty
+
+    def _check_options(self):
+        check_integer("n_knots", self.n_knots, 2)
+        check_flag("monotone", self.monotone)
+        check_number("penalty", self.penalty, 0)
+
+    def _read_scale(self, scores):
+        return self._to_log_odds(scores)
+
+    def _fit_map(self, values, outcomes, sample_weight):
+        return fit_natural_spline(
+            values,
+            outcomes,
+            sample_weight,
+            n_knots=self.n_knots,
+            penalty=self.penalty,
+            monotone=self.monotone,
+        )
+
+    def _apply_map(self, fitted, values):
+        return expit(fitted(values))

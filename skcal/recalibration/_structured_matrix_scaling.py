@@ -1,0 +1,113 @@
+"""Structured matrix scaling."""
+
+import numpy as np
+
+from skcal._numerics._temperature import fit_temperature
+from skcal._reduction import check_number
+from skcal.recalibration._affine import AffineRecalibrator
+
+
+class StructuredMatrixScaling(AffineRecalibrator):
+    r"""Temperature scaling, then a matrix that departs from it as far as the data allow.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    intercept_penalty : float, default=1.0
+        Penalty on the intercepts, 0 or more; multiplied by n_classes / n_samples.
+    diagonal_penalty : float, default=1.0
+        Penalty on changes of the diagonal, 0 or more; multiplied by n_classes / n_samples.
+    off_diagonal_penalty : float, default=1.0
+        Penalty on the coefficients off the diagonal, 0 or more; multiplied by
+        n_classes (n_classes - 1) / n_samples.
+
+    Attributes
+    ----------
+    temperature_ : float
+        The temperature of the first step.
+    coef_ : ndarray of shape (n_classes, n_classes)
+        The matrix 1 + W, which is applied to logits / temperature_.
+    intercept_ : ndarray of shape (n_classes,)
+        The shifts b, which sum to 0.
+    n_iter_ : int
+        Evaluations of the loss and its derivatives in the second step.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    TemperatureScaling : The first step alone.
+    MatrixScaling : One step, one penalty.
+
+    Notes
+    -----
+    With logits z, minus their mean, divided by the fitted temperature, the probabilities are
+    :math:`\operatorname{softmax}(z + W z + b)` [1]_, and W and b minimise
+
+    .. math::
+
+        \text{mean log loss} + \frac{K}{n} \Big( \lambda_b \sum_j b_j^2
+        + \lambda_d \sum_j w_{jj}^2 + (K - 1) \lambda_o \sum_{i \ne j} w_{ij}^2 \Big),
+
+    which is convex. n is the sum of the weights: weights count as repetitions of rows. With few
+    rows for each class little more than the temperature is fitted; with many the penalties fade.
+
+    References
+    ----------
+    .. [1] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Structured matrix scaling for
+       multi-class calibration. :doi:`10.48550/arXiv.2511.03685`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skcal.recalibration import CrossFitProba, StructuredMatrixScaling
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(CrossFitProba(GaussianNB()), StructuredMatrixScaling()).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 10)
+    """
+
+    def __init__(
+        self,
+        *,
+        input="proba",
+        classes=None,
+        intercept_penalty=1.0,
+        diagonal_penalty=1.0,
+        off_diagonal_penalty=1.0,
+    ):
+        super().__init__(input=input, classes=classes)
+        self.intercept_penalty = intercept_penalty
+        self.diagonal_penalty = diagonal_penalty
+        self.off_diagonal_penalty = off_diagonal_penalty
+
+    def _check_options(self):
+        for name in ("intercept_penalty", "diagonal_penalty", "off_diagonal_penalty"):
+            check_number(name, getattr(self, name), 0)
+
+    def _fit(self, scores, codes, sample_weight):
+        logits = self._to_logits(scores)
+        self.temperature_, _ = fit_temperature(logits, codes, sample_weight)
+        super()._fit(scores, codes, sample_weight)
+
+    def _read_scale(self, scores):
+        return super()._read_scale(scores) / self.temperature_
+
+    def _penalise(self, n_classes, n_samples):
+        off_diagonal = self.off_diagonal_penalty * (n_classes - 1)
+        penalty = np.where(np.eye(n_classes) == 1, self.diagonal_penalty, off_diagonal)
+        share = n_classes / n_samples
+        return share * penalty, np.full(n_classes, share * self.intercept_penalty)

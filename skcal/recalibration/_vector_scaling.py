@@ -1,0 +1,65 @@
+"""Vector scaling."""
+
+import numpy as np
+
+from skcal.recalibration._affine import AffineRecalibrator
+
+
+class VectorScaling(AffineRecalibrator):
+    r"""Stretch and shift the logit of each class on its own, fitted by the log loss.
+
+    Parameters
+    ----------
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
+        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
+        2.2e-16 are raised to it before.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_classes)
+        The diagonal matrix W, one factor for each class.
+    intercept_ : ndarray of shape (n_classes,)
+        The shifts b, which sum to 0.
+    n_iter_ : int
+        Evaluations of the loss and its derivatives.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    TemperatureScaling : One factor for all classes, no shifts.
+    MatrixScaling : A full matrix.
+
+    Notes
+    -----
+    The probabilities are :math:`\operatorname{softmax}(W z + b)` with a diagonal W, and minimise
+    the mean log loss, which is convex [1]_. Logits are only known up to a constant in each row:
+    z are the logits minus their mean. Where classes can be told apart without an error the optimum
+    lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
+       networks. ICML 34. :doi:`10.48550/arXiv.1706.04599`
+
+    Examples
+    --------
+    >>> from skcal.recalibration import VectorScaling
+    >>> X = [[0.9, 0.1]] * 4 + [[0.2, 0.8]] * 2
+    >>> recalibrator = VectorScaling().fit(X, [0, 0, 0, 1, 0, 1])
+    >>> recalibrator.predict_proba([[0.9, 0.1], [0.2, 0.8]]).round(6)
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+
+    def _penalise(self, n_classes, n_samples):
+        return np.where(np.eye(n_classes) == 1, 0.0, np.nan), np.zeros(n_classes)
