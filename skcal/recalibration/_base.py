@@ -1,6 +1,7 @@
 """The base class of all recalibrators: it alone looks at user input."""
 
 from abc import ABCMeta, abstractmethod
+from contextlib import contextmanager
 
 import numpy as np
 from scipy.special import softmax
@@ -36,6 +37,18 @@ class NotClassScoresError(ValueError):
     ...     print(str(error).split(";")[0])
     X must hold class probabilities, rows in [0, 1] that sum to 1
     """
+
+
+@contextmanager
+def restored_on_error(estimator):
+    """Give an estimator its attributes back if what it does inside fails."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 class BaseRecalibrator(
@@ -132,22 +145,8 @@ class BaseRecalibrator(
         ValueError
             If another argument is invalid.
         """
-        check_option("input", self.input, ("proba", "logits"))
-        self._check_options()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        sample_weight = check_sample_weight(sample_weight, len(X))
-        y = check_labels("y", y)
-        labels = self._name_columns(X, y)
-        self._check_scores(X)
-        self._order = np.argsort(labels, kind="stable")
-        self.classes_ = labels[self._order]
-        scores, codes = self._arrange(X), np.searchsorted(self.classes_, y)
-        if sample_weight is not None:
-            present = sample_weight > 0  # a weight of zero equals absence
-            scores, codes = scores[present], codes[present]
-            sample_weight = sample_weight[present].astype(np.float64, copy=False)
-        self._fit(scores, codes, sample_weight)
+        with restored_on_error(self):
+            self._fit_checked(X, y, sample_weight)
         return self
 
     def predict_proba(self, X):
@@ -199,6 +198,24 @@ class BaseRecalibrator(
         """
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
+
+    def _fit_checked(self, X, y, sample_weight):
+        check_option("input", self.input, ("proba", "logits"))
+        self._check_options()
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        sample_weight = check_sample_weight(sample_weight, len(X))
+        y = check_labels("y", y)
+        labels = self._name_columns(X, y)
+        self._check_scores(X)
+        self._order = np.argsort(labels, kind="stable")
+        self.classes_ = labels[self._order]
+        scores, codes = self._arrange(X), np.searchsorted(self.classes_, y)
+        if sample_weight is not None:
+            present = sample_weight > 0  # a weight of zero equals absence
+            scores, codes = scores[present], codes[present]
+            sample_weight = sample_weight[present].astype(np.float64, copy=False)
+        self._fit(scores, codes, sample_weight)
 
     @abstractmethod
     def _fit(self, scores, codes, sample_weight):
@@ -280,7 +297,7 @@ class BaseRecalibrator(
 
     def _check_scores(self, X):
         if self.input == "logits":
-            if max(X.max(), -X.min()) > LARGEST_LOGIT:
+            if float(max(X.max(), -X.min())) > LARGEST_LOGIT:
                 raise NotClassScoresError(
                     f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
                     f"values from {X.min():.7g} to {X.max():.7g}."

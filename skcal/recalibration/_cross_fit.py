@@ -8,6 +8,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._reduction import check_option
+from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,
     check_method,
@@ -136,20 +137,21 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_option("method", self.method, METHODS)
         X, y = check_rows(self, X, y)
         fit_params, split_params = route_metadata(self, "fit_transform", params)
-        self._fit_on_all(X, y, fit_params)
-        if isinstance(self.estimator, FrozenEstimator):
-            return self.transform(X)
-        splits = make_splits(self.cv, X, y, split_params)
-        return cross_fit(
-            get_classifier(self.estimator),
-            X,
-            y,
-            self.classes_,
-            splits,
-            self.method,
-            fit_params,
-            self.n_jobs,
-        )
+        with restored_on_error(self):
+            self._fit_on_all(X, y, fit_params)
+            if isinstance(self.estimator, FrozenEstimator):
+                return self.transform(X)
+            splits = make_splits(self.cv, X, y, split_params)
+            return cross_fit(
+                get_classifier(self.estimator),
+                X,
+                y,
+                self.classes_,
+                splits,
+                self.method,
+                fit_params,
+                self.n_jobs,
+            )
 
     def transform(self, X):
         """Class scores of the classifier fitted on all rows.

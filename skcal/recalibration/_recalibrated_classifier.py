@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._reduction import check_option, check_sample_weight, show_labels
+from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,
     check_rows,
@@ -166,23 +167,24 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         ValueError
             If an argument is invalid, or if the classifier lacks the response method.
         """
-        X, y = check_rows(self, X, y)
-        sample_weight = check_sample_weight(sample_weight, len(y))
-        estimator = get_classifier(self.estimator)
-        self.response_method_ = self._choose_method()
-        ensemble = self._choose_ensemble(estimator)
-        fit_params, split_params = self._route(estimator, sample_weight, params)
-        self.classes_ = self._find_classes(estimator, y)
-        recalibrator = self._make_recalibrator()
-        if isinstance(estimator, FrozenEstimator):
-            classifiers, parts = self._score_frozen(estimator, X, y, split_params, ensemble)
-        else:
-            splits = make_splits(self.cv, X, y, split_params)
-            fit_on = self._fit_each if ensemble else self._fit_once
-            classifiers, parts = fit_on(estimator, X, y, splits, fit_params)
-        recalibrators = self._fit_recalibrators(recalibrator, parts, y, sample_weight)
-        pairs = zip(classifiers, recalibrators, strict=True)
-        self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
+        with restored_on_error(self):
+            X, y = check_rows(self, X, y)
+            sample_weight = check_sample_weight(sample_weight, len(y))
+            estimator = get_classifier(self.estimator)
+            self.response_method_ = self._choose_method()
+            ensemble = self._choose_ensemble(estimator)
+            fit_params, split_params = self._route(estimator, sample_weight, params)
+            self.classes_ = self._find_classes(estimator, y)
+            recalibrator = self._make_recalibrator()
+            if isinstance(estimator, FrozenEstimator):
+                classifiers, parts = self._score_frozen(estimator, X, y, split_params, ensemble)
+            else:
+                splits = make_splits(self.cv, X, y, split_params)
+                fit_on = self._fit_each if ensemble else self._fit_once
+                classifiers, parts = fit_on(estimator, X, y, splits, fit_params)
+            recalibrators = self._fit_recalibrators(recalibrator, parts, y, sample_weight)
+            pairs = zip(classifiers, recalibrators, strict=True)
+            self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
         return self
 
     def predict_proba(self, X):

@@ -7,13 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from skcal.recalibration import CrossFitProba, NotClassScoresError
+from skcal.recalibration import CrossFitProba, NotClassScoresError, RecalibratedClassifierCV
 from skcal.scorers import get_scorer
 from tests.recalibration.family import (
     CLASSES,
@@ -221,6 +222,51 @@ def test_separable_constant_and_worthless_scores(R, n_classes):
 
 
 @every_class
+@both_counts
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_finite_log_loss_stays_finite(R, n_classes, dtype):
+    """Outputs lie strictly inside (0, 1), by default or, where 0 and 1 are meant, on request."""
+    _, y = make_scores(n_classes, 60)
+    inside = {"min_proba": 0.01} if "min_proba" in make(R).get_params() else {}
+    hard = np.eye(n_classes)[y]
+    far = np.eye(n_classes)[[0, 1]]
+    for X, new in (
+        (0.9 * hard + 0.1 / n_classes, far),
+        (hard, far),
+        (hard, far[:, ::-1]),
+    ):
+        recalibrator = make(R, **inside).fit(X.astype(dtype), y)
+        proba = recalibrator.predict_proba(np.vstack([X, new]).astype(dtype))
+        assert proba.dtype == dtype
+        assert ((proba > 0) & (proba < 1)).all()
+    logits = (1e4 * (hard - 0.5)).astype(dtype)
+    proba = make(R, input="logits", **inside).fit(logits, y).predict_proba(np.vstack([logits] * 2))
+    assert ((proba > 0) & (proba < 1)).all()
+
+
+@every_class
+def test_logits_that_would_overflow_are_refused(R):
+    X, y = make_scores(2, 20)
+    logits = np.log(X)
+    logits[3, 1] = 1e200
+    with pytest.raises(
+        NotClassScoresError, match=r"logits between -1e\+100 and 1e\+100; got .*1e\+200"
+    ):
+        make(R, input="logits").fit(logits, y)
+
+
+@every_class
+def test_a_failed_fit_leaves_a_fitted_recalibrator_as_it_was(R):
+    X, y = make_scores(3)
+    recalibrator = make(R).fit(X, y)
+    before = recalibrator.predict_proba(X)
+    for X_bad, y_bad in ((3 * X, y), (X[:, :2] / X[:, :2].sum(axis=1, keepdims=True), y)):
+        with pytest.raises(NotClassScoresError):
+            recalibrator.fit(X_bad, y_bad)
+        np.testing.assert_array_equal(recalibrator.predict_proba(X), before)
+
+
+@every_class
 def test_in_a_pipeline_it_lowers_the_log_loss_without_a_leak(R):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(520, 60))
@@ -248,6 +294,22 @@ def test_a_pipeline_in_cross_validation_and_grid_search(R):
     options = {"crossfitproba__cv": [2, 3], "crossfitproba__estimator__var_smoothing": [1e-9, 0.1]}
     search = GridSearchCV(model, options, cv=2).fit(X, y)
     assert set(search.best_params_) == set(options)
+
+
+def test_any_recalibrator_can_be_swapped_for_any_other():
+    """One grid over all recalibrators, in a pipeline, in one estimator and in a stack."""
+    X, y = make_scores(2, 200)
+    models = {
+        "recalibrator": RecalibratedClassifierCV(GaussianNB(), cv=2),
+        "final_estimator": StackingClassifier([("nb", GaussianNB())], cv=2),
+        "last": Pipeline([("scores", CrossFitProba(GaussianNB(), cv=2)), ("last", None)]),
+    }
+    for name, model in models.items():
+        search = GridSearchCV(
+            model, {name: [make(R) for R in CLASSES]}, scoring="neg_brier_score", cv=2
+        ).fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert search.predict_proba(X).shape == (200, 2)
 
 
 BAD = {

@@ -708,3 +708,22 @@ def test_odd_numbers_of_scores(data):
     X, y = make_data(4)
     with pytest.raises(ValueError, match="one score for each of the 4 classes"):
         RecalibratedClassifierCV(Pairs(), TemperatureScaling(input="logits")).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [CrossFitProba, RecalibratedClassifierCV])
+def test_a_failed_fit_leaves_a_fitted_one_as_it_was(cls):
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    model = cls(GaussianNB(), cv=2)
+    model.fit(X, y)
+    answer = model.transform if cls is CrossFitProba else model.predict_proba
+    before, state = answer(X), vars(model).copy()
+    model.set_params(cv=[(np.arange(20), np.arange(10))])  # not every row is tested
+    options = {"ensemble": False} if cls is RecalibratedClassifierCV else {}
+    model.set_params(**options)
+    fit = model.fit_transform if cls is CrossFitProba else model.fit
+    with pytest.raises(ValueError, match="exactly one test fold"):
+        fit(np.hstack([X, X]), np.array(["a", "b", "c", "d"] * 10))
+    assert {name for name in vars(model) if name.endswith("_")} == {
+        name for name in state if name.endswith("_")
+    }
+    np.testing.assert_array_equal(answer(X), before)

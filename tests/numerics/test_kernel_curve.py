@@ -1,0 +1,97 @@
+"""The smoothed curve at its knots: the definition, steps in gaps, the error between knots."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+
+from skcal._numerics._kernel_curve import HARD, TOLERANCE, trace_curve
+
+
+def regress_directly(points, places, mass, positive, bandwidth):
+    """E[K y] / E[K] from sums of logarithms over all images."""
+    reach = int(np.ceil(6 * bandwidth)) + 2
+    images = np.concatenate(
+        [sign * places + 2 * k for k in range(-reach, reach + 1) for sign in (1, -1)]
+    )
+    repeats = len(images) // len(places)
+    log_kernel = -0.5 * ((points[:, None] - images) / bandwidth) ** 2
+    with np.errstate(divide="ignore"):
+        log_mass, log_positive = (np.log(np.tile(x, repeats)) for x in (mass, positive))
+    return np.exp(
+        logsumexp(log_kernel + log_positive, axis=1) - logsumexp(log_kernel + log_mass, axis=1)
+    )
+
+
+def look_between(knots):
+    """Points all over [0, 1], and inside the shortest intervals."""
+    start = np.argsort(np.diff(knots))[:300]
+    inside = np.outer([0.2, 0.5, 0.8], np.diff(knots)[start]) + knots[start]
+    return np.concatenate([np.linspace(0, 1, 997), inside.ravel()])
+
+
+CASES = {
+    "spread": lambda rng: rng.random(200),
+    "at the ends": lambda rng: rng.beta(0.1, 0.1, 200),
+    "rare": lambda rng: rng.beta(0.1, 5, 200),
+    "few": lambda rng: rng.random(4),
+    "only 0": lambda rng: np.zeros(3),
+    "only 1": lambda rng: np.ones(3),
+    "0, 1/2 and 1": lambda rng: np.array([0.0, 0.5, 1.0]),
+}
+
+
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.007, 0.05, 0.3, 2.0, 1e6])
+@pytest.mark.parametrize("case", CASES)
+def test_error_between_knots_keeps_the_bound(case, bandwidth):
+    rng = np.random.default_rng(0)
+    places = np.unique(CASES[case](rng))
+    mass = rng.exponential(1, len(places))
+    positive = mass * rng.integers(0, 2, len(places))
+    knots, values = trace_curve(places, mass, positive, bandwidth)
+    assert (knots[0], knots[-1]) == (0, 1)
+    points = look_between(knots)
+    exact = regress_directly(points, places, mass, positive, min(bandwidth, 10))
+    np.testing.assert_allclose(np.interp(points, knots, values), exact, rtol=0, atol=TOLERANCE)
+    some = np.linspace(0, len(knots) - 1, 200).astype(int)
+    exact = regress_directly(knots[some], places, mass, positive, min(bandwidth, 10))
+    np.testing.assert_allclose(values[some], exact, rtol=0, atol=1e-9)
+
+
+def test_step_between_two_places_in_closed_form():
+    """The odds of two Gaussian kernels d apart are exp(d (t - middle) / s^2)."""
+    knots, values = trace_curve(np.array([0.3, 0.7]), np.ones(2), np.array([0.0, 1.0]), 0.01)
+    points = 0.5 + 0.01**2 / 0.4 * np.linspace(-20, 20, 1001)
+    np.testing.assert_allclose(
+        np.interp(points, knots, values),
+        expit(0.4 * (points - 0.5) / 0.01**2),
+        rtol=0,
+        atol=TOLERANCE,
+    )
+
+
+def test_light_place_beside_heavy_ones():
+    """The heavier place wins where it is further away, as far as its weight carries."""
+    places, mass = np.array([0.2, 0.5, 0.8]), np.array([1.0, 1e-60, 1e-30])
+    knots, values = trace_curve(places, mass, np.array([0.0, 1e-60, 0.0]), 0.02)
+    points = look_between(knots)
+    exact = regress_directly(points, places, mass, np.array([0.0, 1e-60, 0.0]), 0.02)
+    np.testing.assert_allclose(np.interp(points, knots, values), exact, rtol=0, atol=TOLERANCE)
+    assert exact.max() > 0.9  # the light place is not without influence
+
+
+def test_values_stay_inside():
+    for positive, end in ((0.0, HARD), (1.0, 1 - HARD)):
+        knots, values = trace_curve(np.array([0.4]), np.ones(1), np.array([positive]), 0.1)
+        np.testing.assert_array_equal(values, end)
+        assert 0 < end < 1
+        assert len(knots) == 129  # nothing bends
+
+
+def test_knots_do_not_outgrow_the_inverse_bandwidth():
+    """Few steps fit between rows that are further apart than the bandwidth."""
+    rng = np.random.default_rng(1)
+    for n in (10, 1000, 10_000):
+        places = np.sort(rng.random(n))
+        positive = rng.integers(0, 2, n).astype(float)
+        for bandwidth in (1e-3, 0.02):
+            assert len(trace_curve(places, np.ones(n), positive, bandwidth)[0]) < 32 / bandwidth
