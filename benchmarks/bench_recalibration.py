@@ -3,7 +3,7 @@
 import time
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from timing import median_times
@@ -74,17 +74,14 @@ def print_fits():
 
 
 def measure_slope(fitted, X, y):
-    """Norm of the gradient of the penalised loss, where it is not penalised: the intercepts.
-
-    For the coefficients the penalties of each class of recalibrator would be needed; the tests
-    have them.
-    """
-    residual = fitted.predict_proba(X) - np.eye(X.shape[1])[y]
-    if isinstance(fitted, VectorScaling):
-        logits = log_softmax(np.log(X), axis=1)
-        logits -= logits.mean(axis=1, keepdims=True)
-        return np.linalg.norm([(residual * logits).mean(axis=0), residual.mean(axis=0)])
-    return np.linalg.norm(residual.mean(axis=0))
+    """Norm of the gradient of the penalised loss with respect to all that is fitted."""
+    n_samples, n_classes = X.shape
+    values = fitted._read_scale(X)
+    residual = (fitted.predict_proba(X) - np.eye(n_classes)[y]) / n_samples
+    matrix_penalty, intercept_penalty = fitted._penalise(n_classes, n_samples)
+    slopes = residual.T @ values + 2 * matrix_penalty * (fitted.coef_ - np.eye(n_classes))
+    intercept_slopes = residual.sum(axis=0) + 2 * intercept_penalty * fitted.intercept_
+    return np.hypot(np.sqrt(np.nansum(slopes**2)), np.linalg.norm(intercept_slopes))
 
 
 def print_transforms():

@@ -26,7 +26,7 @@ def test_edges_of_weighted_rows_are_percentiles_of_repeated_rows(n_bins):
     repeated = np.repeat(values, counts)
     expected = np.percentile(repeated, np.linspace(0, 100, n_bins + 1))
     weighted = equal_mass_edges(values, counts.astype(float), n_bins)
-    np.testing.assert_allclose(weighted, expected, rtol=1e-15)
+    np.testing.assert_allclose(weighted, expected, rtol=1e-14)
     np.testing.assert_array_equal(equal_mass_edges(repeated, None, n_bins), weighted)
 
 

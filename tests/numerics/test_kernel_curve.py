@@ -40,7 +40,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("bandwidth", [1e-3, 0.007, 0.05, 0.3, 2.0, 1e6])
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.007, 0.05, 0.3, 5.0])
 @pytest.mark.parametrize("case", CASES)
 def test_error_between_knots_keeps_the_bound(case, bandwidth):
     rng = np.random.default_rng(0)
@@ -50,10 +50,10 @@ def test_error_between_knots_keeps_the_bound(case, bandwidth):
     knots, values = trace_curve(places, mass, positive, bandwidth)
     assert (knots[0], knots[-1]) == (0, 1)
     points = look_between(knots)
-    exact = regress_directly(points, places, mass, positive, min(bandwidth, 10))
+    exact = regress_directly(points, places, mass, positive, bandwidth)
     np.testing.assert_allclose(np.interp(points, knots, values), exact, rtol=0, atol=TOLERANCE)
     some = np.linspace(0, len(knots) - 1, 200).astype(int)
-    exact = regress_directly(knots[some], places, mass, positive, min(bandwidth, 10))
+    exact = regress_directly(knots[some], places, mass, positive, bandwidth)
     np.testing.assert_allclose(values[some], exact, rtol=0, atol=1e-9)
 
 

