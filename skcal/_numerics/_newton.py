@@ -38,6 +38,8 @@ def minimize_convex(evaluate, start, lower=-np.inf):
     n_evaluations = 1
     for _ in range(_MAX_ITERATIONS):
         free = (x > lower) | (gradient < 0)
+        if not free.any():
+            break
         direction = np.zeros_like(x)
         direction[free] = step(free)
         decrement = -gradient @ direction

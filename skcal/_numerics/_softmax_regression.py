@@ -132,7 +132,7 @@ class _Problem:
         step, _ = cg(
             LinearOperator(shape, multiply),
             -gradient,
-            rtol=_STEP_TOLERANCE,
+            atol=_STEP_TOLERANCE * np.linalg.norm(gradient),  # beside the default, which is smaller
             maxiter=_MAX_PRODUCTS,
             M=LinearOperator(shape, self.form_preconditioner(proba)),
         )
