@@ -35,9 +35,7 @@ def average_in_bins(index, targets, weights, edges):
     filled = mass > 0
     means = total[filled] / mass[filled]
     midpoints = (edges[:-1] + edges[1:]) / 2
-    result = np.interp(midpoints, midpoints[filled], means)
-    result[filled] = means  # where interpolation would round
-    return result
+    return np.interp(midpoints, midpoints[filled], means)
 
 
 def share_in_proportion(proba, columns, confidence):

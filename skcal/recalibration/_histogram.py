@@ -9,8 +9,8 @@ from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_
 from skcal._reduction import check_integer, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
-# Probabilities that come out of exp differ by rounding where they should be equal. One that is
-# above an edge by no more than this share of it is on the edge.
+# Rounding must not move a row into the next bin, neither that of exp nor that of quantiles, which
+# often are the value of a row: what is above an edge by no more than this share of it is on it.
 _EDGE_TOLERANCE = 1e-12
 
 
@@ -84,7 +84,9 @@ class HistogramBinning(OneVsRestRecalibrator):
     On the fitted rows of two classes the bins are calibrated: the expected calibration error in
     the same bins of the given probabilities becomes 0. The map yields hard zeros and ones, with
     which a single unlucky row has infinite log loss: `min_proba` keeps it from them. Bins of equal
-    mass need weights that sum to about the number of rows, not to 1.
+    mass need weights that sum to about the number of rows, not to 1. Their edges are often the
+    value of a row: what is above an edge by no more than 1e-12 of it, with logits for any bins,
+    counts as on the edge, so that rounding moves no row.
 
     References
     ----------
@@ -167,7 +169,8 @@ class HistogramBinning(OneVsRestRecalibrator):
         return fitted.values[self._find_bin(values, fitted.edges)]
 
     def _find_bin(self, values, edges):
-        return bin_index(values, edges if self.input == "proba" else raise_edges(edges))
+        is_exact = self.input == "proba" and self.strategy == "uniform"
+        return bin_index(values, edges if is_exact else raise_edges(edges))
 
 
 def raise_edges(edges):
