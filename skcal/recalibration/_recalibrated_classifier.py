@@ -171,6 +171,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             X, y = check_rows(self, X, y)
             sample_weight = check_sample_weight(sample_weight, len(y))
             estimator = get_classifier(self.estimator)
+            self._check_recalibrator()
             self.response_method_ = self._choose_method()
             ensemble = self._choose_ensemble(estimator)
             fit_params, split_params = self._route(estimator, sample_weight, params)
@@ -256,6 +257,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     def _get_recalibrator(self):
         return TemperatureScaling() if self.recalibrator is None else self.recalibrator
+
+    def _check_recalibrator(self):
+        recalibrator = self._get_recalibrator()
+        if isinstance(recalibrator, type) or not hasattr(recalibrator, "predict_proba"):
+            raise ValueError(
+                "recalibrator must be None or an instance of a recalibrator, such as "
+                f"IsotonicRecalibration(); got {recalibrator!r}."
+            )
 
     def _choose_method(self):
         check_option("response_method", self.response_method, ("auto", *METHODS))

@@ -727,3 +727,9 @@ def test_a_failed_fit_leaves_a_fitted_one_as_it_was(cls):
         name for name in state if name.endswith("_")
     }
     np.testing.assert_array_equal(answer(X), before)
+
+
+@pytest.mark.parametrize("recalibrator", ["isotonic", TemperatureScaling, KFold(3)])
+def test_what_is_no_recalibrator_is_refused(recalibrator):
+    with pytest.raises(ValueError, match=r"recalibrator must be None or an instance of a recal"):
+        RecalibratedClassifierCV(GaussianNB(), recalibrator).fit(np.eye(10), [0, 1] * 5)
