@@ -3,8 +3,8 @@ Every recalibrator on one problem
 =================================
 
 Which map from scores to probabilities is the best depends on how many rows there are to learn it
-from, and on what is wrong with the scores. Here all of them repair naive Bayes on the handwritten
-digits, ten classes, from out-of-fold probabilities of half the data.
+from, and on what is wrong with the scores. Here all of them repair quadratic discriminant analysis
+of the handwritten digits, ten classes, from out-of-fold probabilities of half the data.
 """
 
 import matplotlib.pyplot as plt

@@ -3,10 +3,19 @@
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._newton import minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
 
 
-def fit_logistic(features, targets, weights=None, *, penalty=0.0, centre=0.0, lower=-np.inf):
+def fit_logistic(
+    features,
+    targets,
+    weights=None,
+    *,
+    penalty=0.0,
+    centre=0.0,
+    lower=-np.inf,
+    fit_intercept=False,
+):
     """Coefficients that minimise mean log loss + sum_j penalty_j (coefficient_j - centre_j)^2.
 
     Parameters
@@ -17,11 +26,13 @@ def fit_logistic(features, targets, weights=None, *, penalty=0.0, centre=0.0, lo
     weights : ndarray of shape (n_samples,) or None
     penalty, centre, lower : float or ndarray of shape (n_features,)
         Coefficients stay at or above `lower`.
+    fit_intercept : bool
+        Whether to add an intercept without penalty or bound, the last coefficient then.
 
     Returns
     -------
-    ndarray of shape (n_features,)
-        Of P(1) = expit(features @ coefficients).
+    ndarray of shape (n_features,) or (n_features + 1,)
+        Of P(1) = expit(features @ coefficients + intercept).
     """
     mass = np.full(len(targets), 1 / len(targets)) if weights is None else weights / weights.sum()
     n_features = features.shape[1]
@@ -29,6 +40,15 @@ def fit_logistic(features, targets, weights=None, *, penalty=0.0, centre=0.0, lo
         np.broadcast_to(np.asarray(option, dtype=np.float64), (n_features,))
         for option in (penalty, centre, lower)
     )
+
+    if fit_intercept:  # features are centred, lest a common offset hides how they differ
+        offset = mass @ features
+        features = np.column_stack([features - offset, np.ones(len(features))])
+        penalty, centre, lower = (
+            np.append(option, last)
+            for option, last in ((penalty, 0.0), (centre, 0.0), (lower, -np.inf))
+        )
+    bound = mass @ features**2 / 4 + 2 * penalty
 
     def evaluate(coefficients):
         scores, away = features @ coefficients, coefficients - centre
@@ -40,9 +60,14 @@ def fit_logistic(features, targets, weights=None, *, penalty=0.0, centre=0.0, lo
         def step(free):
             spread = mass * proba * expit(-scores)
             part = features[:, free]
-            hessian = part.T @ (spread[:, None] * part) + np.diag(2 * penalty[free])
+            hessian = part.T @ (spread[:, None] * part) + np.diag(
+                (2 * penalty + DAMPING * bound)[free]
+            )
             return solve_newton_step(hessian, gradient[free])
 
         return mass @ losses + penalty @ away**2, gradient, step
 
-    return minimize_convex(evaluate, np.maximum(centre, lower).copy(), lower)[0]
+    coefficients, _ = minimize_convex(evaluate, np.maximum(centre, lower), lower)
+    if fit_intercept:
+        coefficients[-1] -= offset @ coefficients[:-1]
+    return coefficients

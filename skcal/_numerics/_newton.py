@@ -1,15 +1,24 @@
 """Newton's method for smooth convex functions with lower bounds."""
 
+import warnings
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-# Half the squared Newton decrement estimates how far the value is above its minimum. At this
-# decrement one more step, which squares it, ends at the accuracy of the arithmetic.
+# The Newton decrement, twice what a step promises to gain. After a step that promised, or gained,
+# this share of the value the arithmetic resolves no further one.
 _LAST_DECREMENT = 1e-14
-_MAX_ITERATIONS = 200
+_MAX_ITERATIONS = 500
 # Share of the predicted decrease that a step must reach, and the relative error of the value.
 _ARMIJO = 1e-4
 _ROUNDING = 1e-14
+# Steps are damped by this share of the largest curvature that each coordinate can have, which
+# decides directions in which the function is flat.
+DAMPING = 1e-15
+# A step that is too long is cut by this factor until it is not, then improved by bisections.
+_CUT = 8.0
+_BISECTIONS = 5
+_SMALLEST_STEP = 1e-30
 
 
 def minimize_convex(evaluate, start, lower=-np.inf):
@@ -19,7 +28,8 @@ def minimize_convex(evaluate, start, lower=-np.inf):
     ----------
     evaluate : callable
         ``evaluate(x)`` returns the value, the gradient, and a function ``step(free)`` that solves
-        Hessian times step = -gradient among the coordinates that the mask ``free`` holds.
+        (Hessian + DAMPING * bound) step = -gradient among the coordinates that the mask ``free``
+        holds, with a bound of the diagonal of the Hessian at any x.
     start : ndarray of shape (n_parameters,)
     lower : float or ndarray of shape (n_parameters,)
 
@@ -30,46 +40,73 @@ def minimize_convex(evaluate, start, lower=-np.inf):
 
     Notes
     -----
-    Projected Newton steps, halved until the value falls. Where the infimum lies at infinity the
-    steps end once about 1e-14 is left to gain.
+    Projected Newton steps. Where probabilities saturate there is next to no curvature, and steps
+    are far too long; the minimum along them is then sought by the sign of the slope. Where the
+    infimum lies at infinity the steps end once about 1e-14 is left to gain.
     """
     x = np.maximum(start, lower)
     value, gradient, step = evaluate(x)
     n_evaluations = 1
     for _ in range(_MAX_ITERATIONS):
         free = (x > lower) | (gradient < 0)
-        if not free.any():
-            break
+        if not gradient[free].any():
+            return x, n_evaluations
         direction = np.zeros_like(x)
         direction[free] = step(free)
         decrement = -gradient @ direction
-        if not decrement > 0:
-            break
-        size = 1.0
-        while True:
+
+        def go(size, x=x, direction=direction):
             candidate = np.maximum(x + size * direction, lower)
-            new_value, new_gradient, new_step = evaluate(candidate)
-            n_evaluations += 1
-            target = value + _ARMIJO * gradient @ (candidate - x) + _ROUNDING * (1 + abs(value))
-            if new_value <= target:
-                break
-            size /= 2
-            if size < 1e-12:
+            return candidate, *evaluate(candidate)
+
+        size, trial = 1.0, go(1.0)
+        n_evaluations += 1
+        while not _falls(trial, x, value, gradient):
+            if size < _SMALLEST_STEP:  # the arithmetic resolves no smaller decrease
                 return x, n_evaluations
-        x, value, gradient, step = candidate, new_value, new_gradient, new_step
-        if decrement <= _LAST_DECREMENT:
-            break
+            size /= _CUT
+            trial = go(size)
+            n_evaluations += 1
+        if size < 1:  # the minimum along the direction lies between this size and _CUT times it
+            low, high = size, _CUT * size
+            for _ in range(_BISECTIONS):
+                middle = np.sqrt(low * high)
+                tried = go(middle)
+                n_evaluations += 1
+                if tried[2] @ direction > 0:
+                    high = middle
+                else:
+                    low = middle
+                if tried[1] < trial[1]:
+                    trial = tried
+        fall = value - trial[1]
+        x, value, gradient, step = trial
+        if min(decrement, fall) <= _LAST_DECREMENT * (1 + abs(value)):
+            return x, n_evaluations
+    warnings.warn(
+        f"The fit stopped after {_MAX_ITERATIONS} iterations; the gradient has the norm "
+        f"{np.linalg.norm(gradient[free]):.1e}. The scores may be of very different scales.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
     return x, n_evaluations
 
 
+def _falls(trial, x, value, gradient):
+    """Whether a trial point lies as much below x as its slope promises, but for rounding."""
+    candidate, new_value = trial[:2]
+    promised = value + _ARMIJO * gradient @ (candidate - x)
+    return new_value <= promised + _ROUNDING * (1 + abs(value))
+
+
 def solve_newton_step(hessian, gradient):
-    """The Newton step, defined also along directions in which the function is flat."""
+    """The Newton step of a positive definite Hessian, whatever the scale of its coordinates."""
     scale = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
     scaled = hessian / np.outer(scale, scale)
-    damping = 1e-12
+    damping = 0.0
     while True:
         try:
             factor = cho_factor(scaled + damping * np.eye(len(scaled)), check_finite=False)
             return -cho_solve(factor, gradient / scale, check_finite=False) / scale
-        except np.linalg.LinAlgError:
-            damping *= 10
+        except np.linalg.LinAlgError:  # definite, but for rounding
+            damping = max(1e-15, 10 * damping)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from skcal._numerics._newton import minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
 
 # Up to this many coefficients the Hessian is formed; beyond, Newton steps come from conjugate
 # gradients, which only need its products with vectors.
@@ -54,6 +54,7 @@ class _Problem:
         n_classes = len(start)
         beside = ~np.eye(*start.shape, dtype=bool)
         beside[:, n_classes:] = False
+        self.bound = (self.mass @ features**2)[self.columns] / 4 + 2 * penalty
         self.is_diagonal = not (varies | (start != 0))[beside].any()
 
     def arrange(self, free):
@@ -95,14 +96,15 @@ class _Problem:
         gradient = self.gather(residual) + 2 * self.penalty * away
 
         def step(_):
-            if len(free) <= _LARGEST_HESSIAN:
-                return solve_newton_step(self.form_hessian(proba), gradient)
-            return self.solve_iteratively(proba, gradient)
+            extra = 2 * self.penalty + DAMPING * self.bound
+            if len(free) > _LARGEST_HESSIAN:
+                return self.solve_iteratively(proba, gradient, extra)
+            return solve_newton_step(self.form_hessian(proba) + np.diag(extra), gradient)
 
         return value, gradient, step
 
     def form_hessian(self, proba):
-        """sum_i m_i [p_k (1{k = l} - p_l)] x_j x_h for coefficients (k, j) and (l, h)."""
+        """sum_i m_i p_k (1{k = l} - p_l) x_j x_h for coefficients (k, j) and (l, h)."""
         n_coefficients = len(self.classes)
         hessian = np.zeros((n_coefficients, n_coefficients))
         within = np.zeros((n_coefficients, self.features.shape[1]))
@@ -115,10 +117,9 @@ class _Problem:
             hessian -= moved_mass.T @ moved
         same_class = self.classes[:, None] == self.classes
         hessian += np.where(same_class, within[:, self.columns], 0)
-        hessian[np.diag_indices(n_coefficients)] += 2 * self.penalty
         return hessian
 
-    def solve_iteratively(self, proba, gradient):
+    def solve_iteratively(self, proba, gradient, extra):
         def multiply(direction):
             change = np.zeros_like(self.start)
             change[self.varies] = direction
@@ -126,7 +127,7 @@ class _Problem:
             shift -= np.einsum("ik,ik->i", proba, shift)[:, None]
             shift *= proba
             shift *= self.mass[:, None]
-            return self.gather(shift) + 2 * self.penalty * direction
+            return self.gather(shift) + extra * direction
 
         shape = (len(gradient), len(gradient))
         step, _ = cg(
@@ -134,16 +135,16 @@ class _Problem:
             -gradient,
             atol=_STEP_TOLERANCE * np.linalg.norm(gradient),  # beside the default, which is smaller
             maxiter=_MAX_PRODUCTS,
-            M=LinearOperator(shape, self.form_preconditioner(proba)),
+            M=LinearOperator(shape, self.form_preconditioner(proba, extra)),
         )
         return step
 
-    def form_preconditioner(self, proba):
-        """Function that multiplies by an approximate inverse of the Hessian."""
+    def form_preconditioner(self, proba, extra):
+        """Function that multiplies by an approximate inverse of Hessian + diag(extra)."""
         spread = self.mass[:, None] * proba * (1 - proba)
         n_classes, n_columns = self.start.shape
         penalty = np.zeros_like(self.start)
-        penalty[self.varies] = 2 * self.penalty
+        penalty[self.varies] = extra
         if self.is_diagonal or n_classes * n_columns**2 > _LARGEST_BLOCKS:
             diagonal = (spread.T @ self.features**2 + penalty)[self.varies]
             diagonal = np.maximum(diagonal, np.finfo(np.float64).eps * diagonal.max())

@@ -3,10 +3,13 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-# Relative to the largest difference of two logits of a row. Beyond the first, the probabilities
-# differ from even ones by less than 1e-12. Towards the second, the loss has long stopped to fall.
+# Relative to the largest difference of two logits of a row. At the first the probabilities differ
+# from even ones by less than 1e-12. The second is only there to have an end.
 _LARGEST_TEMPERATURE = 1e12
 _SMALLEST_TEMPERATURE = 1e-12
+# Differences beyond this many times their median are cut to it: they are masks of classes that are
+# ruled out, beside which all others would be nothing.
+_LARGEST_GAP = 1e6
 # Newton's method ends where the derivative with respect to log(temperature) is below this.
 _NEGLIGIBLE = 1e-12
 _MAX_ITERATIONS = 100
@@ -33,9 +36,14 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
     gaps = np.ascontiguousarray(logits.T)  # one row for each class: sums run along memory
-    spread = float((gaps.max(axis=0) - gaps.min(axis=0)).max())
+    gaps = gaps - gaps.max(axis=0)
+    spread = -float(gaps.min())
     if spread == 0:
         return 1.0, 0
+    limit = -_LARGEST_GAP * np.median(gaps[gaps < 0])
+    if spread > limit:
+        spread = float(limit)
+        np.maximum(gaps, -limit, out=gaps)
     gaps = (gaps - gaps[codes, np.arange(len(codes))]) / spread
     inverse, n_iter = _minimise_log_loss(gaps, mass)
     if loss == "brier":

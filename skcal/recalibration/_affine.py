@@ -33,10 +33,13 @@ class AffineRecalibrator(BaseRecalibrator):
         if sample_weight is not None:
             n_samples = sample_weight.sum()
         penalty = np.column_stack(self._penalise(n_classes, n_samples))
+        # A common offset would hide how the values differ; free intercepts make up for it.
+        offset = np.average(values, axis=0, weights=sample_weight)
+        offset = np.where(penalty[:, -1].any(), 0.0, offset)
         identity = np.eye(n_classes, n_classes + 1)
         temperature, _ = fit_temperature(values, codes, sample_weight)
         coefficients, self.n_iter_ = fit_softmax(
-            np.column_stack([values, np.ones(len(values))]),
+            np.column_stack([values - offset, np.ones(len(values))]),
             codes,
             sample_weight,
             start=identity / temperature,
@@ -45,8 +48,8 @@ class AffineRecalibrator(BaseRecalibrator):
             centre=identity,
         )
         self.coef_ = coefficients[:, :n_classes]
-        # A constant added to all intercepts changes nothing.
-        self.intercept_ = coefficients[:, n_classes] - coefficients[:, n_classes].mean()
+        intercept = coefficients[:, n_classes] - self.coef_ @ offset
+        self.intercept_ = intercept - intercept.mean()  # what is added to all changes nothing
 
     def _recalibrate(self, scores):
         return softmax(self._read_scale(scores) @ self.coef_.T + self.intercept_, axis=1)

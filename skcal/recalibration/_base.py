@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._numerics._temperature import fit_temperature
 from skcal._reduction import (
     ROW_SUM_TOLERANCE,
     check_labels,
@@ -17,12 +18,16 @@ from skcal._reduction import (
     show_labels,
 )
 
+FLOATS = [np.float64, np.float32]
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
 # Probabilities may leave [0, 1] by this much, and are clipped to it.
 RANGE_TOLERANCE = 1e-6
 # Logits beyond this would overflow in sums and squares.
 LARGEST_LOGIT = 1e100
+# Logits further than this many temperatures below the largest of their row are raised to there.
+# Their probability is nil either way, but classes masked by -1e9 would drown all other differences.
+LOGIT_DEPTH = 700
 
 
 class NotClassScoresError(ValueError):
@@ -126,7 +131,7 @@ class BaseRecalibrator(
         ----------
         X : array-like of shape (n_samples, n_classes) or (n_samples, 1)
             Class scores of rows that the classifier was not fitted on; for two classes one
-            column, the score of the second class, is enough.
+            column, the score of the second class (of ``classes[1]`` where given), is enough.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -202,7 +207,7 @@ class BaseRecalibrator(
     def _fit_checked(self, X, y, sample_weight):
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite=False)
         check_classification_targets(y)
         sample_weight = check_sample_weight(sample_weight, len(X))
         y = check_labels("y", y)
@@ -210,11 +215,16 @@ class BaseRecalibrator(
         self._check_scores(X)
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
+        self._depth = np.inf
         scores, codes = self._arrange(X), np.searchsorted(self.classes_, y)
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
             sample_weight = sample_weight[present].astype(np.float64, copy=False)
+        if self.input == "logits":
+            temperature, _ = fit_temperature(scores, codes, sample_weight)
+            self._depth = LOGIT_DEPTH * temperature
+            scores = self._raise_logits(scores)
         self._fit(scores, codes, sample_weight)
 
     @abstractmethod
@@ -231,9 +241,9 @@ class BaseRecalibrator(
     def _read_scores(self, X):
         """Scores as `_recalibrate` gets them, and the float type of X."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
         self._check_scores(X)
-        return self._arrange(X), X.dtype
+        return self._raise_logits(self._arrange(X)), X.dtype
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
@@ -250,6 +260,12 @@ class BaseRecalibrator(
         if self.input == "logits":
             return scores
         return np.log(np.maximum(scores, SMALLEST_PROBABILITY))
+
+    def _raise_logits(self, scores):
+        if not np.isfinite(self._depth):
+            return scores
+        floor = scores.max(axis=1, keepdims=True) - self._depth
+        return np.maximum(scores, floor)
 
     def _arrange(self, X):
         """Scores as float64, a column for each of `classes_` in their order."""
@@ -296,6 +312,13 @@ class BaseRecalibrator(
         return labels
 
     def _check_scores(self, X):
+        finite = np.isfinite(X)
+        if not finite.all():
+            row = np.flatnonzero(~finite.all(axis=1))[0]
+            raise NotClassScoresError(
+                "X must be finite; Input X contains NaN or infinity: row "
+                f"{row} has {X[row][~finite[row]][0]}."
+            )
         if self.input == "logits":
             if float(max(X.max(), -X.min())) > LARGEST_LOGIT:
                 raise NotClassScoresError(

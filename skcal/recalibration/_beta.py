@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from skcal._numerics._logistic import fit_logistic
 from skcal._reduction import check_option
@@ -77,6 +76,8 @@ class BetaCalibration(OneVsRestRecalibrator):
     array([[0.5, 0.5]])
     """
 
+    _gives_log_odds = True
+
     def __init__(self, *, input="proba", classes=None, parameters="abm"):
         super().__init__(input=input, classes=classes)
         self.parameters = parameters
@@ -88,24 +89,23 @@ class BetaCalibration(OneVsRestRecalibrator):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
-        log_proba, log_complement = _split_log_odds(values)
-        ones = np.ones(len(values))
         if self.parameters == "am":
             a, c = fit_logistic(
-                np.column_stack([values, ones]), outcomes, sample_weight, lower=[0, -np.inf]
+                values[:, None], outcomes, sample_weight, lower=0, fit_intercept=True
             )
             return BetaMap(float(a), float(a), float(c))
+        log_proba, log_complement = _split_log_odds(values)
+        features = np.column_stack([log_proba, -log_complement])
         if self.parameters == "ab":
-            features = np.log(2) + np.column_stack([log_proba, log_complement])
-            a, b = fit_logistic(features * [1, -1], outcomes, sample_weight, lower=0)
+            features += np.log(2) * np.array([1, -1])
+            a, b = fit_logistic(features, outcomes, sample_weight, lower=0)
             return BetaMap(float(a), float(b), float((a - b) * np.log(2)))
-        features = np.column_stack([log_proba, -log_complement, ones])
-        a, b, c = fit_logistic(features, outcomes, sample_weight, lower=[0, 0, -np.inf])
-        return BetaMap(float(a), float(b), float(c))
+        fitted = fit_logistic(features, outcomes, sample_weight, lower=0, fit_intercept=True)
+        return BetaMap(*map(float, fitted))
 
     def _apply_map(self, fitted, values):
         log_proba, log_complement = _split_log_odds(values)
-        return expit(fitted.a * log_proba - fitted.b * log_complement + fitted.c)
+        return fitted.a * log_proba - fitted.b * log_complement + fitted.c
 
 
 def _split_log_odds(values):

@@ -114,7 +114,8 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_option("method", self.method, METHODS)
         X, y = check_rows(self, X, y)
         fit_params, _ = route_metadata(self, "fit", params)
-        return self._fit_on_all(X, y, fit_params)
+        with restored_on_error(self):
+            return self._fit_on_all(X, y, fit_params)
 
     def fit_transform(self, X, y, **params):
         """Fit the classifier on all rows, and return out-of-fold class scores.

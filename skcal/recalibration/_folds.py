@@ -124,6 +124,8 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
 def score_rows(classifier, X, method):
     """Class scores of a fitted classifier, in columns."""
     check_method(classifier, method)
+    if method == "decision_function" and len(classifier.classes_) > 2:
+        check_one_vs_rest(classifier)
     scores = np.asarray(getattr(classifier, method)(X))
     if scores.ndim == 1:
         scores = scores[:, None]
@@ -135,6 +137,17 @@ def score_rows(classifier, X, method):
             f"shape {scores.shape} from {type(classifier).__name__}."
         )
     return scores
+
+
+def check_one_vs_rest(classifier):
+    """Raise a ValueError if a decision function scores pairs of classes: 3 classes have 3 pairs."""
+    params = classifier.get_params() if hasattr(classifier, "get_params") else {}
+    for name, value in params.items():
+        if name.endswith("decision_function_shape") and value == "ovo":
+            raise ValueError(
+                "decision_function must give one score for each class; with "
+                f"{name}='ovo' {type(classifier).__name__} scores pairs of classes. Use 'ovr'."
+            )
 
 
 def spread_columns(scores, labels, classes):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 
 import numpy as np
+from scipy.special import expit
 
 from skcal._numerics._scores import log_odds, normalize_rows
 from skcal.recalibration._base import BaseRecalibrator
@@ -15,8 +16,12 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     are divided by their sums.
 
     A subclass implements ``_fit_map``, which returns what `maps_` is to hold for one class, and
-    ``_apply_map``; and ``_read_scale`` where its maps read another scale than probabilities.
+    ``_apply_map``; and ``_read_scale`` where its maps read another scale than probabilities. Maps
+    that end in a sigmoid return its argument and set ``_gives_log_odds``: the complement of a
+    probability next to 1 is then as exact as the probability of one next to 0.
     """
+
+    _gives_log_odds = False
 
     @abstractmethod
     def _fit_map(self, values, outcomes, sample_weight):
@@ -24,7 +29,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
 
     @abstractmethod
     def _apply_map(self, fitted, values):
-        """Probabilities of one class by its fitted map."""
+        """Probabilities, or log-odds, of one class by its fitted map."""
 
     def _read_scale(self, scores):
         """Values that the maps read, a column for each map."""
@@ -48,8 +53,9 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         proba = np.empty_like(scores)
         first = len(self.classes_) - len(self.maps_)
         for k, (fitted, column) in enumerate(zip(self.maps_, values.T, strict=True), first):
-            proba[:, k] = self._apply_map(fitted, column)
+            mapped = self._apply_map(fitted, column)
+            proba[:, k] = expit(mapped) if self._gives_log_odds else mapped
         if len(self.maps_) > 1:
             return normalize_rows(proba)
-        np.subtract(1, proba[:, 1], out=proba[:, 0])
+        proba[:, 0] = expit(-mapped) if self._gives_log_odds else 1 - mapped
         return proba

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from skcal._numerics._logistic import fit_logistic
 from skcal._reduction import check_flag
@@ -75,6 +74,8 @@ class PlattScaling(OneVsRestRecalibrator):
     array([[0.5]])
     """
 
+    _gives_log_odds = True
+
     def __init__(self, *, input="proba", classes=None, target_smoothing=True):
         super().__init__(input=input, classes=classes)
         self.target_smoothing = target_smoothing
@@ -91,8 +92,8 @@ class PlattScaling(OneVsRestRecalibrator):
             positive = counts @ outcomes
             negative = counts.sum() - positive
             outcomes = np.where(outcomes == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
-        features = np.column_stack([values, np.ones(len(values))])
-        return Sigmoid(*map(float, fit_logistic(features, outcomes, sample_weight)))
+        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
+        return Sigmoid(*map(float, fitted))
 
     def _apply_map(self, fitted, values):
-        return expit(fitted.slope * values + fitted.intercept)
+        return fitted.slope * values + fitted.intercept

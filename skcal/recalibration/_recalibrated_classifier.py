@@ -276,6 +276,11 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 "response_method='decision_function' gives scores that are no probabilities: give "
                 "the recalibrator input='logits'; got a recalibrator with input='proba'."
             )
+        if self.response_method == "predict_proba" and reads == "logits":
+            raise ValueError(
+                "response_method='predict_proba' gives probabilities, which are no logits: give "
+                "the recalibrator input='proba'; got a recalibrator with input='logits'."
+            )
         return self.response_method
 
     def _choose_ensemble(self, estimator):

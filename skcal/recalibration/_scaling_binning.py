@@ -107,8 +107,8 @@ class ScalingBinning(OneVsRestRecalibrator):
         super()._fit(scores, codes, sample_weight)
 
     def _fit_map(self, values, outcomes, sample_weight):
-        features = np.column_stack([values, np.ones(len(values))])
-        slope, intercept = map(float, fit_logistic(features, outcomes, sample_weight))
+        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
+        slope, intercept = map(float, fitted)
         scaled = expit(slope * values + intercept)
         edges = equal_mass_edges(scaled, sample_weight, self.n_bins)
         index = bin_index(scaled, raise_edges(edges))

@@ -1,7 +1,5 @@
 """Spline recalibration."""
 
-from scipy.special import expit
-
 from skcal._numerics._spline import fit_natural_spline
 from skcal._reduction import check_flag, check_integer, check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
@@ -81,6 +79,8 @@ class SplineRecalibration(OneVsRestRecalibrator):
     array([[0.25, 0.75]])
     """
 
+    _gives_log_odds = True
+
     def __init__(self, *, input="proba", classes=None, n_knots=6, monotone=True, penalty=1e-4):
         super().__init__(input=input, classes=classes)
         self.n_knots = n_knots
@@ -106,4 +106,4 @@ class SplineRecalibration(OneVsRestRecalibrator):
         )
 
     def _apply_map(self, fitted, values):
-        return expit(fitted(values))
+        return fitted(values)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
+from scipy.special import expit
 
-from skcal._numerics._newton import minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
 
 
 def quadratic(matrix, target):
@@ -13,8 +14,8 @@ def quadratic(matrix, target):
         gradient = matrix.T @ residual
 
         def step(free):
-            part = matrix[:, free]
-            return solve_newton_step(part.T @ part, gradient[free])
+            hessian = (matrix.T @ matrix)[np.ix_(free, free)]
+            return solve_newton_step((1 + DAMPING * np.eye(len(hessian))) * hessian, gradient[free])
 
         return residual @ residual / 2, gradient, step
 
@@ -45,14 +46,36 @@ def test_steps_are_shortened_where_newton_overshoots():
     def evaluate(x):
         gradient = np.tanh(x)
         value = np.logaddexp(x[0], -x[0])
-        return value, gradient, lambda free: solve_newton_step(np.diag(1 - gradient**2), gradient)
+        return value, gradient, lambda _: -gradient / (1 - gradient**2 + DAMPING)
 
     found, _ = minimize_convex(evaluate, np.array([3.0]))
     assert abs(found[0]) < 1e-7
 
 
-def test_flat_directions_get_no_step():
+def test_steps_on_a_plateau_are_shortened():
+    """Far from the minimum of log(1 + e^x) + log(1 + e^-x) / 2 there is no curvature left."""
+
+    def evaluate(x):
+        proba = expit(x)
+        value = np.logaddexp(0, x[0]) + np.logaddexp(0, -x[0]) / 2
+        gradient = proba - (1 - proba) / 2
+        curvature = 1.5 * proba * expit(-x)
+        return value, gradient, lambda _: -gradient / (curvature + DAMPING)
+
+    found, n_evaluations = minimize_convex(evaluate, np.array([700.0]))
+    np.testing.assert_allclose(found, -np.log(2), atol=1e-7)
+    assert n_evaluations < 300
+
+
+def test_an_end_without_convergence_is_told():
+    def evaluate(x):  # steps that are far too short
+        return x @ x, 2 * x, lambda _: -1e-9 * x
+
+    with pytest.warns(RuntimeWarning, match="stopped after 500 iterations; the gradient has"):
+        minimize_convex(evaluate, np.array([1.0]))
+
+
+def test_a_nearly_singular_hessian_is_solved():
     hessian = np.array([[1.0, 1.0], [1.0, 1.0]])
     step = solve_newton_step(hessian, np.array([1.0, 1.0]))
-    np.testing.assert_allclose(step.sum(), -1, rtol=1e-9)
-    np.testing.assert_allclose(step[0], step[1], rtol=1e-6)
+    np.testing.assert_allclose(hessian @ step, [-1, -1], rtol=1e-9)

@@ -107,3 +107,49 @@ def test_separable_classes_get_finite_coefficients(scale):
     slope, intercept = fit_logistic(features, np.array([0.0, 0.0, 1.0, 1.0]))
     assert 10 < scale * slope < 100
     assert abs(intercept) < 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ridge", [0.01, 100])
+def test_saturated_starts_reach_the_optimum(seed, ridge):
+    """Where all probabilities are 0 or 1 there is no curvature, and Newton's steps are useless."""
+    rng = np.random.default_rng(seed)
+    features = np.column_stack([rng.choice([1e2, 1e4]) * rng.normal(size=(10, 3)), np.ones(10)])
+    codes = rng.integers(0, 3, 10)
+    centre, varies = np.eye(3, 4), np.ones((3, 4), dtype=bool)
+    penalty = np.column_stack([np.full((3, 3), float(ridge)), np.zeros(3)])
+
+    def evaluate(coefficients):
+        log_proba = log_softmax(features @ coefficients.T, axis=1)
+        residual = np.exp(log_proba) - np.eye(3)[codes]
+        away = coefficients - centre
+        value = -log_proba[np.arange(10), codes].mean() + (penalty * away**2).sum()
+        return value, residual.T @ features / 10 + 2 * penalty * away
+
+    found, _ = fit_softmax(
+        features, codes, None, start=centre, varies=varies, penalty=penalty, centre=centre
+    )
+    value, gradient = evaluate(found)
+    # Convex: the value is above its minimum by at most gradient . (found - best), so any other
+    # point that is lower by more would be told.
+    assert np.abs(gradient / np.abs(features).max(axis=0)).max() < 1e-6
+    theirs = minimize(lambda x: evaluate(x.reshape(3, 4))[0], found.ravel(), method="Nelder-Mead")
+    assert value <= theirs.fun + 1e-9
+
+
+def test_a_saturated_start_of_logistic_regression():
+    features = np.repeat([[36.0], [3.5]], 20, axis=0)
+    targets = np.tile([0.0, 1.0], 20)
+    slope, intercept = fit_logistic(features, targets, centre=1.0, fit_intercept=True)
+    np.testing.assert_allclose([slope, intercept], 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (750.0, 1e-3), (0.0, 1e6)])
+def test_intercepts_make_up_for_offsets(offset, scale):
+    features, codes, weights = make_problem(2)
+    near = fit_logistic(features[:, :1], codes.astype(float), weights, fit_intercept=True)
+    far = fit_logistic(
+        offset + scale * features[:, :1], codes.astype(float), weights, fit_intercept=True
+    )
+    np.testing.assert_allclose(far[0] * scale, near[0], rtol=1e-7)
+    np.testing.assert_allclose(far[1] + far[0] * offset, near[1], atol=1e-7)

@@ -256,6 +256,32 @@ def test_logits_that_would_overflow_are_refused(R):
 
 
 @every_class
+@pytest.mark.parametrize("mask", [-1e5, -1e9, -1e30])
+def test_classes_masked_by_huge_logits(R, mask):
+    """Rows in which a class is ruled out do not spoil the map of the others."""
+    X, y = make_scores(4, 400)
+    logits = np.log(X)
+    logits[(np.arange(400) % 3 == 0) & (y != 3), 3] = mask
+    moderate = np.maximum(logits, -800)
+    proba = make(R, input="logits").fit(logits, y).predict_proba(logits)
+    expected = make(R, input="logits").fit(moderate, y).predict_proba(moderate)
+    np.testing.assert_allclose(proba, expected, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["PlattScaling", "ScalingBinning", "VectorScaling", "VennAbers"])
+def test_an_offset_of_all_scores_does_not_matter(name):
+    """Where neither a penalty nor the definition gives a place to 0."""
+    (R,) = [R for R in CLASSES if R.__name__ == name]
+    X, y = make_scores(2)
+    log_odds = np.log(X[:, 1:] / X[:, :1])
+    near = make(R, input="logits").fit(log_odds, y).predict_proba(log_odds)
+    for offset, spread in ((1e6, 1), (750, 1e-3)):
+        moved = offset + spread * log_odds
+        far = make(R, input="logits").fit(moved, y).predict_proba(moved)
+        np.testing.assert_allclose(far, near, atol=1e-6)
+
+
+@every_class
 def test_a_failed_fit_leaves_a_fitted_recalibrator_as_it_was(R):
     X, y = make_scores(3)
     recalibrator = make(R).fit(X, y)
@@ -357,8 +383,10 @@ def test_rounding_of_a_softmax_is_forgiven(R):
 def test_other_bad_input(R):
     X, y = make_scores(2, 10)
     for X_bad in (np.where(np.eye(10, 2) == 1, np.nan, X), np.where(np.eye(10, 2) == 1, np.inf, X)):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
+        with pytest.raises(NotClassScoresError, match=r"X must be finite.* row 0 has (nan|inf)"):
             make(R).fit(X_bad, y)
+        with pytest.raises(NotClassScoresError, match=r"X must be finite.* row 0 has (nan|inf)"):
+            make(R).fit(X, y).transform(X_bad)
     with pytest.raises(ValueError, match=r"only one class.*classes="):
         make(R).fit(X, np.zeros(10))
     with pytest.raises(ValueError, match="input must be one of 'proba', 'logits'; got 'logit'"):

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from skcal.recalibration import PlattScaling
+from skcal.recalibration import BetaCalibration, PlattScaling, SplineRecalibration
 from tests.recalibration.family import make_scores
 
 
@@ -96,3 +96,17 @@ def test_target_smoothing_keeps_separable_classes_moderate():
 def test_bad_option():
     with pytest.raises(ValueError, match="target_smoothing must be True or False; got 'yes'"):
         PlattScaling(target_smoothing="yes").fit([[0.2], [0.8]], [0, 1])
+
+
+@pytest.mark.parametrize("R", [PlattScaling, BetaCalibration, SplineRecalibration])
+def test_small_probabilities_of_either_class_are_exact(R):
+    """1 - p has no digits left where p is next to 1."""
+    s = np.linspace(-4, 4, 41)
+    X = np.concatenate([s, s])[:, None]
+    weights = np.concatenate([expit(s), expit(-s)])
+    fitted = R(input="logits").fit(X, np.repeat([1, 0], 41), sample_weight=weights)
+    proba = fitted.predict_proba([[60.0], [-60.0]])
+    smallest = proba.min(axis=1)
+    np.testing.assert_array_equal(proba.argmin(axis=1), [0, 1])
+    np.testing.assert_allclose(np.log(smallest[0]), np.log(smallest[1]), rtol=1e-6)
+    assert (np.log(smallest) > -70).all()

@@ -29,7 +29,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import get_tags
 
 from skcal.recalibration import (
@@ -733,3 +733,23 @@ def test_a_failed_fit_leaves_a_fitted_one_as_it_was(cls):
 def test_what_is_no_recalibrator_is_refused(recalibrator):
     with pytest.raises(ValueError, match=r"recalibrator must be None or an instance of a recal"):
         RecalibratedClassifierCV(GaussianNB(), recalibrator).fit(np.eye(10), [0, 1] * 5)
+
+
+@pytest.mark.parametrize("wrap", [lambda svc: svc, lambda svc: make_pipeline(SimpleImputer(), svc)])
+def test_scores_of_pairs_of_classes_are_refused(wrap):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.tile([0, 1, 2], 20)
+    svc = wrap(SVC(decision_function_shape="ovo"))
+    with pytest.raises(ValueError, match=r"decision_function_shape='ovo' .* scores pairs"):
+        RecalibratedClassifierCV(svc, TemperatureScaling(input="logits")).fit(X, y)
+    with pytest.raises(ValueError, match=r"decision_function_shape='ovo' .* scores pairs"):
+        CrossFitProba(svc, method="decision_function").fit_transform(X, y)
+
+
+def test_probabilities_are_no_logits():
+    model = RecalibratedClassifierCV(
+        GaussianNB(), TemperatureScaling(input="logits"), response_method="predict_proba"
+    )
+    with pytest.raises(
+        ValueError, match=r"response_method='predict_proba' gives probabilities, wh"
+    ):
+        model.fit(np.eye(10), [0, 1] * 5)
