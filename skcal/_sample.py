@@ -5,11 +5,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.fft import next_fast_len
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
+from skcal._numerics._resampling import CellResampler, RowResampler
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
 CHUNK = 1 << 15
+# Samples up to this size are resampled row by row.
+FEW_ROWS = 1 << 15
 
 
 class Ties(NamedTuple):
@@ -167,3 +171,33 @@ class Sample:
         mass = sum_moments(weigh(False), n_cells, order=3)
         positive = sum_moments(weigh(True), n_cells, order=2)
         return mass / self.total_weight, positive / self.total_weight
+
+    def resampler(self, bandwidth):
+        """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
+
+        The grid has 64 cells in a bandwidth, or is that of `smooth_ece_curve`. Rows are drawn
+        one by one where they have soft labels or unequal weights and where they are few; else
+        by outcome and by groups of which 16 lie in a bandwidth.
+        """
+        n_groups = max(1 << 9, int(np.ceil(16 / bandwidth)))
+        curve_cells = max(1 << 14, int(np.ceil(32 / bandwidth)))
+        n_cells = min(curve_cells, next_fast_len(4 * n_groups, real=True))
+        if len(self.predictions) > max(FEW_ROWS, 2 * n_groups) and self._is_plain():
+            return CellResampler(self.moments_by_outcome(n_cells), n_groups)
+        return RowResampler(*next(self.chunks(size=len(self.predictions))), n_cells)
+
+    def moments_by_outcome(self, n_cells):
+        """Sums of a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells."""
+
+        def select(outcome):
+            for predictions, outcomes, _ in self.chunks(max(CHUNK, n_cells)):
+                chosen = predictions[outcomes == outcome]
+                yield chosen, np.ones_like(chosen)
+
+        return np.stack([sum_moments(select(outcome), n_cells, order=5) for outcome in (0, 1)])
+
+    def _is_plain(self):
+        """Whether all weights are equal and all outcomes 0 or 1."""
+        if self.weights is not None and (self.weights != self.weights[0]).any():
+            return False
+        return all(((y == 0) | (y == 1)).all() for _, y, _ in self.chunks())

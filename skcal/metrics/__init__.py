@@ -10,9 +10,16 @@ from skcal.metrics._binned import (
     squared_calibration_error,
 )
 from skcal.metrics._bounds import Bounds
+from skcal.metrics._bregman import BregmanDivergence
 from skcal.metrics._cumulative import (
     averaged_two_bin_calibration_error,
     cumulative_calibration_error,
+)
+from skcal.metrics._decomposition import (
+    CORPDecomposition,
+    Decomposition,
+    calibration_decomposition,
+    corp_decomposition,
 )
 from skcal.metrics._distance import (
     calibration_distance_bounds,
@@ -57,10 +64,15 @@ MEASURES = {
 __all__ = [
     "MEASURES",
     "Bounds",
+    "BregmanDivergence",
+    "CORPDecomposition",
+    "Decomposition",
     "Measure",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
+    "calibration_decomposition",
     "calibration_distance_bounds",
+    "corp_decomposition",
     "lower_calibration_bounds",
     "smooth_calibration_bounds",
     "smooth_calibration_witness",

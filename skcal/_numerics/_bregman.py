@@ -1,0 +1,45 @@
+"""Bregman divergences d(y, v) of a prediction v from y, both in [0, 1]."""
+
+import numpy as np
+from scipy.special import kl_div
+
+
+def squared_difference(y, v):
+    """(y - v)^2, the divergence of phi(v) = v^2."""
+    return (y - v) ** 2
+
+
+def log_divergence(y, v):
+    """y log(y / v) + (1 - y) log((1 - y) / (1 - v)), with 0 log 0 = 0; may be infinite."""
+    # Terms of kl_div have y and v added so that neither is negative; over both they cancel.
+    return kl_div(y, v) + kl_div(1.0 - y, 1.0 - v)
+
+
+def bregman_divergence(phi_y, phi_v, gradient_v, y, v):
+    """phi(y) - phi(v) - phi'(v) (y - v), and 0 where y = v though the gradient be infinite."""
+    y, v = np.broadcast_arrays(y, v)
+    differ = y != v
+    rise = np.multiply(gradient_v, y - v, where=differ, out=np.zeros(y.shape))
+    return np.where(differ, phi_y - phi_v - rise, 0.0)
+
+
+def mean_outcome(positive, negative):
+    """positive / (positive + negative) in [0, 1]; 0 where both are missing.
+
+    Exactly 0 only without any positive mass and exactly 1 only without any negative mass: where a
+    divergence is infinite must not depend on which label is called positive.
+    """
+    positive, negative = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
+    total = positive + negative
+    mean = np.divide(positive, total, where=total > 0, out=np.zeros(np.shape(total)))
+    return np.where(negative > 0, np.minimum(mean, np.nextafter(1.0, 0.0)), mean)
+
+
+def expect_divergence(divergence, positive, negative, predictions):
+    """Sum of d(1, v) over positive and d(0, v) over negative mass; no mass, no divergence."""
+    total = 0.0
+    for outcome, mass in ((1.0, positive), (0.0, negative)):
+        present = mass > 0
+        # Not by @, whose threads cost more than the sum on a busy machine.
+        total += np.sum(mass[present] * divergence(outcome, predictions[present]))
+    return float(total)

@@ -1,0 +1,118 @@
+"""Bregman divergences by name, or by the user's own convex function."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import rel_entr
+
+from skcal._numerics._bregman import bregman_divergence, log_divergence, squared_difference
+from skcal._reduction import check_option
+
+# Divergence of one component from another, and of which the sum over all classes is taken.
+DIVERGENCES = {
+    "brier": (squared_difference, squared_difference),
+    "log": (log_divergence, rel_entr),
+}
+
+
+@dataclass(frozen=True)
+class BregmanDivergence:
+    r"""Divergence of a prediction from an outcome, by a convex function.
+
+    Parameters
+    ----------
+    phi : callable
+        Strictly convex function of an array of numbers in [0, 1], finite at 0 and 1 too.
+    gradient : callable
+        Derivative of `phi`; it may be infinite at 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a function is not defined on [0, 1], or some divergence negative.
+
+    See Also
+    --------
+    calibration_decomposition : Takes a divergence.
+
+    Notes
+    -----
+    .. math:: d(y, v) = \varphi(y) - \varphi(v) - \varphi'(v) (y - v)
+
+    is 0 at v = y and positive elsewhere. Over outcomes y its mean is smallest where v is the mean
+    of y, so that it is a proper score; every proper score of a binary outcome is of this form, up
+    to what does not depend on v. :math:`\varphi(v) = v^2` gives the Brier score, and
+    :math:`\varphi(v) = v \log v + (1 - v) \log(1 - v)` the log loss.
+
+    References
+    ----------
+    .. [1] L. J. Savage (1971). Elicitation of personal probabilities and expectations.
+       Journal of the American Statistical Association 66. :doi:`10.1080/01621459.1971.10482346`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.metrics import BregmanDivergence
+    >>> divergence = BregmanDivergence(phi=np.square, gradient=lambda v: 2 * v)
+    >>> divergence([0, 1], [0.25, 0.5])
+    array([0.0625, 0.25  ])
+    """
+
+    phi: Callable
+    gradient: Callable
+
+    def __post_init__(self):
+        for name in ("phi", "gradient"):
+            if not callable(getattr(self, name)):
+                raise ValueError(f"{name} must be callable; got {getattr(self, name)!r}.")
+        places = np.linspace(0.0, 1.0, 33)
+        self(places[:, None], places)  # so that mistakes show whatever the data are
+
+    def __call__(self, y, v):
+        """Divergence of predictions v from y, both numbers or arrays in [0, 1]."""
+        y, v = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(v, dtype=float))
+        phi_y, phi_v = self._call("phi", y), self._call("phi", v)
+        gradient_v = self._call("gradient", v)
+        with np.errstate(invalid="ignore"):  # a NaN of the gradient is found below
+            values = bregman_divergence(phi_y, phi_v, gradient_v, y, v)
+            rounding = 1e-9 * (np.abs(phi_y) + np.abs(phi_v) + np.abs(values))
+            wrong = ~(values >= -rounding)
+        if wrong.any():
+            where = tuple(np.argwhere(wrong)[0])
+            raise ValueError(
+                "phi must be convex and gradient its derivative, so that no divergence is "
+                f"negative; got d({y[where]:.6g}, {v[where]:.6g}) = {values[where]:.6g}."
+            )
+        return np.maximum(values, 0.0)
+
+    def _call(self, name, places):
+        """Values of phi or of the gradient, checked."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            values = np.asarray(getattr(self, name)(places), dtype=float)
+        if values.shape != places.shape:
+            raise ValueError(
+                f"{name} must map an array to one number for each element; got shape "
+                f"{values.shape} for {places.shape}."
+            )
+        bad = ~np.isfinite(values) if name == "phi" else np.isnan(values)
+        if bad.any():
+            where = tuple(np.argwhere(bad)[0])
+            raise ValueError(
+                f"{name} must be {'finite' if name == 'phi' else 'defined'} on [0, 1], 0 and 1 "
+                f"included; got {values[where]} at {places[where]:.6g}."
+            )
+        return values
+
+
+def find_divergence(divergence):
+    """Divergence of binary predictions, and that whose sum over classes is the total."""
+    if isinstance(divergence, BregmanDivergence):
+        return divergence, divergence
+    if not isinstance(divergence, str):
+        raise ValueError(
+            "divergence must be 'brier', 'log' or a BregmanDivergence(phi, gradient); "
+            f"got {divergence!r}."
+        )
+    check_option("divergence", divergence, tuple(DIVERGENCES))
+    return DIVERGENCES[divergence]
