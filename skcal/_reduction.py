@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import check_random_state
 
 from skcal._sample import CHUNK, Sample
 
@@ -226,6 +227,11 @@ def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
         finite = "" if allow_infinity else " and finite"
         raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
     return float(value)
+
+
+def check_generator(random_state):
+    """Source of random numbers; None gives a new one, because the global one is not ours."""
+    return np.random.RandomState() if random_state is None else check_random_state(random_state)
 
 
 def check_sample_weight(sample_weight, n_samples):

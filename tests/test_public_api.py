@@ -108,3 +108,23 @@ rooms = [getattr(skcal, room) for room in skcal.__all__]
 assert (list(warnings.filters), np.geterr(), np.random.get_state()[1].tolist()) == before
 """
     assert run_in_fresh_python(code) == ""
+
+
+def test_random_numbers_leave_the_global_state_alone():
+    code = """
+import numpy as np
+from skcal.datasets import make_temperature_family
+from skcal.metrics import kernel_calibration_error
+from skcal.recalibration import RandomizedSmoothing
+import matplotlib
+matplotlib.use("Agg")
+from skcal.diagrams import ReliabilityDisplay
+before = np.random.get_state()[1].tolist()
+problem = make_temperature_family(50, inverse_temperature=2)
+y = (problem.y_true > 0.5).astype(int)
+RandomizedSmoothing().fit(problem.y_proba[:, None], y).transform(problem.y_proba[:, None])
+kernel_calibration_error(y, problem.y_proba, method="subsample")
+ReliabilityDisplay.from_predictions(y, problem.y_proba, n_resamples=2)
+assert np.random.get_state()[1].tolist() == before
+"""
+    assert run_in_fresh_python(code) == ""

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from skcal._reduction import check_flag, check_integer, check_number
+from skcal._reduction import check_flag, check_generator, check_integer, check_number
 
 
 class CalibrationProblem(NamedTuple):
@@ -41,7 +40,7 @@ class Rows:
         check_flag("population", population)
         self.population = bool(population)
         self.n_samples = check_integer("n_samples", n_samples, minimum if population else 1)
-        self.generator = check_random_state(random_state)
+        self.generator = check_generator(random_state)
 
     def draw_ranks(self):
         """Uniform numbers, or the midpoints of equal cells of [0, 1]."""

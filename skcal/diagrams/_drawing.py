@@ -34,6 +34,8 @@ class Curve(NamedTuple):
     density: Any
     bandwidth: Any
     n_samples: Any
+    low: Any = None
+    high: Any = None
 
 
 # ------------------------------------------------------------------------- values and labels
@@ -82,8 +84,8 @@ def check_curve_kwargs(curve_kwargs, names, n_curves):
     return [kwargs or {} for kwargs in curve_kwargs], True
 
 
-def label_curves(names, values, measure, n_curves, *, separate):
-    """Legend entries like "name (smECE = 0.034)".
+def label_curves(names, values, measure, n_curves, *, separate, intervals=None):
+    """Legend entries like "name (smECE = 0.034)", or "name (smECE = 0.034 [0.021, 0.050])".
 
     With `separate` every curve has its entry; else the first one speaks for all, with mean and
     standard deviation of the values.
@@ -97,6 +99,9 @@ def label_curves(names, values, measure, n_curves, *, separate):
     if len(names) == 1:
         names = names * n_curves
     shown = [None] * n_curves if values is None else [f"{value:.3f}" for value in values]
+    if values is not None and intervals is not None:
+        ends = [f" [{low:.3f}, {high:.3f}]" for low, high in intervals]
+        shown = [value + end for value, end in zip(shown, ends, strict=True)]
     return [_join_label(name, measure, value) for name, value in zip(names, shown, strict=True)]
 
 
@@ -197,6 +202,32 @@ def draw_curves(ax, curves, labels, styles, *, separate):
             **merge_style(default, style, Line2D),
         )
     return lines
+
+
+def draw_bands(ax, curves, lines, user_style):
+    """Bands around the curves, where they are known, masked as the curves are."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgba
+
+    bands = []
+    for curve, line in zip(curves, lines, strict=True):
+        if curve.low is None:
+            continue
+        style = merge_style({"color": line.get_color()}, user_style, PolyCollection)
+        default = {
+            "facecolor": to_rgba(style.pop("color"), max(0.25 / len(curves), 0.08)),
+            "edgecolor": "none",
+            "zorder": 1.5,
+        }
+        band = ax.fill_between(
+            curve.prob_pred,
+            curve.low,
+            curve.high,
+            where=find_supported(curve),
+            **{**default, **style},
+        )
+        bands.append(band)
+    return bands
 
 
 def draw_densities(ax, curves, lines, user_style, *, separate):

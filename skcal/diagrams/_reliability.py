@@ -1,12 +1,22 @@
 """Reliability diagram: mean outcome as a smooth function of the prediction."""
 
-from skcal._reduction import check_predictions
+import numpy as np
+
+from skcal._numerics._resampling import bootstrap_diagram, find_percentile_band
+from skcal._reduction import (
+    check_generator,
+    check_integer,
+    check_number,
+    check_predictions,
+    reduce_to_samples,
+)
 from skcal.diagrams._drawing import (
     Curve,
     as_curves,
     as_list,
     check_curve_kwargs,
     check_lengths,
+    draw_bands,
     draw_curves,
     draw_densities,
     draw_diagonal,
@@ -63,6 +73,10 @@ class ReliabilityDisplay:
     reduction : str, default=None
         What the probabilities stand for: "confidence" is the largest probability of every
         row, None the probability of one label.
+    prob_true_low, prob_true_high : ndarray of shape (n_points,) or list, default=None
+        Lower and upper end of the band around `prob_true`. None draws no band.
+    smooth_ece_interval : tuple (low, high) or list of tuples, default=None
+        Interval of each smooth calibration error, shown in the legend.
 
     Attributes
     ----------
@@ -70,6 +84,8 @@ class ReliabilityDisplay:
         Curves. Their y data are masked arrays that hold all of `prob_true`.
     density_ : matplotlib Artist, list of matplotlib Artists or None
         Densities; None if not drawn.
+    band_ : matplotlib Artist, list of matplotlib Artists or None
+        Bands; None if not drawn.
     ref_line_ : matplotlib Artist or None
         Diagonal; None if not asked for. Displays that share axes share it.
     side_labels_ : list of matplotlib Artists or None
@@ -87,6 +103,13 @@ class ReliabilityDisplay:
 
     Notes
     -----
+    The band, with `n_resamples`, holds the given share of the curves of bootstrap resamples at
+    every point, smoothed at the same bandwidth. It shows how much the curve depends on the sample,
+    and is no confidence band for the mean outcome itself, whose smoothing it does not undo. The
+    interval of smECE holds the same share of the values of the resamples. Each of these is, like
+    smECE itself, too large where the error is small, so that the interval may lie above the value
+    of the sample.
+
     Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which
     the calibration error cannot be told from noise [1]_. A smoothed curve has a value
     everywhere, also where there is nothing to average. It is drawn only where the kernel
@@ -127,6 +150,9 @@ class ReliabilityDisplay:
         name=None,
         pos_label=None,
         reduction=None,
+        prob_true_low=None,
+        prob_true_high=None,
+        smooth_ece_interval=None,
     ):
         self.prob_pred = prob_pred
         self.prob_true = prob_true
@@ -137,6 +163,9 @@ class ReliabilityDisplay:
         self.name = name
         self.pos_label = pos_label
         self.reduction = reduction
+        self.prob_true_low = prob_true_low
+        self.prob_true_high = prob_true_high
+        self.smooth_ece_interval = smooth_ece_interval
 
     def plot(
         self,
@@ -146,6 +175,8 @@ class ReliabilityDisplay:
         curve_kwargs=None,
         plot_density=True,
         density_kwargs=None,
+        plot_band=True,
+        band_kwargs=None,
         ref_line=True,
         ref_line_kwargs=None,
         side_labels=True,
@@ -167,6 +198,10 @@ class ReliabilityDisplay:
             Whether to draw the density of the predictions.
         density_kwargs : dict, default=None
             Keyword arguments of matplotlib's `fill_between` for the density.
+        plot_band : bool, default=True
+            Whether to draw the band around the curve, where there is one.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the band.
         ref_line : bool, default=True
             Whether to draw the diagonal, unless the axes have one already.
         ref_line_kwargs : dict, default=None
@@ -187,11 +222,18 @@ class ReliabilityDisplay:
         curves = self._collect_curves()
         names = as_list(self.name if name is None else name)
         errors = as_list(self.smooth_ece)
+        intervals = self.smooth_ece_interval
+        intervals = [intervals] if isinstance(intervals, tuple) else intervals
         check_lengths(
-            len(curves), smooth_ece=errors, name=names if names and len(names) > 1 else None
+            len(curves),
+            smooth_ece=errors,
+            smooth_ece_interval=intervals,
+            name=names if names and len(names) > 1 else None,
         )
         styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
-        labels = label_curves(names, errors, "smECE", len(curves), separate=separate)
+        labels = label_curves(
+            names, errors, "smECE", len(curves), separate=separate, intervals=intervals
+        )
 
         if ax is None:
             _, ax = plt.subplots()
@@ -201,6 +243,8 @@ class ReliabilityDisplay:
         self.side_labels_ = draw_side_labels(ax, *words) if ref_line and side_labels else None
         lines = draw_curves(ax, curves, labels, styles, separate=separate)
         self.line_ = lines if len(lines) > 1 else lines[0]
+        bands = draw_bands(ax, curves, lines, band_kwargs) if plot_band else []
+        self.band_ = (bands if len(bands) > 1 else bands[0]) if bands else None
         self.density_ = None
         if plot_density and self.density is not None:
             hills = draw_densities(ax, curves, lines, density_kwargs, separate=separate)
@@ -218,6 +262,8 @@ class ReliabilityDisplay:
             "density": as_curves(self.density),
             "bandwidth": as_list(self.bandwidth),
             "n_samples": as_list(self.n_samples),
+            "low": as_curves(self.prob_true_low),
+            "high": as_curves(self.prob_true_high),
         }
         n_curves = len(columns["prob_pred"])
         check_lengths(n_curves, **columns)
@@ -225,7 +271,10 @@ class ReliabilityDisplay:
             name: [None] * n_curves if values is None else values
             for name, values in columns.items()
         }
-        return [Curve(*parts) for parts in zip(*filled.values(), strict=True)]
+        return [
+            Curve(**dict(zip(filled, parts, strict=True)))
+            for parts in zip(*filled.values(), strict=True)
+        ]
 
     @classmethod
     def from_estimator(
@@ -238,11 +287,16 @@ class ReliabilityDisplay:
         pos_label=None,
         reduction="auto",
         bandwidth=None,
+        n_resamples=0,
+        confidence_level=0.95,
+        random_state=None,
         name=None,
         ax=None,
         curve_kwargs=None,
         plot_density=True,
         density_kwargs=None,
+        plot_band=True,
+        band_kwargs=None,
         ref_line=True,
         ref_line_kwargs=None,
         side_labels=True,
@@ -270,6 +324,13 @@ class ReliabilityDisplay:
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE. The smECE in the legend does not depend on it.
+        n_resamples : int, default=0
+            Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
+            neither.
+        confidence_level : float, default=0.95
+            Share of the resamples that band and interval hold, at every point. In (0, 1).
+        random_state : int, RandomState instance or None, default=None
+            Where the resamples come from; an integer gives the same at every call.
         name : str, default=None
             Name for the legend. None takes the class name of the estimator.
         ax : matplotlib axes, default=None
@@ -280,6 +341,10 @@ class ReliabilityDisplay:
             Whether to draw the density of the predictions.
         density_kwargs : dict, default=None
             Keyword arguments of matplotlib's `fill_between` for the density.
+        plot_band : bool, default=True
+            Whether to draw the band around the curve, where there is one.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the band.
         ref_line : bool, default=True
             Whether to draw the diagonal, unless the axes have one already.
         ref_line_kwargs : dict, default=None
@@ -328,11 +393,16 @@ class ReliabilityDisplay:
             labels=labels,
             reduction=reduction,
             bandwidth=bandwidth,
+            n_resamples=n_resamples,
+            confidence_level=confidence_level,
+            random_state=random_state,
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
             curve_kwargs=curve_kwargs,
             plot_density=plot_density,
             density_kwargs=density_kwargs,
+            plot_band=plot_band,
+            band_kwargs=band_kwargs,
             ref_line=ref_line,
             ref_line_kwargs=ref_line_kwargs,
             side_labels=side_labels,
@@ -350,11 +420,16 @@ class ReliabilityDisplay:
         labels=None,
         reduction="auto",
         bandwidth=None,
+        n_resamples=0,
+        confidence_level=0.95,
+        random_state=None,
         name=None,
         ax=None,
         curve_kwargs=None,
         plot_density=True,
         density_kwargs=None,
+        plot_band=True,
+        band_kwargs=None,
         ref_line=True,
         ref_line_kwargs=None,
         side_labels=True,
@@ -385,6 +460,13 @@ class ReliabilityDisplay:
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE. The smECE in the legend does not depend on it.
+        n_resamples : int, default=0
+            Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
+            neither.
+        confidence_level : float, default=0.95
+            Share of the resamples that band and interval hold, at every point. In (0, 1).
+        random_state : int, RandomState instance or None, default=None
+            Where the resamples come from; an integer gives the same at every call.
         name : str, default=None
             Name for the legend. None takes "Classifier".
         ax : matplotlib axes, default=None
@@ -395,6 +477,10 @@ class ReliabilityDisplay:
             Whether to draw the density of the predictions.
         density_kwargs : dict, default=None
             Keyword arguments of matplotlib's `fill_between` for the density.
+        plot_band : bool, default=True
+            Whether to draw the band around the curve, where there is one.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the band.
         ref_line : bool, default=True
             Whether to draw the diagonal, unless the axes have one already.
         ref_line_kwargs : dict, default=None
@@ -433,6 +519,13 @@ class ReliabilityDisplay:
         error = curve.value
         if bandwidth is not None:
             error = smooth_ece(y_true, y_proba, **data, reduction=reduction)
+        band = _resample_curve(
+            reduce_to_samples(y_true, y_proba, **data, reduction=reduction)[0],
+            curve,
+            n_resamples,
+            confidence_level,
+            random_state,
+        )
         predictions = check_predictions(y_true, y_proba, **data)
         n_samples, pos_label, reduction = describe_predictions(predictions, reduction)
         display = cls(
@@ -445,14 +538,41 @@ class ReliabilityDisplay:
             name="Classifier" if name is None else name,
             pos_label=pos_label,
             reduction=reduction,
+            **band,
         )
         return display.plot(
             ax=ax,
             curve_kwargs=curve_kwargs,
             plot_density=plot_density,
             density_kwargs=density_kwargs,
+            plot_band=plot_band,
+            band_kwargs=band_kwargs,
             ref_line=ref_line,
             ref_line_kwargs=ref_line_kwargs,
             side_labels=side_labels,
             despine=despine,
         )
+
+
+def _resample_curve(sample, curve, n_resamples, confidence_level, random_state):
+    """Attributes of a display that come from bootstrap resamples; none without resamples."""
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
+    level = check_number("confidence_level", confidence_level, 0, below=1)
+    if level == 0:
+        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
+    if n_resamples == 0:
+        return {}
+    errors, curves = bootstrap_diagram(
+        sample.resampler(curve.bandwidth),
+        curve.bandwidth,
+        len(curve.grid),
+        n_resamples,
+        check_generator(random_state),
+    )
+    low, high = find_percentile_band(curves, level)
+    tail = (1 - level) / 2
+    return {
+        "prob_true_low": low,
+        "prob_true_high": high,
+        "smooth_ece_interval": tuple(np.quantile(errors, [tail, 1 - tail]).tolist()),
+    }

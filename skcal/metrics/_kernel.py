@@ -1,7 +1,6 @@
 """Kernel calibration error, exact and by the estimators of the literature."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skcal._numerics._kernel import (
     estimate_by_bins,
@@ -13,6 +12,7 @@ from skcal._numerics._kernel import (
 from skcal._reduction import (
     average_over_samples,
     check_flag,
+    check_generator,
     check_integer,
     check_number,
     check_option,
@@ -142,7 +142,7 @@ def kernel_calibration_error(
     if n_terms is not None:
         n_terms = check_integer("n_terms", n_terms, minimum=1)
     if not isinstance(random_state, np.random.Generator):
-        random_state = check_random_state(random_state)
+        random_state = check_generator(random_state)
     samples = reduce_to_samples(
         y_true,
         y_proba,

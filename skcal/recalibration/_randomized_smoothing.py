@@ -1,10 +1,9 @@
 """Randomized smoothing: Theorem 20 of the SmoothECE paper."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
-from skcal._reduction import check_number
+from skcal._reduction import check_generator, check_number
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelRecalibration
@@ -111,7 +110,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     def _check_options(self):
         if self.bandwidth is not None:
             check_number("bandwidth", self.bandwidth, SMALLEST_BANDWIDTH)
-        check_random_state(self.random_state)
+        check_generator(self.random_state)
 
     def _fit(self, scores, codes, sample_weight):
         proba = self._to_probabilities(scores)
@@ -133,7 +132,7 @@ class RandomizedSmoothing(BaseRecalibrator):
         return np.column_stack([1 - positive, positive])
 
     def _smooth(self, predictions):
-        noise = check_random_state(self.random_state).standard_normal(len(predictions))
+        noise = check_generator(self.random_state).standard_normal(len(predictions))
         noise *= self.bandwidth_
         noise += predictions
         return np.interp(reflect(noise), self.curve_.knots, self.curve_.values)
