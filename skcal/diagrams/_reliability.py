@@ -24,7 +24,12 @@ from skcal.diagrams._drawing import (
     finish_axes,
     label_curves,
 )
-from skcal.diagrams._response import describe_predictions, predict_class_probabilities
+from skcal.diagrams._response import (
+    describe_predictions,
+    list_folds,
+    predict_class_probabilities,
+    take_rows,
+)
 from skcal.metrics import smooth_ece, smooth_ece_curve
 
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
@@ -514,31 +519,11 @@ class ReliabilityDisplay:
         >>> display.line_.get_label()
         'Classifier (smECE = 0.225)'
         """
+        resampling = (n_resamples, confidence_level, random_state)
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        curve = smooth_ece_curve(y_true, y_proba, **data, reduction=reduction, bandwidth=bandwidth)
-        error = curve.value
-        if bandwidth is not None:
-            error = smooth_ece(y_true, y_proba, **data, reduction=reduction)
-        band = _resample_curve(
-            reduce_to_samples(y_true, y_proba, **data, reduction=reduction)[0],
-            curve,
-            n_resamples,
-            confidence_level,
-            random_state,
-        )
-        predictions = check_predictions(y_true, y_proba, **data)
-        n_samples, pos_label, reduction = describe_predictions(predictions, reduction)
         display = cls(
-            prob_pred=curve.grid,
-            prob_true=curve.calibration,
-            density=curve.density,
-            smooth_ece=error,
-            bandwidth=curve.bandwidth,
-            n_samples=n_samples,
+            **_describe_curve(y_true, y_proba, data, reduction, bandwidth, resampling),
             name="Classifier" if name is None else name,
-            pos_label=pos_label,
-            reduction=reduction,
-            **band,
         )
         return display.plot(
             ax=ax,
@@ -552,6 +537,146 @@ class ReliabilityDisplay:
             side_labels=side_labels,
             despine=despine,
         )
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        pos_label=None,
+        reduction="auto",
+        bandwidth=None,
+        name=None,
+        ax=None,
+        curve_kwargs=None,
+        plot_density=True,
+        density_kwargs=None,
+        ref_line=True,
+        ref_line_kwargs=None,
+        side_labels=True,
+        despine=False,
+    ):
+        """Draw a reliability diagram with a curve for each fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What :func:`sklearn.model_selection.cross_validate` returns with
+            ``return_estimator=True`` and ``return_indices=True``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, as they were given to `cross_validate`.
+        y : array-like of shape (n_samples,)
+            True labels, as they were given to `cross_validate`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        pos_label : int, float, bool or str, default=None
+            The label whose probability is shown; by default the last class of two. With more
+            than two classes it selects that class against the rest.
+        reduction : {"auto", "confidence"}, default="auto"
+            How class probabilities become one binary problem. "auto" takes the positive label
+            of two, and "confidence" for more classes: the largest probability of every row,
+            against whether the predicted class is true.
+        bandwidth : float, default=None
+            Standard deviation of the kernel that smooths the curves and the densities; None
+            takes smECE of each fold. The smECE in the legend does not depend on it.
+        name : str or list of str, default=None
+            Name for the legend. None takes the class name of the estimators. A list names every
+            fold and needs a list as `curve_kwargs`.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        curve_kwargs : dict or list of dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves. A list gives every fold its
+            own look and legend entry; else all look the same and share one entry with the mean
+            and standard deviation of smECE.
+        plot_density : bool, default=True
+            Whether to draw the densities of the predictions.
+        density_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the densities.
+        ref_line : bool, default=True
+            Whether to draw the diagonal, unless the axes have one already.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonal.
+        side_labels : bool, default=True
+            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
+            there.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, if `cv_results` lacks estimators or indices, or if an
+            estimator has no `predict_proba`.
+
+        See Also
+        --------
+        ReliabilityDisplay.from_estimator : The same for one fitted classifier.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.model_selection import cross_validate
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.diagrams import ReliabilityDisplay
+        >>> X, y = make_classification(n_samples=600, random_state=0)
+        >>> results = cross_validate(
+        ...     GaussianNB(), X, y, cv=3, return_estimator=True, return_indices=True
+        ... )
+        >>> display = ReliabilityDisplay.from_cv_results(results, X, y)
+        >>> len(display.line_)
+        3
+        """
+        folds = []
+        for estimator, rows in list_folds(cv_results, X, y, sample_weight):
+            y_fold = take_rows(y, rows)
+            y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
+            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
+            folds.append(_describe_curve(y_fold, y_proba, data, reduction, bandwidth))
+        shared = {key: folds[0].pop(key) for key in ("pos_label", "reduction")}
+        curves = {key: [fold[key] for fold in folds] for key in folds[0]}
+        if name is None:
+            name = type(estimator).__name__
+        return cls(**curves, **shared, name=name).plot(
+            ax=ax,
+            curve_kwargs=curve_kwargs,
+            plot_density=plot_density,
+            density_kwargs=density_kwargs,
+            ref_line=ref_line,
+            ref_line_kwargs=ref_line_kwargs,
+            side_labels=side_labels,
+            despine=despine,
+        )
+
+
+def _describe_curve(y_true, y_proba, data, reduction, bandwidth, resampling=(0, 0.95, None)):
+    """Attributes of a display of one curve, but for its name."""
+    curve = smooth_ece_curve(y_true, y_proba, **data, reduction=reduction, bandwidth=bandwidth)
+    error = curve.value
+    if bandwidth is not None:
+        error = smooth_ece(y_true, y_proba, **data, reduction=reduction)
+    (sample,) = reduce_to_samples(y_true, y_proba, **data, reduction=reduction)
+    predictions = check_predictions(y_true, y_proba, **data)
+    n_samples, pos_label, reduction = describe_predictions(predictions, reduction)
+    return {
+        "prob_pred": curve.grid,
+        "prob_true": curve.calibration,
+        "density": curve.density,
+        "smooth_ece": error,
+        "bandwidth": curve.bandwidth,
+        "n_samples": n_samples,
+        "pos_label": pos_label,
+        "reduction": reduction,
+        **_resample_curve(sample, curve, *resampling),
+    }
 
 
 def _resample_curve(sample, curve, n_resamples, confidence_level, random_state):

@@ -49,6 +49,31 @@ def predict_class_probabilities(estimator, X, y):
     return estimator.predict_proba(X), labels
 
 
+def list_folds(cv_results, X, y, sample_weight):
+    """Fitted estimators of a cross-validation, each with the indices of its test rows."""
+    if not {"estimator", "indices"} <= set(cv_results):
+        raise ValueError(
+            "cv_results must hold 'estimator' and 'indices': pass return_estimator=True and "
+            f"return_indices=True to cross_validate; got the keys {sorted(cv_results)}."
+        )
+    check_consistent_length(X, y, sample_weight)
+    tests = cv_results["indices"]["test"]
+    last = max(np.max(rows) for rows in tests)
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    if last >= n_samples:
+        raise ValueError(
+            f"X must hold the rows that cross_validate got, {last + 1} at least; got {n_samples}."
+        )
+    return list(zip(cv_results["estimator"], tests, strict=True))
+
+
+def take_rows(values, rows):
+    """Rows of a DataFrame, an array, a sparse matrix or a list."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
+
+
 def describe_predictions(predictions, reduction):
     """What a diagram says about checked predictions.
 
