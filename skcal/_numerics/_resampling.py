@@ -8,11 +8,17 @@ Two sources of resamples share one interface, `draw`, `residual_nodes` and `mass
 """
 
 import numpy as np
-from scipy.fft import dct, dst, next_fast_len
+from scipy.fft import next_fast_len
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._kernel_regression import _NEGLIGIBLE, _log_reflected_kernel
-from skcal._numerics._smooth import _LAST_MODE, TOLERANCE, cosine_moments, evaluate_cosines
+from skcal._numerics._kernel_regression import NEGLIGIBLE, log_reflected_kernel
+from skcal._numerics._smooth import (
+    LAST_MODE,
+    TOLERANCE,
+    cosine_moments,
+    evaluate_cosines,
+    integrate_sizes,
+)
 
 # Rows that are worked on at a time.
 _CHUNK = 1 << 15
@@ -244,7 +250,7 @@ def regress_resamples(masses, positives, bandwidth, n_points):
         np.stack([evaluate_cosines(cosine_moments(nodes), bandwidth, n_points - 1) for nodes in x])
         for x in (masses, positives)
     )
-    sparse = densities < _NEGLIGIBLE * densities.max(axis=1, keepdims=True)
+    sparse = densities < NEGLIGIBLE * densities.max(axis=1, keepdims=True)
     curves = np.divide(numerators, densities, where=~sparse, out=np.zeros_like(densities))
     _fill_tails(curves, sparse, masses, positives, bandwidth)
     return np.clip(curves, 0.0, 1.0)
@@ -324,13 +330,13 @@ def smoothed_errors(moments, bandwidths, sizes):
         # As in `smoothed_error`, the cubic Hermite interpolant errs by 0.0158 (h/s)^3 E|r|.
         fineness = max(3.0, (0.0158 * sizes[rows].max() / TOLERANCE) ** (1 / 3))
         n_intervals = next_fast_len(int(np.ceil(max(fineness / smallest, 32))), real=True)
-        n_modes = min(moments.shape[1], int(_LAST_MODE / smallest) + 2, n_intervals)
+        n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2, n_intervals)
         for batch in _split(len(rows), _PASSES * n_intervals):
             chosen = rows[batch]
             waves = np.pi * bandwidths[chosen, None] * np.arange(n_modes)
             damped = np.zeros((len(chosen), n_intervals + 1))
             damped[:, :n_modes] = moments[chosen, :n_modes] * np.exp(-0.5 * waves**2)
-            errors[chosen] = _integrate_sizes(damped)
+            errors[chosen] = integrate_sizes(damped)
     return errors
 
 
@@ -356,46 +362,6 @@ def _stack(pairs):
     return (np.stack(arrays) for arrays in zip(*pairs, strict=True))
 
 
-def _integrate_sizes(damped):
-    """Integrals over [0, 1] of |f|, f = d_0 + 2 sum_k d_k cos(k pi t), for rows of d.
-
-    The total variations of the cubic Hermite interpolants of the antiderivatives.
-    """
-    n_intervals = damped.shape[1] - 1
-    slopes = dct(damped, type=1, axis=1)
-    slopes /= n_intervals
-    waves = np.pi * np.arange(1, n_intervals)
-    values = damped[:, :1] * np.linspace(0.0, 1.0, n_intervals + 1)
-    values[:, 1:-1] += dst(damped[:, 1:-1] / waves, type=1, axis=1)
-    steps = np.diff(values, axis=1)
-    start, end = slopes[:, :-1], slopes[:, 1:]
-    both = start + end
-    # A cubic turns inside its interval if its slope changes sign, or falls far enough between
-    # two of one sign; the last condition is necessary for this and hardly ever true.
-    turns = (start * end < 0) | (both * (both - 3 * steps) > 0)
-    row, column = np.nonzero(turns)
-    step = steps[row, column]
-    excess = _vary_cubics(start[row, column], end[row, column], step) - np.abs(step)
-    return np.abs(steps, out=steps).sum(axis=1) + np.bincount(row, excess, len(damped))
-
-
-def _vary_cubics(start, end, step):
-    """Total variation on [0, 1] of cubics with these slopes at the ends, that rise by `step`."""
-    # The derivative is start + linear x + square x^2.
-    square = 3 * (start + end) - 6 * step
-    linear = end - start - square
-    root = np.sqrt(np.maximum(linear**2 - 4 * square * start, 0.0))
-    # The stable pair of roots; a root outside (0, 1), at infinity or double cuts nothing off.
-    half = -0.5 * (linear + np.copysign(root, linear))
-    roots = np.zeros((2, len(half)))
-    np.divide(half, square, out=roots[0], where=square != 0)
-    np.divide(start, half, out=roots[1], where=half != 0)
-    roots = np.sort(np.clip(roots, 0.0, 1.0), axis=0)
-    roots[:, root == 0] = 0.0
-    first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
-    return np.abs(first) + np.abs(second - first) + np.abs(step - second)
-
-
 def _fill_tails(curves, sparse, masses, positives, bandwidth):
     """Set the curves where they are `sparse`: ratios of sums relative to the largest kernel.
 
@@ -416,7 +382,7 @@ def _fill_tails(curves, sparse, masses, positives, bandwidth):
     first = np.minimum.accumulate(first, axis=1)[:, ::-1]
     for column in columns:
         point, rows = column / (curves.shape[1] - 1), np.flatnonzero(sparse[:, column])
-        log_kernel = np.append(_log_reflected_kernel(point, nodes, bandwidth), -np.inf)
+        log_kernel = np.append(log_reflected_kernel(point, nodes, bandwidth), -np.inf)
         at = np.searchsorted(nodes, point)
         largest = np.maximum(log_kernel[last[rows, at]], log_kernel[first[rows, at]])
         for reference in np.unique(largest):

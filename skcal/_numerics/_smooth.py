@@ -15,7 +15,7 @@ TOLERANCE = 4e-7
 # Below this bandwidth the grid would outgrow memory; smECE_s < s <= 1e-5 pins s* to 1e-5.
 SMALLEST_BANDWIDTH = 1e-5
 # Modes beyond exp(-8.5^2 / 2) = 2e-16 are nil.
-_LAST_MODE = 8.5 / np.pi
+LAST_MODE = 8.5 / np.pi
 
 
 def count_cells(bandwidth, absolute_residual):
@@ -37,7 +37,7 @@ def cosine_moments(nodes):
 
 def evaluate_cosines(moments, bandwidth, n_intervals):
     """a_0 + 2 sum_k a_k g_k cos(k pi t) at t = 0, 1/n, ..., 1 for n = n_intervals."""
-    n_modes = min(len(moments), int(_LAST_MODE / bandwidth) + 2)
+    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2)
     refine = -(-n_modes // n_intervals)  # the transform must hold all modes
     damped = np.zeros(refine * n_intervals + 1)
     damped[:n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
@@ -53,14 +53,24 @@ def smoothed_error(moments, bandwidth, absolute_residual):
     """
     fineness = max(3.0, (0.0158 * absolute_residual / TOLERANCE) ** (1 / 3))
     n_intervals = next_fast_len(int(np.ceil(max(fineness / bandwidth, 32))), real=True)
-    n_modes = min(len(moments), int(_LAST_MODE / bandwidth) + 2, n_intervals)
-    damped = np.zeros(n_intervals + 1)
-    damped[:n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
-    slope = dct(damped, type=1)
-    wave = np.arange(1, n_intervals) * np.pi
-    antiderivative = damped[0] * np.linspace(0.0, 1.0, n_intervals + 1)
-    antiderivative[1:-1] += dst(damped[1:-1] / wave, type=1)
-    return _vary_hermite(antiderivative, slope / n_intervals)
+    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2, n_intervals)
+    damped = np.zeros((1, n_intervals + 1))
+    damped[0, :n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
+    return float(integrate_sizes(damped)[0])
+
+
+def integrate_sizes(damped):
+    """Integrals over [0, 1] of |f|, f = d_0 + 2 sum_k d_k cos(k pi t), for rows of d.
+
+    The total variations of the cubic Hermite interpolants of the antiderivatives.
+    """
+    n_intervals = damped.shape[1] - 1
+    slopes = dct(damped, type=1, axis=1)
+    slopes /= n_intervals
+    waves = np.pi * np.arange(1, n_intervals)
+    values = damped[:, :1] * np.linspace(0.0, 1.0, n_intervals + 1)
+    values[:, 1:-1] += dst(damped[:, 1:-1] / waves, type=1, axis=1)
+    return vary_hermite(values, slopes)
 
 
 def find_fixed_point(error_at, upper, smallest):
@@ -90,21 +100,32 @@ def _damping(n_modes, bandwidth):
     return np.exp(-0.5 * (np.pi * bandwidth * np.arange(n_modes)) ** 2)
 
 
-def _vary_hermite(values, slopes):
-    """Total variation of the piecewise cubic with these values and slopes (per interval)."""
-    start, end, step = slopes[:-1], slopes[1:], np.diff(values)
-    # The derivative on an interval is start + linear x + square x^2, 0 <= x <= 1.
+def vary_hermite(values, slopes):
+    """Total variations of piecewise cubics with these values and slopes (per interval), by rows."""
+    steps = np.diff(values, axis=1)
+    start, end = slopes[:, :-1], slopes[:, 1:]
+    both = start + end
+    # A cubic turns inside its interval if its slope changes sign, or falls far enough between
+    # two of one sign; the last condition is necessary for this and hardly ever true.
+    turns = (start * end < 0) | (both * (both - 3 * steps) > 0)
+    row, column = np.nonzero(turns)
+    step = steps[row, column]
+    excess = _vary_cubics(start[row, column], end[row, column], step) - np.abs(step)
+    return np.abs(steps, out=steps).sum(axis=1) + np.bincount(row, excess, len(values))
+
+
+def _vary_cubics(start, end, step):
+    """Total variation on [0, 1] of cubics with these slopes at the ends, that rise by `step`."""
+    # The derivative is start + linear x + square x^2.
     square = 3 * (start + end) - 6 * step
     linear = end - start - square
-    discriminant = linear**2 - 4 * square * start
-    turning = discriminant > 0
-    total = np.abs(step[~turning]).sum()
-    start, linear, square, step = (x[turning] for x in (start, linear, square, step))
-    # The stable pair of roots; a root outside (0, 1) or at infinity cuts nothing off.
-    half = -0.5 * (linear + np.copysign(np.sqrt(discriminant[turning]), linear))
+    root = np.sqrt(np.maximum(linear**2 - 4 * square * start, 0.0))
+    # The stable pair of roots; a root outside (0, 1), at infinity or double cuts nothing off.
+    half = -0.5 * (linear + np.copysign(root, linear))
     roots = np.zeros((2, len(half)))
     np.divide(half, square, out=roots[0], where=square != 0)
     np.divide(start, half, out=roots[1], where=half != 0)
-    roots = np.sort(np.clip(roots, 0, 1), axis=0)
+    roots = np.sort(np.clip(roots, 0.0, 1.0), axis=0)
+    roots[:, root == 0] = 0.0
     first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
-    return float(total + (np.abs(first) + np.abs(second - first) + np.abs(step - second)).sum())
+    return np.abs(first) + np.abs(second - first) + np.abs(step - second)

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._kernel_regression import _log_reflected_kernel, regress_on_kernel
+from skcal._numerics._kernel_regression import log_reflected_kernel, regress_on_kernel
 from skcal._numerics._smooth import (
     TOLERANCE,
-    _vary_hermite,
     cosine_moments,
     count_cells,
     evaluate_cosines,
     find_fixed_point,
     smoothed_error,
+    vary_hermite,
 )
 from tests import reference
 
@@ -73,7 +73,7 @@ def test_variation_of_a_cubic_is_exact():
         slope = cubic.deriv()
         turns = [root.real for root in slope.trim().roots() if not root.imag and 0 < root.real < 1]
         ends = np.array([0.0, 1.0])
-        assert _vary_hermite(cubic(ends), slope(ends)) == pytest.approx(
+        assert vary_hermite(cubic(ends)[None], slope(ends)[None])[0] == pytest.approx(
             np.abs(np.diff(cubic(np.array([0, *sorted(turns), 1])))).sum(), abs=1e-12
         )
 
@@ -134,4 +134,4 @@ def test_log_kernel_has_the_images_on_both_sides(point):
         reference.reflected_kernel_sum(np.array([point]), np.array([v]), np.ones(1), 0.1)[0]
         for v in nodes
     ]
-    np.testing.assert_allclose(np.exp(_log_reflected_kernel(point, nodes, 0.1)), direct, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_reflected_kernel(point, nodes, 0.1)), direct, rtol=1e-12)
