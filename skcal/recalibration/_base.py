@@ -90,7 +90,7 @@ class BaseRecalibrator(
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
     See Also
@@ -159,7 +159,7 @@ class BaseRecalibrator(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features_in_)
+        X : array-like of shape (n_samples, n_columns)
             Class scores in the layout of `fit`.
 
         Returns
@@ -175,12 +175,12 @@ class BaseRecalibrator(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features_in_)
+        X : array-like of shape (n_samples, n_columns)
             Class scores in the layout of `fit`.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features_in_)
+        ndarray of shape (n_samples, n_columns)
             Probabilities, each in the column of its score. Of the float type of X.
         """
         proba = self.predict_proba(X)
@@ -193,7 +193,7 @@ class BaseRecalibrator(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features_in_)
+        X : array-like of shape (n_samples, n_columns)
             Class scores in the layout of `fit`.
 
         Returns

@@ -53,7 +53,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         Labels of the columns of the output.
     n_features_in_ : int
         Number of features, where the classifier tells.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the features, where the classifier tells.
 
     See Also

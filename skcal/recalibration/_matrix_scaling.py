@@ -34,7 +34,7 @@ class MatrixScaling(AffineRecalibrator):
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
     See Also

@@ -77,7 +77,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         The method of the classifier that gives the scores.
     n_features_in_ : int
         Number of features, where the classifier tells.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the features, where the classifier tells.
 
     See Also

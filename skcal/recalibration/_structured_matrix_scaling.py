@@ -33,7 +33,7 @@ class StructuredMatrixScaling(AffineRecalibrator):
     temperature_ : float
         The temperature of the first step.
     coef_ : ndarray of shape (n_classes, n_classes)
-        The matrix 1 + W, which is applied to logits / temperature_.
+        The matrix 1 + W, which is applied to the logits divided by `temperature_`.
     intercept_ : ndarray of shape (n_classes,)
         The shifts b, which sum to 0.
     n_iter_ : int
@@ -42,7 +42,7 @@ class StructuredMatrixScaling(AffineRecalibrator):
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
     See Also

@@ -31,7 +31,7 @@ class VennAbers(OneVsRestRecalibrator):
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
     See Also
@@ -82,7 +82,7 @@ class VennAbers(OneVsRestRecalibrator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features_in_)
+        X : array-like of shape (n_samples, n_columns)
             Class scores in the layout of `fit`.
 
         Returns
