@@ -28,9 +28,9 @@ from skcal.diagrams._response import (
     describe_predictions,
     list_folds,
     predict_class_probabilities,
-    take_rows,
 )
 from skcal.metrics import smooth_ece, smooth_ece_curve
+from skcal.recalibration._folds import take_rows
 
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
 _AXIS_LABELS = {

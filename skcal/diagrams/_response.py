@@ -67,13 +67,6 @@ def list_folds(cv_results, X, y, sample_weight):
     return list(zip(cv_results["estimator"], tests, strict=True))
 
 
-def take_rows(values, rows):
-    """Rows of a DataFrame, an array, a sparse matrix or a list."""
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
-
-
 def describe_predictions(predictions, reduction):
     """What a diagram says about checked predictions.
 

@@ -87,10 +87,10 @@ def fit_fold(classifier, X, y, train, test, method, fit_params):
         Its scores of the test rows, one column for each of its own classes.
     """
     fold_params = {
-        name: _take_rows(value, train) if _has_length(value, len(y)) else value
+        name: take_rows(value, train) if _has_length(value, len(y)) else value
         for name, value in fit_params.items()
     }
-    X_train, X_test = _take_rows(X, train), _take_rows(X, test)
+    X_train, X_test = take_rows(X, train), take_rows(X, test)
     if get_tags(classifier).input_tags.pairwise:
         # Columns of a kernel or distance matrix are training rows too.
         X_train, X_test = _take_columns(X_train, train), _take_columns(X_test, train)
@@ -187,7 +187,8 @@ def _check_partition(splits, n_samples):
         )
 
 
-def _take_rows(values, rows):
+def take_rows(values, rows):
+    """Rows of a DataFrame, an array, a sparse matrix or a list."""
     if hasattr(values, "iloc"):
         return values.iloc[rows]
     return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
