@@ -31,7 +31,7 @@ LOGIT_DEPTH = 700
 
 
 class NotClassScoresError(ValueError):
-    """X is not a matrix of class scores: a wrong number of columns, or no probabilities.
+    """X is not a matrix of class scores: a wrong number of columns, no probabilities, or NaN.
 
     Examples
     --------

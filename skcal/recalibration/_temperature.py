@@ -11,7 +11,8 @@ class TemperatureScaling(BaseRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
     A temperature above 1 makes an over-confident model more modest, one below 1 an
-    under-confident model bolder. The order of the classes in a row never changes.
+    under-confident model bolder. The order of the classes in a row never changes, up to ties by
+    rounding.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class TemperatureScaling(BaseRecalibrator):
     factor of 54 of the temperature of the log loss is taken. Where every row is predicted right
     the optimum of the log loss is T = 0, and T stops where less than 1e-12 is left to gain. Where
     the scores are worse than none it is infinity, and T stops at 1e12 times the largest difference
-    of two logits of a row.
+    of two logits of a row. Differences beyond 1e6 times their median count as that: they mask
+    classes that are ruled out.
 
     References
     ----------

@@ -256,16 +256,18 @@ def test_logits_that_would_overflow_are_refused(R):
 
 
 @every_class
-@pytest.mark.parametrize("mask", [-1e5, -1e9, -1e30])
+@pytest.mark.parametrize("mask", [-1e9, -1e30])
 def test_classes_masked_by_huge_logits(R, mask):
-    """Rows in which a class is ruled out do not spoil the map of the others."""
+    """However huge the logits are that rule a class out, the other classes are mapped alike."""
     X, y = make_scores(4, 400)
-    logits = np.log(X)
-    logits[(np.arange(400) % 3 == 0) & (y != 3), 3] = mask
-    moderate = np.maximum(logits, -800)
-    proba = make(R, input="logits").fit(logits, y).predict_proba(logits)
-    expected = make(R, input="logits").fit(moderate, y).predict_proba(moderate)
-    np.testing.assert_allclose(proba, expected, atol=0.05)
+    ruled_out = (np.arange(400) % 3 == 0) & (y != 3)
+    near, far = np.log(X), np.log(X)
+    near[ruled_out, 3], far[ruled_out, 3] = -1e4, mask
+    np.testing.assert_allclose(
+        make(R, input="logits").fit(far, y).predict_proba(far),
+        make(R, input="logits").fit(near, y).predict_proba(near),
+        **CLOSE,
+    )
 
 
 @pytest.mark.parametrize("name", ["PlattScaling", "ScalingBinning", "VectorScaling", "VennAbers"])
