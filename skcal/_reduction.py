@@ -24,7 +24,8 @@ class Predictions(NamedTuple):
 
     proba is (n,), the probability of the positive label, or (n, K), a column per label. target
     holds outcomes in [0, 1] of the positive label where `positive` is None and proba has at most
-    two columns, raw labels where `positive` is given, and column numbers for K > 2.
+    two columns, raw labels where `positive` is given, and column numbers for K > 2. labels are
+    those of all columns, as far as they are known.
     """
 
     proba: np.ndarray
@@ -32,6 +33,7 @@ class Predictions(NamedTuple):
     weights: np.ndarray | None
     positive: object = None
     positive_column: int = 1
+    labels: np.ndarray | None = None
 
 
 def reduce_to_samples(
@@ -109,21 +111,27 @@ def _reduce_classwise(predictions):
     return pair if predictions.positive_column == 1 else pair[::-1]
 
 
-def _reduce_top_label(predictions):
-    """One sample for each label: the rows where it is predicted, and whether it came true."""
+def split_by_top_label(predictions):
+    """Pairs of a column that is predicted and a sample: its rows, and whether it came true."""
     columns = _reduce_classwise(predictions)
     if _is_multiclass(predictions):
         top = predictions.proba.argmax(axis=1)
     else:
         top = np.where(columns[0].predictions >= columns[1].predictions, 0, 1)
-    samples = []
+    pairs = []
     for k, column in enumerate(columns):
         rows = top == k
         weights = None if column.weights is None else column.weights[rows]
         if rows.any() and (weights is None or weights.any()):
             outcomes = column.outcomes[rows]
-            samples.append(Sample(column.predictions[rows], outcomes, weights, column.positive))
-    return samples
+            sample = Sample(column.predictions[rows], outcomes, weights, column.positive)
+            pairs.append((k, sample))
+    return pairs
+
+
+def _reduce_top_label(predictions):
+    """One sample for each label that is predicted."""
+    return [sample for _, sample in split_by_top_label(predictions)]
 
 
 def _reduce_full(predictions):
@@ -417,7 +425,7 @@ def _match_binary(proba, target, weights, pos_label, labels):
         )
     else:
         column = 1
-    return Predictions(proba, target, weights, labels[column], column)
+    return Predictions(proba, target, weights, labels[column], column, labels)
 
 
 def _match_multiclass(proba, target, weights, pos_label, labels):
@@ -436,7 +444,8 @@ def _match_multiclass(proba, target, weights, pos_label, labels):
         column = _find_label(pos_label, labels)
         return Predictions(proba[:, column], target, weights, labels[column])
     order = np.argsort(labels)
-    return Predictions(proba, order[np.searchsorted(labels[order], target)], weights)
+    target = order[np.searchsorted(labels[order], target)]
+    return Predictions(proba, target, weights, labels=labels)
 
 
 def _are_outcomes(pos_label, labels):

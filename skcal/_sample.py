@@ -74,6 +74,26 @@ class Sample:
                 None if self.weights is None else self.weights[rows].astype(np.float64, copy=False),
             )
 
+    def present_chunks(self, size=CHUNK):
+        """Yield predictions, outcomes and weights of chunks, without rows of weight zero.
+
+        A weight of zero equals absence, also where a function of the row is infinite.
+        """
+        for predictions, outcomes, weights in self.chunks(size):
+            if weights is None:
+                weights = np.ones_like(predictions)
+            elif not weights.all():
+                present = weights > 0
+                predictions, outcomes = predictions[present], outcomes[present]
+                weights = weights[present]
+            yield predictions, outcomes, weights
+
+    def find_range(self):
+        """Smallest and largest prediction of the rows that are present."""
+        ends = [(v.min(), v.max()) for v, _, _ in self.present_chunks() if len(v)]
+        lows, highs = zip(*ends, strict=True)
+        return min(lows), max(highs)
+
     @cached_property
     def sorted(self):
         """The sample as `Ties`; needs a sort and a few copies of the data."""
@@ -139,9 +159,12 @@ class Sample:
         nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))
         return nodes / self.total_weight, size / self.total_weight
 
-    def mass_on_grid(self, n_cells):
-        """Masses of all rows and of the positive ones, shared linearly between grid nodes."""
-        mass, positive = self.mass_in_cells(n_cells)
+    def mass_on_grid(self, n_cells, place=None):
+        """Masses of all rows and of the positive ones, shared linearly between grid nodes.
+
+        `place` is that of `residual_on_grid`.
+        """
+        mass, positive = self.mass_in_cells(n_cells, place)
         return linear_nodes(mass[:2]), linear_nodes(positive)
 
     def residual_in_cells(self, n_cells):
@@ -160,31 +183,37 @@ class Sample:
         (absolute,) = sum_moments(weigh(True), n_cells, order=1)
         return moments / self.total_weight, absolute / self.total_weight
 
-    def mass_in_cells(self, n_cells):
+    def mass_in_cells(self, n_cells, place=None):
         """Sums of mass * a^k, k < 3, and of positive mass * a^k, k < 2, in each of equal cells."""
 
         def weigh(select):
             for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
                 values = outcomes if select else np.ones_like(predictions)
-                yield predictions, values.copy() if weights is None else values * weights
+                values = values.copy() if weights is None else values * weights
+                yield predictions if place is None else place(predictions), values
 
         mass = sum_moments(weigh(False), n_cells, order=3)
         positive = sum_moments(weigh(True), n_cells, order=2)
         return mass / self.total_weight, positive / self.total_weight
 
-    def resampler(self, bandwidth):
+    def resampler(self, bandwidth, place=None, width=1.0):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
         The grid has 64 cells in a bandwidth, or is that of `smooth_ece_curve`. Rows are drawn
-        one by one where they have soft labels or unequal weights and where they are few; else
-        by outcome and by groups of which 16 lie in a bandwidth.
+        one by one where they have soft labels or unequal weights, where they are few, and where
+        `place` moves them to a scale of this width; else by outcome and by groups of which 16
+        lie in a bandwidth.
         """
+        bandwidth = bandwidth / width
         n_groups = max(1 << 9, int(np.ceil(16 / bandwidth)))
         curve_cells = max(1 << 14, int(np.ceil(32 / bandwidth)))
         n_cells = min(curve_cells, next_fast_len(4 * n_groups, real=True))
-        if len(self.predictions) > max(FEW_ROWS, 2 * n_groups) and self._is_plain():
+        many = len(self.predictions) > max(FEW_ROWS, 2 * n_groups)
+        if place is None and many and self._is_plain():
             return CellResampler(self.moments_by_outcome(n_cells), n_groups)
-        return RowResampler(*next(self.chunks(size=len(self.predictions))), n_cells)
+        rows = next(self.present_chunks(size=len(self.predictions)))
+        places = rows[0] if place is None else place(rows[0])
+        return RowResampler(*rows, n_cells, places, width)
 
     def moments_by_outcome(self, n_cells):
         """Sums of a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells."""

@@ -35,11 +35,18 @@ def mean_outcome(positive, negative):
     return np.where(negative > 0, np.minimum(mean, np.nextafter(1.0, 0.0)), mean)
 
 
-def expect_divergence(divergence, positive, negative, predictions):
-    """Sum of d(1, v) over positive and d(0, v) over negative mass; no mass, no divergence."""
-    total = 0.0
+def diverge_rows(divergence, positive, negative, predictions):
+    """Mass with outcome 1 times d(1, v) plus mass with outcome 0 times d(0, v), row by row.
+
+    No mass, no divergence, though it be infinite.
+    """
+    values = np.zeros(len(predictions))
     for outcome, mass in ((1.0, positive), (0.0, negative)):
         present = mass > 0
-        # Not by @, whose threads cost more than the sum on a busy machine.
-        total += np.sum(mass[present] * divergence(outcome, predictions[present]))
-    return float(total)
+        values[present] += mass[present] * divergence(outcome, predictions[present])
+    return values
+
+
+def expect_divergence(divergence, positive, negative, predictions):
+    """Sum of d(1, v) over positive and d(0, v) over negative mass; no mass, no divergence."""
+    return float(diverge_rows(divergence, positive, negative, predictions).sum())

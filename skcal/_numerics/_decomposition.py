@@ -34,15 +34,15 @@ def sum_directly(points, places, masses, bandwidth, kernel):
     ----------
     points : ndarray of shape (n_points,)
     places : ndarray of shape (n_places,)
-    masses : ndarray of shape (n_places, 2)
+    masses : ndarray of shape (n_places, n_columns)
     bandwidth : float
     kernel : callable
 
     Returns
     -------
-    ndarray of shape (n_points, 2)
+    ndarray of shape (n_points, n_columns)
     """
-    sums = np.empty((len(points), 2))
+    sums = np.empty((len(points), masses.shape[1]))
     step = max(1, _BLOCK // len(places))
     for start in range(0, len(points), step):
         block = slice(start, start + step)
@@ -123,19 +123,21 @@ def read_between_nodes(sums, predictions):
 # --------------------------------------------------------------------------- Epanechnikov
 
 
-def sum_epanechnikov(places, masses, bandwidth):
-    """Kernel sums at every place, exact but for rounding.
+def sum_epanechnikov(places, masses, bandwidth, points=None):
+    """Kernel sums at every place, or at points instead, exact but for rounding.
 
     Parameters
     ----------
     places : ndarray of shape (n_places,)
         Sorted.
-    masses : ndarray of shape (n_places, 2)
+    masses : ndarray of shape (n_places, n_columns)
     bandwidth : float
+    points : ndarray of shape (n_points,), default=None
+        Sorted.
 
     Returns
     -------
-    ndarray of shape (n_places, 2)
+    ndarray of shape (n_points, n_columns)
 
     Notes
     -----
@@ -143,16 +145,17 @@ def sum_epanechnikov(places, masses, bandwidth):
     For all t in a cell, one bandwidth wide, they are taken over this cell and the two beside it,
     from its middle: the support lies within, and powers of such small numbers do not cancel.
     """
-    scaled = places / bandwidth
-    low, high = np.searchsorted(scaled, scaled - 1), np.searchsorted(scaled, scaled + 1)
-    cells = np.unique(np.floor(scaled))
-    firsts, ends = np.searchsorted(scaled, cells), np.searchsorted(scaled, cells + 1)
-    sums = np.empty((len(places), 2))
+    places = places / bandwidth
+    points = places if points is None else points / bandwidth
+    low, high = np.searchsorted(places, points - 1), np.searchsorted(places, points + 1)
+    cells = np.unique(np.floor(points))
+    firsts, ends = np.searchsorted(points, cells), np.searchsorted(points, cells + 1)
+    sums = np.empty((len(points), masses.shape[1]))
     for cell, first, end in zip(cells, firsts, ends, strict=True):
         start, stop = low[first], high[end - 1]
-        x = scaled[start:stop] - cell - 0.5
-        t = x[first - start : end - start]
-        running = np.zeros((3, 2, stop - start + 1))
+        x = places[start:stop] - cell - 0.5
+        t = points[first:end] - cell - 0.5
+        running = np.zeros((3, masses.shape[1], stop - start + 1))
         mass = masses[start:stop].T
         np.cumsum(np.stack([mass, mass * x, mass * x**2]), axis=2, out=running[:, :, 1:])
         within = running[:, :, high[first:end] - start] - running[:, :, low[first:end] - start]

@@ -43,15 +43,21 @@ class RowResampler:
         Rows of weight zero are absent: they are never drawn.
     n_cells : int
         Number of cells of the grid.
+    places : ndarray of shape (n_rows,), default=None
+        Where the predictions lie on [0, 1]; None leaves them where they are.
+    width : float, default=1.0
+        Length of the scale that the places on [0, 1] stand for. SmoothECE is a bandwidth on that
+        scale.
     """
 
-    def __init__(self, predictions, outcomes, weights, n_cells):
+    def __init__(self, predictions, outcomes, weights, n_cells, places=None, width=1.0):
         if weights is None:
             weights = np.ones(len(predictions))
         present = weights > 0
-        self.predictions = predictions[present]
+        self.places = (predictions if places is None else places)[present]
         self.outcomes, self.weights = outcomes[present], weights[present]
-        self.n_cells = n_cells
+        self.residual = (self.outcomes - predictions[present]) / width
+        self.n_cells, self.width = n_cells, width
 
     def draw(self, rng):
         """Weights of all rows in one resample."""
@@ -65,7 +71,7 @@ class RowResampler:
 
     def residual_nodes(self, weights):
         """Residuals on the nodes of the grid, as in `cubic_nodes`, and their mean size."""
-        residual = weights * (self.outcomes - self.predictions)
+        residual = weights * self.residual
         return cubic_nodes(self._sum_moments(residual, 4)), np.abs(residual).sum()
 
     def mass_nodes(self, weights):
@@ -76,7 +82,7 @@ class RowResampler:
     def _sum_moments(self, values, order):
         size = max(_CHUNK, self.n_cells)
         chunks = (
-            (self.predictions[start : start + size], values[start : start + size].copy())
+            (self.places[start : start + size], values[start : start + size].copy())
             for start in range(0, len(values), size)
         )
         return sum_moments(chunks, self.n_cells, order)
@@ -107,6 +113,8 @@ class CellResampler:
     all predictions, the curve depends on the nearest rows alone, and here the rows of a
     group come and go together.
     """
+
+    width = 1.0
 
     def __init__(self, moments, n_groups):
         self.n_cells = moments.shape[-1]
@@ -170,7 +178,7 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     for batch in _split(n_resamples, resampler.n_cells):
         drawn = [resampler.residual_nodes(resampler.draw(rng)) for _ in values[batch]]
         values[batch] = _measure_resamples(drawn, start)
-    return values
+    return values * resampler.width
 
 
 def bootstrap_curves(resampler, bandwidth, n_points, n_resamples, rng):
@@ -224,13 +232,48 @@ def bootstrap_diagram(resampler, bandwidth, n_points, n_resamples, rng):
             masses.append(resampler.mass_nodes(resample))
         values[batch] = _measure_resamples(residuals, start)
         curves[batch] = regress_resamples(*_stack(masses), bandwidth, n_points)
-    return values, curves
+    return values * resampler.width, curves
+
+
+def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
+    """Mean outcomes of bins in resamples of the rows.
+
+    Parameters
+    ----------
+    index : ndarray of shape (n_rows,)
+        Bin of every row.
+    outcomes, weights : ndarray of shape (n_rows,)
+    n_bins : int
+    n_resamples : int
+    rng : Generator or RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_resamples, n_bins)
+        NaN where no row of the bin was drawn.
+    """
+    # Rows that are alike come in multinomial numbers: without weights a few groups are all.
+    rows = np.column_stack([index, outcomes, weights])
+    groups, counts = np.unique(rows, axis=0, return_counts=True)
+    index, outcomes, weights = groups[:, 0].astype(np.intp), groups[:, 1], groups[:, 2]
+    means = np.full((n_resamples, n_bins), np.nan)
+    for mean in means:
+        drawn = weights * rng.multinomial(len(rows), counts / len(rows))
+        mass = np.bincount(index, drawn, n_bins)
+        np.divide(np.bincount(index, drawn * outcomes, n_bins), mass, where=mass > 0, out=mean)
+    return np.minimum(means, 1.0)
 
 
 def find_percentile_band(curves, confidence_level):
-    """Lower and upper percentile of the curves at every point."""
+    """Lower and upper percentile of the curves at every point; NaN are left out."""
     tail = (1 - confidence_level) / 2
-    return np.quantile(curves, [tail, 1 - tail], axis=0)
+    known = ~np.isnan(curves)
+    if known.all():
+        return np.quantile(curves, [tail, 1 - tail], axis=0)
+    band = np.full((2, curves.shape[1]), np.nan)
+    for column in np.flatnonzero(known.any(axis=0)):
+        band[:, column] = np.quantile(curves[known[:, column], column], [tail, 1 - tail])
+    return band
 
 
 def regress_resamples(masses, positives, bandwidth, n_points):

@@ -1,71 +1,47 @@
-"""Reliability diagram: mean outcome as a smooth function of the prediction."""
+"""Reliability diagram: mean outcome as a function of the prediction."""
 
 import numpy as np
 
-from skcal._numerics._resampling import bootstrap_diagram, find_percentile_band
-from skcal._reduction import (
-    check_generator,
-    check_integer,
-    check_number,
-    check_predictions,
-    reduce_to_samples,
-)
-from skcal.diagrams._drawing import (
-    Curve,
-    as_curves,
-    as_list,
-    check_curve_kwargs,
-    check_lengths,
-    draw_bands,
-    draw_curves,
-    draw_densities,
-    draw_diagonal,
-    draw_side_labels,
-    finish_axes,
-    label_curves,
-)
-from skcal.diagrams._response import (
-    describe_predictions,
-    list_folds,
-    predict_class_probabilities,
-)
-from skcal.metrics import smooth_ece, smooth_ece_curve
+from skcal._reduction import check_option
+from skcal.diagrams._reliability_curve import KINDS, check_recipe, describe_curves
+from skcal.diagrams._reliability_plot import plot_panels, plot_square
+from skcal.diagrams._response import list_folds, predict_class_probabilities
+from skcal.metrics._smooth import CURVE_SCALES
 from skcal.recalibration._folds import take_rows
-
-# What the axes show, and what it means to lie above and below the diagonal, by reduction.
-_AXIS_LABELS = {
-    None: ("Predicted probability", "Fraction of positives"),
-    "confidence": ("Confidence", "Accuracy"),
-}
-_SIDE_LABELS = {
-    None: ("predicted too low", "predicted too high"),
-    "confidence": ("under-confident", "over-confident"),
-}
 
 
 class ReliabilityDisplay:
-    r"""Smoothed reliability diagram.
+    r"""Reliability diagram: smoothed, isotonic or binned.
 
     The curve shows the mean outcome as a function of the prediction. A model is calibrated
     where the curve lies on the diagonal; below the diagonal its probabilities are too high
     (over-confident), above they are too low. The hill at the bottom is the density of the
     predictions: it tells how much the curve matters there.
 
-    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a
-    display. All parameters are stored as attributes, unchanged.
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
+    :meth:`from_cv_results` to create a display. All parameters are stored as attributes,
+    unchanged.
 
     Parameters
     ----------
     prob_pred : ndarray of shape (n_points,) or list of ndarrays
         Predicted probabilities at which the curve is known. A list holds several curves.
     prob_true : ndarray of shape (n_points,) or list of ndarrays
-        Smoothed mean outcome at `prob_pred`.
-    density : ndarray of shape (n_points,) or list of ndarrays, default=None
-        Density of the predictions at `prob_pred`. None draws no density.
+        Mean outcome at `prob_pred`.
+    kind : {"smooth", "isotonic", "binned"}, default="smooth"
+        How `prob_true` was estimated, see :meth:`from_predictions`.
+    scale : {"probability", "logit"}, default="probability"
+        Scale of the axes, of the bandwidth and of the density.
+    density_grid : ndarray of shape (n_grid,) or list of ndarrays, default=None
+        Predictions at which the densities are known; None stands for `prob_pred`.
+    density : ndarray of shape (n_grid,) or list of ndarrays, default=None
+        Density of the predictions. None draws no density.
+    density_positive : ndarray of shape (n_grid,) or list of ndarrays, default=None
+        Part of the density that the rows with outcome 1 make up.
     smooth_ece : float or list of floats, default=None
         Smooth calibration error of each curve, shown in the legend.
     bandwidth : float or list of floats, default=None
-        Standard deviation of the kernel that smoothed each curve.
+        Standard deviation of the kernel that smoothed each curve or density.
     n_samples : float or list of floats, default=None
         Number of predictions behind each curve; with weights w the effective number
         :math:`(\sum w)^2 / \sum w^2`. Together with `density` and `bandwidth` it decides
@@ -73,8 +49,9 @@ class ReliabilityDisplay:
     name : str or list of str, default=None
         Name of the model for the legend. A list names every curve and needs a list as
         `curve_kwargs`. None shows no name.
-    pos_label : int, float, bool or str, default=None
-        The label whose probability is shown; part of the axis labels unless None.
+    pos_label : int, float, bool, str or list of labels, default=None
+        The label whose probability is shown; part of the axis labels unless None. A list has
+        the label of every curve, and draws each in a panel of its own.
     reduction : str, default=None
         What the probabilities stand for: "confidence" is the largest probability of every
         row, None the probability of one label.
@@ -82,38 +59,52 @@ class ReliabilityDisplay:
         Lower and upper end of the band around `prob_true`. None draws no band.
     smooth_ece_interval : tuple (low, high) or list of tuples, default=None
         Interval of each smooth calibration error, shown in the legend.
+    rug_pred, rug_true : ndarray of shape (n_ticks,) or list of ndarrays, default=None
+        Predictions and outcomes of the ticks of the rug. None draws no rug.
+    witness_pred, witness : ndarray of shape (n_knots,) or list of ndarrays, default=None
+        Predictions, and the weight function of the smooth calibration error there. None draws
+        no strip.
 
     Attributes
     ----------
     line_ : matplotlib Artist or list of matplotlib Artists
         Curves. Their y data are masked arrays that hold all of `prob_true`.
     density_ : matplotlib Artist, list of matplotlib Artists or None
-        Densities; None if not drawn.
+        Densities, with `split_density` two for each curve, of outcome 0 and of outcome 1; None
+        if not drawn.
+    curve_density_ : matplotlib Artist, list of matplotlib Artists or None
+        Collections that tell the density on the curves; None if not drawn.
     band_ : matplotlib Artist, list of matplotlib Artists or None
         Bands; None if not drawn.
-    ref_line_ : matplotlib Artist or None
+    rug_ : matplotlib Artist, list of matplotlib Artists or None
+        Ticks of the rug; None if not drawn.
+    witness_ : matplotlib Artist, list of matplotlib Artists or None
+        Strips; None if not drawn.
+    ref_line_ : matplotlib Artist, list of matplotlib Artists or None
         Diagonal; None if not asked for. Displays that share axes share it.
     side_labels_ : list of matplotlib Artists or None
         Words on both sides of the diagonal; None if not drawn.
-    ax_ : matplotlib Axes
-        Axes with the diagram.
+    ax_ : matplotlib Axes or ndarray of matplotlib Axes
+        Axes with the diagram; with panels the axes of each.
     figure_ : matplotlib Figure
         Figure with the diagram.
 
     See Also
     --------
+    CalibrationSharpnessDisplay : Shows how good the predictions are besides.
     skcal.metrics.smooth_ece : The number in the legend.
-    skcal.metrics.smooth_ece_curve : The arrays behind the diagram.
-    sklearn.calibration.CalibrationDisplay : Binned reliability diagram.
+    skcal.metrics.smooth_ece_curve : The arrays behind the smoothed diagram.
+    skcal.metrics.smooth_calibration_witness : The function in the strip.
 
     Notes
     -----
     The band, with `n_resamples`, holds the given share of the curves of bootstrap resamples at
-    every point, smoothed at the same bandwidth. It shows how much the curve depends on the sample,
-    and is no confidence band for the mean outcome itself, whose smoothing it does not undo. The
-    interval of smECE holds the same share of the values of the resamples. Each of these is, like
-    smECE itself, too large where the error is small, so that the interval may lie above the value
-    of the sample.
+    every point: smoothed at the same bandwidth, or of the same bins. It shows how much the curve
+    depends on the sample, and is no confidence band for the mean outcome itself, whose smoothing
+    it does not undo. An isotonic curve has none, as the bootstrap of an isotonic regression is
+    not consistent [2]_. The interval of smECE holds the same share of the values of the
+    resamples. Each of these is, like smECE itself, too large where the error is small, so that
+    the interval may lie above the value of the sample.
 
     Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which
     the calibration error cannot be told from noise [1]_. A smoothed curve has a value
@@ -126,10 +117,26 @@ class ReliabilityDisplay:
     is too small for five. The attributes hold all values. Without `density`, `bandwidth` or
     `n_samples` the whole curve is drawn.
 
+    The strip shows a weight function w of the smooth calibration error, the maximum of
+    :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
+    most [4]_: above zero outcomes are more frequent than predicted, below zero less. A maximiser
+    is -1 or 1 somewhere unless the mean residual is exactly zero; the one drawn is moved by a
+    constant towards equal extremes of both signs, as far as it attains 95 % of the maximum. Of
+    more than 16384 rows it is found on a grid of as many cells.
+
+    On the scale of logits the square ends at 1e-9 and 1 - 1e-5: what lies further out is not seen.
+
     References
     ----------
     .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
        kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
+    .. [2] B. Sen, M. Banerjee, M. Woodroofe (2010). Inconsistency of bootstrap: the Grenander
+       estimator. Annals of Statistics 38. :doi:`10.1214/09-AOS777`
+    .. [3] T. Dimitriadis, T. Gneiting, A. I. Jordan (2021). Stable reliability diagrams for
+       probabilistic classifiers. Proceedings of the National Academy of Sciences 118.
+       :doi:`10.1073/pnas.2016191118`
+    .. [4] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
+       calibration. STOC. :doi:`10.48550/arXiv.2211.16886`
 
     Examples
     --------
@@ -148,7 +155,11 @@ class ReliabilityDisplay:
         *,
         prob_pred,
         prob_true,
+        kind="smooth",
+        scale="probability",
+        density_grid=None,
         density=None,
+        density_positive=None,
         smooth_ece=None,
         bandwidth=None,
         n_samples=None,
@@ -158,10 +169,18 @@ class ReliabilityDisplay:
         prob_true_low=None,
         prob_true_high=None,
         smooth_ece_interval=None,
+        rug_pred=None,
+        rug_true=None,
+        witness_pred=None,
+        witness=None,
     ):
         self.prob_pred = prob_pred
         self.prob_true = prob_true
+        self.kind = kind
+        self.scale = scale
+        self.density_grid = density_grid
         self.density = density
+        self.density_positive = density_positive
         self.smooth_ece = smooth_ece
         self.bandwidth = bandwidth
         self.n_samples = n_samples
@@ -171,6 +190,10 @@ class ReliabilityDisplay:
         self.prob_true_low = prob_true_low
         self.prob_true_high = prob_true_high
         self.smooth_ece_interval = smooth_ece_interval
+        self.rug_pred = rug_pred
+        self.rug_true = rug_true
+        self.witness_pred = witness_pred
+        self.witness = witness
 
     def plot(
         self,
@@ -178,10 +201,16 @@ class ReliabilityDisplay:
         *,
         name=None,
         curve_kwargs=None,
+        curve_density=None,
         plot_density=True,
+        split_density=False,
         density_kwargs=None,
         plot_band=True,
         band_kwargs=None,
+        plot_rug=True,
+        rug_kwargs=None,
+        plot_witness=True,
+        witness_kwargs=None,
         ref_line=True,
         ref_line_kwargs=None,
         side_labels=True,
@@ -191,22 +220,39 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
+        ax : matplotlib axes or ndarray of axes, default=None
+            Axes to draw on; for panels one for each. None creates a new figure and axes.
         name : str or list of str, default=None
             Name for the legend. None takes the name of the display.
         curve_kwargs : dict or list of dict, default=None
             Keyword arguments of matplotlib's `plot` for the curves. With several curves, a
             list gives every curve its own look and legend entry; else all look the same and
             share one entry with the mean and standard deviation of smECE.
+        curve_density : {None, "width", "color"}, default=None
+            Whether the curve itself tells the density of the predictions, by the width or by the
+            strength of the colour of a stroke under it.
         plot_density : bool, default=True
             Whether to draw the density of the predictions.
+        split_density : bool, default=False
+            Whether to draw two densities: that of outcome 0 at the bottom, and that of outcome
+            1, upside down, at the top.
         density_kwargs : dict, default=None
             Keyword arguments of matplotlib's `fill_between` for the density.
         plot_band : bool, default=True
             Whether to draw the band around the curve, where there is one.
         band_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the band.
+            Keyword arguments of matplotlib's `fill_between` for the band, of `LineCollection`
+            for the bars of bins.
+        plot_rug : bool, default=True
+            Whether to draw the rug, where there is one: ticks at single predictions, at the
+            bottom for outcome 0 and at the top for outcome 1.
+        rug_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `LineCollection` for the rug.
+        plot_witness : bool, default=True
+            Whether to draw the strip of the witness, where there is one: where it rises outcomes
+            are more frequent than predicted, where it falls they are less frequent.
+        witness_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the strip.
         ref_line : bool, default=True
             Whether to draw the diagonal, unless the axes have one already.
         ref_line_kwargs : dict, default=None
@@ -222,64 +268,30 @@ class ReliabilityDisplay:
         ReliabilityDisplay
             The display itself.
         """
-        import matplotlib.pyplot as plt
-
-        curves = self._collect_curves()
-        names = as_list(self.name if name is None else name)
-        errors = as_list(self.smooth_ece)
-        intervals = self.smooth_ece_interval
-        intervals = [intervals] if isinstance(intervals, tuple) else intervals
-        check_lengths(
-            len(curves),
-            smooth_ece=errors,
-            smooth_ece_interval=intervals,
-            name=names if names and len(names) > 1 else None,
-        )
-        styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
-        labels = label_curves(
-            names, errors, "smECE", len(curves), separate=separate, intervals=intervals
-        )
-
-        if ax is None:
-            _, ax = plt.subplots()
-        self.ax_, self.figure_ = ax, ax.figure
-        self.ref_line_ = draw_diagonal(ax, ref_line_kwargs) if ref_line else None
-        words = _SIDE_LABELS.get(self.reduction, _SIDE_LABELS[None])
-        self.side_labels_ = draw_side_labels(ax, *words) if ref_line and side_labels else None
-        lines = draw_curves(ax, curves, labels, styles, separate=separate)
-        self.line_ = lines if len(lines) > 1 else lines[0]
-        bands = draw_bands(ax, curves, lines, band_kwargs) if plot_band else []
-        self.band_ = (bands if len(bands) > 1 else bands[0]) if bands else None
-        self.density_ = None
-        if plot_density and self.density is not None:
-            hills = draw_densities(ax, curves, lines, density_kwargs, separate=separate)
-            self.density_ = hills if len(hills) > 1 else hills[0]
-        xlabel, ylabel = _AXIS_LABELS.get(self.reduction, _AXIS_LABELS[None])
-        info = "" if self.pos_label is None else f" (Positive label: {self.pos_label})"
-        finish_axes(ax, xlabel + info, ylabel + info, despine=despine)
+        check_option("kind", self.kind, KINDS)
+        check_option("scale", self.scale, tuple(CURVE_SCALES))
+        if curve_density is not None:
+            check_option("curve_density", curve_density, ("width", "color"))
+        options = {
+            "curve_kwargs": curve_kwargs,
+            "curve_density": curve_density,
+            "plot_density": plot_density,
+            "split_density": split_density,
+            "density_kwargs": density_kwargs,
+            "plot_band": plot_band,
+            "band_kwargs": band_kwargs,
+            "plot_rug": plot_rug,
+            "rug_kwargs": rug_kwargs,
+            "plot_witness": plot_witness,
+            "witness_kwargs": witness_kwargs,
+            "ref_line": ref_line,
+            "ref_line_kwargs": ref_line_kwargs,
+            "side_labels": side_labels,
+            "despine": despine,
+        }
+        plot = plot_panels if isinstance(self.pos_label, list) else plot_square
+        plot(self, ax, name, options)
         return self
-
-    def _collect_curves(self):
-        """One `Curve` for each curve of the display."""
-        columns = {
-            "prob_pred": as_curves(self.prob_pred),
-            "prob_true": as_curves(self.prob_true),
-            "density": as_curves(self.density),
-            "bandwidth": as_list(self.bandwidth),
-            "n_samples": as_list(self.n_samples),
-            "low": as_curves(self.prob_true_low),
-            "high": as_curves(self.prob_true_high),
-        }
-        n_curves = len(columns["prob_pred"])
-        check_lengths(n_curves, **columns)
-        filled = {
-            name: [None] * n_curves if values is None else values
-            for name, values in columns.items()
-        }
-        return [
-            Curve(**dict(zip(filled, parts, strict=True)))
-            for parts in zip(*filled.values(), strict=True)
-        ]
 
     @classmethod
     def from_estimator(
@@ -291,21 +303,19 @@ class ReliabilityDisplay:
         sample_weight=None,
         pos_label=None,
         reduction="auto",
+        kind="smooth",
+        n_bins=15,
+        strategy="uniform",
+        scale="probability",
         bandwidth=None,
         n_resamples=0,
         confidence_level=0.95,
         random_state=None,
+        rug=False,
+        witness=False,
         name=None,
         ax=None,
-        curve_kwargs=None,
-        plot_density=True,
-        density_kwargs=None,
-        plot_band=True,
-        band_kwargs=None,
-        ref_line=True,
-        ref_line_kwargs=None,
-        side_labels=True,
-        despine=False,
+        **plot_kwargs,
     ):
         """Draw the reliability diagram of a fitted classifier.
 
@@ -322,43 +332,46 @@ class ReliabilityDisplay:
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default the last class of two. With more
             than two classes it selects that class against the rest.
-        reduction : {"auto", "confidence"}, default="auto"
-            How class probabilities become one binary problem. "auto" takes the positive label
+        reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+            How class probabilities become binary predictions. "auto" takes the positive label
             of two, and "confidence" for more classes: the largest probability of every row,
-            against whether the predicted class is true.
+            against whether the predicted class is true. "classwise" and "top-label" draw a panel
+            for each class, of its probability, and of the confidence where it is predicted;
+            "full" pools the probabilities of all classes.
+        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+            How the mean outcome is estimated. "smooth" is the kernel regression of
+            :func:`skcal.metrics.smooth_ece_curve`; "isotonic" the increasing step function that
+            fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
+            mean of the predictions of every bin that is not empty.
+        n_bins : int, default=15
+            Number of bins, if they are needed.
+        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+            Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
+            sorted, see :func:`skcal.metrics.expected_calibration_error`.
+        scale : {"probability", "logit"}, default="probability"
+            Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE. The smECE in the legend does not depend on it.
         n_resamples : int, default=0
             Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
-            neither.
+            neither. An isotonic curve has no band.
         confidence_level : float, default=0.95
             Share of the resamples that band and interval hold, at every point. In (0, 1).
         random_state : int, RandomState instance or None, default=None
             Where the resamples come from; an integer gives the same at every call.
+        rug : bool, default=False
+            Whether to mark predictions by ticks, at the bottom for outcome 0 and at the top for
+            outcome 1: every row of up to 100, of more rows 100 that stand for equal masses.
+        witness : bool, default=False
+            Whether to add a strip that says where predictions are too low and where too high, see
+            Notes of :class:`ReliabilityDisplay`.
         name : str, default=None
             Name for the legend. None takes the class name of the estimator.
-        ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
-        curve_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the curve.
-        plot_density : bool, default=True
-            Whether to draw the density of the predictions.
-        density_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the density.
-        plot_band : bool, default=True
-            Whether to draw the band around the curve, where there is one.
-        band_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the band.
-        ref_line : bool, default=True
-            Whether to draw the diagonal, unless the axes have one already.
-        ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the diagonal.
-        side_labels : bool, default=True
-            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
-            there.
-        despine : bool, default=False
-            Whether to remove the top and right spines.
+        ax : matplotlib axes or ndarray of axes, default=None
+            Axes to draw on; for panels one for each class. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs` or `plot_density`.
 
         Returns
         -------
@@ -397,21 +410,19 @@ class ReliabilityDisplay:
             pos_label=pos_label,
             labels=labels,
             reduction=reduction,
+            kind=kind,
+            n_bins=n_bins,
+            strategy=strategy,
+            scale=scale,
             bandwidth=bandwidth,
             n_resamples=n_resamples,
             confidence_level=confidence_level,
             random_state=random_state,
+            rug=rug,
+            witness=witness,
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
-            curve_kwargs=curve_kwargs,
-            plot_density=plot_density,
-            density_kwargs=density_kwargs,
-            plot_band=plot_band,
-            band_kwargs=band_kwargs,
-            ref_line=ref_line,
-            ref_line_kwargs=ref_line_kwargs,
-            side_labels=side_labels,
-            despine=despine,
+            **plot_kwargs,
         )
 
     @classmethod
@@ -424,21 +435,19 @@ class ReliabilityDisplay:
         pos_label=None,
         labels=None,
         reduction="auto",
+        kind="smooth",
+        n_bins=15,
+        strategy="uniform",
+        scale="probability",
         bandwidth=None,
         n_resamples=0,
         confidence_level=0.95,
         random_state=None,
+        rug=False,
+        witness=False,
         name=None,
         ax=None,
-        curve_kwargs=None,
-        plot_density=True,
-        density_kwargs=None,
-        plot_band=True,
-        band_kwargs=None,
-        ref_line=True,
-        ref_line_kwargs=None,
-        side_labels=True,
-        despine=False,
+        **plot_kwargs,
     ):
         """Draw the reliability diagram of given probabilities.
 
@@ -458,43 +467,46 @@ class ReliabilityDisplay:
         labels : array-like of shape (n_classes,), default=None
             Label of every column of `y_proba`, in the order of the columns; by default the
             sorted labels of `y_true`.
-        reduction : {"auto", "confidence"}, default="auto"
-            How class probabilities become one binary problem. "auto" takes the positive label
+        reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+            How class probabilities become binary predictions. "auto" takes the positive label
             of two, and "confidence" for more classes: the largest probability of every row,
-            against whether the predicted class is true.
+            against whether the predicted class is true. "classwise" and "top-label" draw a panel
+            for each class, of its probability, and of the confidence where it is predicted;
+            "full" pools the probabilities of all classes.
+        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+            How the mean outcome is estimated. "smooth" is the kernel regression of
+            :func:`skcal.metrics.smooth_ece_curve`; "isotonic" the increasing step function that
+            fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
+            mean of the predictions of every bin that is not empty.
+        n_bins : int, default=15
+            Number of bins, if they are needed.
+        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+            Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
+            sorted, see :func:`skcal.metrics.expected_calibration_error`.
+        scale : {"probability", "logit"}, default="probability"
+            Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE. The smECE in the legend does not depend on it.
         n_resamples : int, default=0
             Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
-            neither.
+            neither. An isotonic curve has no band.
         confidence_level : float, default=0.95
             Share of the resamples that band and interval hold, at every point. In (0, 1).
         random_state : int, RandomState instance or None, default=None
             Where the resamples come from; an integer gives the same at every call.
+        rug : bool, default=False
+            Whether to mark predictions by ticks, at the bottom for outcome 0 and at the top for
+            outcome 1: every row of up to 100, of more rows 100 that stand for equal masses.
+        witness : bool, default=False
+            Whether to add a strip that says where predictions are too low and where too high, see
+            Notes of :class:`ReliabilityDisplay`.
         name : str, default=None
             Name for the legend. None takes "Classifier".
-        ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
-        curve_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the curve.
-        plot_density : bool, default=True
-            Whether to draw the density of the predictions.
-        density_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the density.
-        plot_band : bool, default=True
-            Whether to draw the band around the curve, where there is one.
-        band_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the band.
-        ref_line : bool, default=True
-            Whether to draw the diagonal, unless the axes have one already.
-        ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the diagonal.
-        side_labels : bool, default=True
-            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
-            there.
-        despine : bool, default=False
-            Whether to remove the top and right spines.
+        ax : matplotlib axes or ndarray of axes, default=None
+            Axes to draw on; for panels one for each class. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs` or `plot_density`.
 
         Returns
         -------
@@ -519,24 +531,22 @@ class ReliabilityDisplay:
         >>> display.line_.get_label()
         'Classifier (smECE = 0.225)'
         """
-        resampling = (n_resamples, confidence_level, random_state)
+        recipe = check_recipe(
+            kind=kind,
+            n_bins=n_bins,
+            strategy=strategy,
+            scale=scale,
+            bandwidth=bandwidth,
+            n_resamples=n_resamples,
+            confidence_level=confidence_level,
+            random_state=random_state,
+            rug=rug,
+            witness=witness,
+        )
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        display = cls(
-            **_describe_curve(y_true, y_proba, data, reduction, bandwidth, resampling),
-            name="Classifier" if name is None else name,
-        )
-        return display.plot(
-            ax=ax,
-            curve_kwargs=curve_kwargs,
-            plot_density=plot_density,
-            density_kwargs=density_kwargs,
-            plot_band=plot_band,
-            band_kwargs=band_kwargs,
-            ref_line=ref_line,
-            ref_line_kwargs=ref_line_kwargs,
-            side_labels=side_labels,
-            despine=despine,
-        )
+        attributes = describe_curves(y_true, y_proba, data, reduction, recipe)
+        display = cls(**attributes, name="Classifier" if name is None else name)
+        return display.plot(ax=ax, **plot_kwargs)
 
     @classmethod
     def from_cv_results(
@@ -548,16 +558,14 @@ class ReliabilityDisplay:
         sample_weight=None,
         pos_label=None,
         reduction="auto",
+        kind="smooth",
+        n_bins=15,
+        strategy="uniform",
+        scale="probability",
         bandwidth=None,
         name=None,
         ax=None,
-        curve_kwargs=None,
-        plot_density=True,
-        density_kwargs=None,
-        ref_line=True,
-        ref_line_kwargs=None,
-        side_labels=True,
-        despine=False,
+        **plot_kwargs,
     ):
         """Draw a reliability diagram with a curve for each fold of a cross-validation.
 
@@ -575,10 +583,20 @@ class ReliabilityDisplay:
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default the last class of two. With more
             than two classes it selects that class against the rest.
-        reduction : {"auto", "confidence"}, default="auto"
-            How class probabilities become one binary problem. "auto" takes the positive label
-            of two, and "confidence" for more classes: the largest probability of every row,
-            against whether the predicted class is true.
+        reduction : {"auto", "confidence", "full"}, default="auto"
+            How class probabilities become one binary problem, see :meth:`from_predictions`.
+        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+            How the mean outcome is estimated. "smooth" is the kernel regression of
+            :func:`skcal.metrics.smooth_ece_curve`; "isotonic" the increasing step function that
+            fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
+            mean of the predictions of every bin that is not empty.
+        n_bins : int, default=15
+            Number of bins, if they are needed.
+        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+            Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
+            sorted, see :func:`skcal.metrics.expected_calibration_error`.
+        scale : {"probability", "logit"}, default="probability"
+            Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curves and the densities; None
             takes smECE of each fold. The smECE in the legend does not depend on it.
@@ -587,23 +605,8 @@ class ReliabilityDisplay:
             fold and needs a list as `curve_kwargs`.
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
-        curve_kwargs : dict or list of dict, default=None
-            Keyword arguments of matplotlib's `plot` for the curves. A list gives every fold its
-            own look and legend entry; else all look the same and share one entry with the mean
-            and standard deviation of smECE.
-        plot_density : bool, default=True
-            Whether to draw the densities of the predictions.
-        density_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the densities.
-        ref_line : bool, default=True
-            Whether to draw the diagonal, unless the axes have one already.
-        ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the diagonal.
-        side_labels : bool, default=True
-            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
-            there.
-        despine : bool, default=False
-            Whether to remove the top and right spines.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs` or `plot_density`.
 
         Returns
         -------
@@ -634,70 +637,19 @@ class ReliabilityDisplay:
         >>> len(display.line_)
         3
         """
+        check_option("reduction", reduction, ("auto", "confidence", "full"))
+        recipe = check_recipe(
+            kind=kind, n_bins=n_bins, strategy=strategy, scale=scale, bandwidth=bandwidth
+        )
         folds = []
         for estimator, rows in list_folds(cv_results, X, y, sample_weight):
             y_fold = take_rows(y, rows)
             y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
             weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
             data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
-            folds.append(_describe_curve(y_fold, y_proba, data, reduction, bandwidth))
-        shared = {key: folds[0].pop(key) for key in ("pos_label", "reduction")}
+            folds.append(describe_curves(y_fold, y_proba, data, reduction, recipe))
+        shared = {key: folds[0].pop(key) for key in ("kind", "scale", "pos_label", "reduction")}
         curves = {key: [fold[key] for fold in folds] for key in folds[0]}
         if name is None:
             name = type(estimator).__name__
-        return cls(**curves, **shared, name=name).plot(
-            ax=ax,
-            curve_kwargs=curve_kwargs,
-            plot_density=plot_density,
-            density_kwargs=density_kwargs,
-            ref_line=ref_line,
-            ref_line_kwargs=ref_line_kwargs,
-            side_labels=side_labels,
-            despine=despine,
-        )
-
-
-def _describe_curve(y_true, y_proba, data, reduction, bandwidth, resampling=(0, 0.95, None)):
-    """Attributes of a display of one curve, but for its name."""
-    curve = smooth_ece_curve(y_true, y_proba, **data, reduction=reduction, bandwidth=bandwidth)
-    error = curve.value
-    if bandwidth is not None:
-        error = smooth_ece(y_true, y_proba, **data, reduction=reduction)
-    (sample,) = reduce_to_samples(y_true, y_proba, **data, reduction=reduction)
-    predictions = check_predictions(y_true, y_proba, **data)
-    n_samples, pos_label, reduction = describe_predictions(predictions, reduction)
-    return {
-        "prob_pred": curve.grid,
-        "prob_true": curve.calibration,
-        "density": curve.density,
-        "smooth_ece": error,
-        "bandwidth": curve.bandwidth,
-        "n_samples": n_samples,
-        "pos_label": pos_label,
-        "reduction": reduction,
-        **_resample_curve(sample, curve, *resampling),
-    }
-
-
-def _resample_curve(sample, curve, n_resamples, confidence_level, random_state):
-    """Attributes of a display that come from bootstrap resamples; none without resamples."""
-    n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
-    level = check_number("confidence_level", confidence_level, 0, below=1)
-    if level == 0:
-        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
-    if n_resamples == 0:
-        return {}
-    errors, curves = bootstrap_diagram(
-        sample.resampler(curve.bandwidth),
-        curve.bandwidth,
-        len(curve.grid),
-        n_resamples,
-        check_generator(random_state),
-    )
-    low, high = find_percentile_band(curves, level)
-    tail = (1 - level) / 2
-    return {
-        "prob_true_low": low,
-        "prob_true_high": high,
-        "smooth_ece_interval": tuple(np.quantile(errors, [tail, 1 - tail]).tolist()),
-    }
+        return cls(**curves, **shared, name=name).plot(ax=ax, **plot_kwargs)

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skcal._reduction import split_by_top_label
+
 
 def predict_class_probabilities(estimator, X, y):
     """Predicted probabilities, one column per class, with the label of every column.
@@ -67,8 +69,16 @@ def list_folds(cv_results, X, y, sample_weight):
     return list(zip(cv_results["estimator"], tests, strict=True))
 
 
-def describe_predictions(predictions, reduction):
-    """What a diagram says about checked predictions.
+def count_effectively(sample):
+    """Effective number of rows, the square of the sum of weights over the sum of their squares."""
+    if sample.weights is None:
+        return float(len(sample.predictions))
+    weights = sample.weights / np.float64(sample.weights.max())
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def name_reduction(predictions, reduction):
+    """What a diagram shows of checked predictions.
 
     Parameters
     ----------
@@ -78,26 +88,35 @@ def describe_predictions(predictions, reduction):
 
     Returns
     -------
-    n_samples : float
-        Effective number of rows, the square of the sum of weights over the sum of their squares.
-    pos_label : label or None
-        The label whose probability is reduced to; None where there is no such label.
     reduction : str or None
         None where the reduction is to the positive label.
+    pos_label : label, list of labels or None
+        The label whose probability is reduced to, one for each panel; None where there is none.
     """
-    weights = predictions.weights
-    n_samples = float(len(predictions.proba))
-    if weights is not None:
-        weights = weights / np.float64(weights.max())
-        n_samples = float(weights.sum() ** 2 / (weights**2).sum())
     if reduction == "auto":
         is_multiclass = predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2
         reduction = "confidence" if is_multiclass else None
-    if reduction is not None:
-        return n_samples, None, reduction
+    if reduction == "classwise":
+        return reduction, _list_labels(predictions)
+    if reduction == "top-label":
+        labels = _list_labels(predictions)
+        return reduction, [labels[k] for k, _ in split_by_top_label(predictions)]
+    return reduction, None if reduction is not None else _name_positive(predictions)
+
+
+def _list_labels(predictions):
+    """Labels of all classes, in the order of the columns."""
+    if predictions.labels is not None:
+        return predictions.labels.tolist()
+    positive = _name_positive(predictions)
+    if predictions.positive is not None:
+        return [f"not {positive}", positive]  # the other label occurs nowhere
+    return [type(positive)(0), positive]
+
+
+def _name_positive(predictions):
     pos_label = predictions.positive
     if pos_label is None:  # y_true holds outcomes already
-        pos_label = True if predictions.target.dtype.kind == "b" else 1
-    elif isinstance(pos_label, np.generic):
-        pos_label = pos_label.item()  # text shows 'yes', not np.str_('yes')
-    return n_samples, pos_label, None
+        return True if predictions.target.dtype.kind == "b" else 1
+    # Text shows 'yes', not np.str_('yes').
+    return pos_label.item() if isinstance(pos_label, np.generic) else pos_label

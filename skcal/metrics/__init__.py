@@ -34,6 +34,10 @@ from skcal.metrics._interval import (
 )
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
+from skcal.metrics._sharpness_curve import (
+    CalibrationSharpnessCurve,
+    calibration_sharpness_curve,
+)
 from skcal.metrics._smooth import SmoothECECurve, smooth_ece, smooth_ece_curve
 from skcal.metrics._smooth_calibration import (
     SmoothCalibrationWitness,
@@ -66,12 +70,14 @@ __all__ = [
     "Bounds",
     "BregmanDivergence",
     "CORPDecomposition",
+    "CalibrationSharpnessCurve",
     "Decomposition",
     "Measure",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "calibration_decomposition",
     "calibration_distance_bounds",
+    "calibration_sharpness_curve",
     "corp_decomposition",
     "lower_calibration_bounds",
     "smooth_calibration_bounds",

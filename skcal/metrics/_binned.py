@@ -132,7 +132,7 @@ def expected_calibration_error(
     )
 
     def measure(sample):
-        edges = _find_edges(sample, n_bins, strategy)
+        edges = find_edges(sample, n_bins, strategy)
         mass, residual = sample.sum_by_bin(lambda v: bin_index(v, edges), len(edges) - 1)
         penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
         return gap_norm(mass, residual, norm) + penalty
@@ -298,7 +298,7 @@ def adaptive_calibration_error(
     )
 
     def measure(sample):
-        edges = _find_edges(sample, n_bins, "quantile")
+        edges = find_edges(sample, n_bins, "quantile")
         return mean_gap(*sample.sum_by_bin(lambda v: bin_index(v, edges), n_bins))
 
     return average_over_samples(measure, samples)
@@ -402,7 +402,7 @@ def squared_calibration_error(
     )
 
     def measure(sample):
-        edges = _find_edges(sample, n_bins, strategy)
+        edges = find_edges(sample, n_bins, strategy)
         counts, positive, residual, squares = sample.squares_by_bin(
             lambda v: bin_index(v, edges), len(edges) - 1
         )
@@ -415,7 +415,7 @@ def squared_calibration_error(
     return average_over_samples(measure, samples)
 
 
-def _find_edges(sample, n_bins, strategy):
+def find_edges(sample, n_bins, strategy):
     if strategy == "uniform":
         return uniform_edges(n_bins)
     if strategy == "quantile" and sample.weights is None:

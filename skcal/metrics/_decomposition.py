@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
-from skcal._numerics._binned import bin_index
 from skcal._numerics._bregman import expect_divergence, mean_outcome
 from skcal._numerics._decomposition import (
     count_cells,
@@ -27,8 +25,9 @@ from skcal._reduction import (
     reduce_to_samples,
 )
 from skcal._sample import CHUNK
-from skcal.metrics._binned import _find_edges
+from skcal.metrics._binned import find_edges
 from skcal.metrics._bregman import DIVERGENCES, find_divergence
+from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically, split_mass
 
 # So many distinct predictions are summed over pair by pair.
 _MOST_PAIRED = 1024
@@ -137,6 +136,7 @@ def calibration_decomposition(
     See Also
     --------
     corp_decomposition : Tells apart what the sharpness gap is made of.
+    calibration_sharpness_curve : Where on [0, 1] the two terms come from.
     smooth_ece : A calibration error in units of probability.
 
     Notes
@@ -206,15 +206,15 @@ def calibration_decomposition(
     if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
         total = _average_over_classes(predictions, of_classes)
     else:
-        total = _average(sample, lambda v, y, w: expect_divergence(of_row, *_split_mass(y, w), v))
+        total = _average(sample, lambda v, y, w: expect_divergence(of_row, *split_mass(y, w), v))
     if estimator == "kernel":
         calibration = _measure_by_kernel(sample, of_row, kernel, bandwidth)
     elif estimator == "isotonic":
         ties = sample.sorted
-        mean = _regress_isotonically(ties)
+        mean = regress_isotonically(ties)
         calibration = np.sum(ties.weight * of_row(mean, ties.predictions)) / ties.total_weight
     else:
-        calibration = _measure_by_bins(sample, of_row, _find_edges(sample, n_bins, strategy))
+        calibration = _measure_by_bins(sample, of_row, find_edges(sample, n_bins, strategy))
     total, calibration = float(total), float(calibration)
     return Decomposition(total, calibration, total - calibration)
 
@@ -321,40 +321,21 @@ def _score_three_times(sample, divergence):
     rate = np.full(len(negative), mean_outcome(ties.positive.sum(), negative.sum()))
     return [
         expect_divergence(divergence, ties.positive, negative, forecast) / ties.total_weight
-        for forecast in (ties.predictions, _regress_isotonically(ties), rate)
+        for forecast in (ties.predictions, regress_isotonically(ties), rate)
     ]
 
 
 # --------------------------------------------------------------------------- mean outcomes
 
 
-def _regress_isotonically(ties):
-    """Mean outcome of the block of pooled adjacent violators, for each distinct prediction."""
-    fitted = isotonic_regression(ties.positive / ties.weight, sample_weight=ties.weight)
-    starts = np.flatnonzero(np.diff(fitted, prepend=-1.0))
-    # From sums, so that 0 and 1 are reached where all outcomes agree, and only there.
-    positive = np.add.reduceat(ties.positive, starts)
-    negative = np.add.reduceat(ties.weight - ties.positive, starts)
-    return np.repeat(mean_outcome(positive, negative), np.diff(starts, append=len(fitted)))
-
-
 def _measure_by_bins(sample, divergence, edges):
     """Sum over bins of mass times the divergence of the mean prediction from the mean outcome."""
-    sums = np.zeros((4, len(edges) - 1))
-    for predictions, outcomes, weights in _list_present(sample):
-        index = bin_index(predictions, edges)
-        values = (weights, weights * predictions, *_split_mass(outcomes, weights))
-        for row, value in zip(sums, values, strict=True):
-            row += np.bincount(index, value, len(row))
-    mass, place, positive, negative = sums[:, sums[0] > 0]
-    mean_prediction = np.minimum(place / mass, 1.0)
-    values = divergence(mean_outcome(positive, negative), mean_prediction)
-    return np.sum(mass * values) / sample.total_weight
+    mass, mean_prediction, mean = average_by_bin(sample, edges)
+    return np.sum(mass * divergence(mean, mean_prediction)) / sample.total_weight
 
 
 def _measure_by_kernel(sample, divergence, kernel, bandwidth):
-    if bandwidth is None:
-        bandwidth = find_bandwidth(*sample.residual_on_grid(RESIDUAL_CELLS))
+    bandwidth = choose_bandwidth(sample, bandwidth)
     if kernel == "epanechnikov" or _is_paired(sample):
         ties = sample.sorted
         masses = np.column_stack([ties.positive, ties.weight - ties.positive])
@@ -362,6 +343,13 @@ def _measure_by_kernel(sample, divergence, kernel, bandwidth):
         return np.sum(ties.weight * divergence(mean, ties.predictions)) / ties.total_weight
     regress = _regress_on_grid(sample, bandwidth)
     return _average(sample, lambda v, y, w: np.sum(w * divergence(regress(v), v)))
+
+
+def choose_bandwidth(sample, bandwidth):
+    """The given bandwidth, or SmoothECE in place of None."""
+    if bandwidth is None:
+        return find_bandwidth(*sample.residual_on_grid(RESIDUAL_CELLS))
+    return bandwidth
 
 
 def _is_paired(sample):
@@ -381,7 +369,7 @@ def _regress_on_grid(sample, bandwidth):
 
     def weigh(side):
         for predictions, outcomes, weights in sample.chunks(max(CHUNK, n_cells)):
-            mass = _split_mass(outcomes, 1.0 if weights is None else weights)
+            mass = split_mass(outcomes, 1.0 if weights is None else weights)
             yield place_on_grid(predictions, n_cells), mass[side]
 
     moments = [sum_moments(weigh(side), n_cells + 2, order=4) for side in range(2)]
@@ -406,8 +394,8 @@ def _regress_at_ends(sample, bandwidth):
         return {}
     ends = np.array([0.0, 1.0])
     sums = sum(
-        sum_directly(ends, v, np.column_stack(_split_mass(y, w)), bandwidth, gaussian_kernel)
-        for v, y, w in _list_present(sample)
+        sum_directly(ends, v, np.column_stack(split_mass(y, w)), bandwidth, gaussian_kernel)
+        for v, y, w in sample.present_chunks()
     )
     return dict(zip(ends.tolist(), mean_outcome(*sums.T), strict=True))
 
@@ -415,29 +403,9 @@ def _regress_at_ends(sample, bandwidth):
 # --------------------------------------------------------------------------- averages
 
 
-def _split_mass(outcomes, weights):
-    """Mass of outcome 1 and mass of outcome 0; a soft label has both."""
-    return weights * outcomes, weights * (1.0 - outcomes)
-
-
-def _list_present(sample):
-    """Yield predictions, outcomes and weights of chunks, without absent rows.
-
-    A weight of zero must not bring the infinity of its divergence.
-    """
-    for predictions, outcomes, weights in sample.chunks():
-        if weights is None:
-            weights = np.ones_like(predictions)
-        elif not weights.all():
-            present = weights > 0
-            predictions, outcomes = predictions[present], outcomes[present]
-            weights = weights[present]
-        yield predictions, outcomes, weights
-
-
 def _average(sample, function):
     """Sum of function(predictions, outcomes, weights) over chunks, divided by the total weight."""
-    return sum(function(*chunk) for chunk in _list_present(sample)) / sample.total_weight
+    return sum(function(*chunk) for chunk in sample.present_chunks()) / sample.total_weight
 
 
 def _average_over_classes(predictions, divergence):
@@ -449,8 +417,13 @@ def _average_over_classes(predictions, divergence):
         rows = slice(start, start + step)
         weight = np.ones(len(target[rows])) if weights is None else weights[rows].astype(float)
         present = weight > 0
-        outcomes = np.equal.outer(target[rows][present], np.arange(proba.shape[1])).astype(float)
-        values = divergence(outcomes, proba[rows][present].astype(float)).sum(axis=1)
+        values = diverge_over_classes(proba[rows][present], target[rows][present], divergence)
         total += np.sum(weight[present] * values)
         mass += weight.sum()
     return total / mass
+
+
+def diverge_over_classes(proba, target, divergence):
+    """Divergences of a few rows of probabilities from their one-hot outcomes."""
+    outcomes = np.equal.outer(target, np.arange(proba.shape[1])).astype(float)
+    return divergence(outcomes, proba.astype(float)).sum(axis=1)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from skcal._numerics._kernel_regression import regress_on_kernel
 from skcal._numerics._smooth import (
@@ -26,6 +26,10 @@ from skcal._reduction import (
 _CELLS = 1 << 14
 # A fixed point below this is looked at again with equal predictions merged.
 _SMALL = 1e-4
+# Kernels reach so many bandwidths, as far as doubles see.
+_REACH = 9.0
+# Curves are not smoothed less than this unless asked for.
+NARROWEST = 1e-3
 
 
 class SmoothECECurve(NamedTuple):
@@ -152,7 +156,7 @@ def smooth_ece(
         reduction=reduction,
     )
     return average_over_samples(
-        lambda sample: _measure_sample(sample, bandwidth, transform), samples
+        lambda sample: measure_sample(sample, bandwidth, transform), samples
     )
 
 
@@ -166,6 +170,7 @@ def smooth_ece_curve(
     reduction="auto",
     bandwidth=None,
     n_points=201,
+    scale="probability",
 ):
     r"""Smoothed reliability curve: mean outcome as a function of the prediction.
 
@@ -190,7 +195,11 @@ def smooth_ece_curve(
     bandwidth : float, default=None
         Standard deviation s >= 1e-5 of the kernel; None takes smECE, but not less than 0.001.
     n_points : int, default=201
-        Number of points of the grid on [0, 1], at least 2.
+        Number of points of the grid, at least 2.
+    scale : {"probability", "logit"}, default="probability"
+        On which scale predictions are near each other, see :func:`smooth_ece`. The grid is
+        equally spaced on that scale: on [0, 1], or from the smallest to the largest logit of the
+        predictions, but two bandwidths long at least; bandwidth and density are on it too.
 
     Returns
     -------
@@ -213,7 +222,7 @@ def smooth_ece_curve(
     The curve is the Nadaraya-Watson estimate :math:`\mu(t) = \mathbb{E}[K_s(t, v)\, y] /
     \mathbb{E}[K_s(t, v)]` with the density :math:`\mathbb{E}[K_s(t, v)]` as denominator. Far
     from all predictions it tends to the outcome of the nearest ones; the density tells where
-    that is.
+    that is. On the scale of logits the kernel is the plain Gaussian, not reflected.
 
     References
     ----------
@@ -232,6 +241,7 @@ def smooth_ece_curve(
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
     n_points = check_integer("n_points", n_points, minimum=2)
+    check_option("scale", scale, tuple(CURVE_SCALES))
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -245,19 +255,78 @@ def smooth_ece_curve(
             f"reduction must give one binary problem for a curve; got {reduction!r}, which gives "
             f"{len(samples)}. Choose one class with pos_label, or reduction='confidence'."
         )
-    (sample,) = samples
-    value = _measure_sample(sample, bandwidth)
+    value = measure_sample(samples[0], bandwidth, CURVE_SCALES[scale])
+    return trace_curve(samples[0], value, bandwidth, n_points, scale)[0]
+
+
+def trace_curve(sample, value, bandwidth, n_points, scale):
+    """The curve of one sample.
+
+    Parameters
+    ----------
+    sample : Sample
+    value : float
+        smECE on the same scale; the bandwidth where that is None.
+    bandwidth : float or None
+    n_points : int
+    scale : str
+        A key of `CURVE_SCALES`.
+
+    Returns
+    -------
+    curve : SmoothECECurve
+    line : Line
+        Where the predictions lie, for resamples of the same curve.
+    """
     if bandwidth is None:
-        bandwidth = max(value, 1e-3)
+        bandwidth = max(value, NARROWEST)
+    line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
+    share = bandwidth / line.width
     # Linear sharing errs by (h/s)^2 / 8 of the curvature, some 1e-4 with 32 cells in a bandwidth.
-    mass, positive = sample.mass_on_grid(max(_CELLS, int(np.ceil(32 / bandwidth))))
-    calibration, density = regress_on_kernel(mass, positive, bandwidth, n_points)
-    return SmoothECECurve(
-        np.linspace(0.0, 1.0, n_points), calibration, density, float(bandwidth), value
+    mass, positive = sample.mass_on_grid(max(_CELLS, int(np.ceil(32 / share))), line.place)
+    calibration, density = regress_on_kernel(mass, positive, share, line.n_points)
+    density /= line.width
+    curve = SmoothECECurve(
+        line.grid, calibration[line.inside], density[line.inside], float(bandwidth), value
+    )
+    return curve, line
+
+
+class Line(NamedTuple):
+    """Predictions on [0, 1], with room at the ends for kernels that are not to be reflected.
+
+    place maps predictions to [0, 1], None leaves them where they are; width is the length of the
+    scale that [0, 1] covers. inside are those of `n_points` points of [0, 1] that make the grid.
+    """
+
+    place: object
+    width: float
+    grid: np.ndarray
+    n_points: int
+    inside: slice
+
+
+def _lay_line(sample, transform, bandwidth, n_points):
+    if transform is None:
+        return Line(None, 1.0, np.linspace(0.0, 1.0, n_points), n_points, slice(None))
+    low, high = transform(np.array(sample.find_range()))
+    if high - low < 2 * bandwidth:
+        middle = (low + high) / 2
+        low, high = middle - bandwidth, middle + bandwidth
+    step = (high - low) / (n_points - 1)
+    margin = int(np.ceil(_REACH * bandwidth / step))
+    start, width = low - margin * step, high - low + 2 * margin * step
+    return Line(
+        # Rows of weight zero may lie anywhere.
+        lambda predictions: np.clip((transform(predictions) - start) / width, 0.0, 1.0),
+        width,
+        expit(np.linspace(low, high, n_points)),
+        n_points + 2 * margin,
+        slice(margin, margin + n_points),
     )
 
 
-def _measure_sample(sample, bandwidth, transform=None):
+def measure_sample(sample, bandwidth, transform=None):
     """smECE of one sample, or smECE at a bandwidth."""
     error_at = _SmoothedError(sample, transform, widest=1.0 if bandwidth is None else bandwidth)
     size = error_at.absolute_residual
@@ -305,8 +374,8 @@ class _SmoothedError:
             ends = np.array([sample.predictions.min(), sample.predictions.max()], dtype=float)
             _check_increasing(transform, *ends)
             low, high = transform(ends)
-            start = low - 9 * widest
-            self.width = high + 9 * widest - start
+            start = low - _REACH * widest
+            self.width = high + _REACH * widest - start
             self.place = lambda predictions: (transform(predictions) - start) / self.width
         nodes, self.absolute_residual = sample.residual_on_grid(_CELLS, self.place)
         self.moments = cosine_moments(nodes)
@@ -341,6 +410,10 @@ def _find_transform(scale):
 
 def _clipped_logit(predictions):
     return logit(np.clip(predictions, 1e-15, 1 - 1e-15))
+
+
+# Scales of a curve, which is read at points of the scale: their inverses must be known.
+CURVE_SCALES = {"probability": None, "logit": _clipped_logit}
 
 
 def _check_increasing(transform, low, high):

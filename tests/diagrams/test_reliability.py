@@ -105,7 +105,9 @@ def test_three_ways_to_one_diagram(binary):
     by_hand = ReliabilityDisplay(
         prob_pred=curve.grid,
         prob_true=curve.calibration,
+        density_grid=curve.grid,
         density=curve.density,
+        density_positive=curve.density * curve.calibration,
         smooth_ece=curve.value,
         bandwidth=curve.bandwidth,
         n_samples=len(y),
@@ -176,13 +178,30 @@ def test_lists_make_one_curve():
     assert _legend_texts(display) == ["Perfectly calibrated"]
 
 
-def test_common_plot_options_have_the_same_defaults():
-    plot = inspect.signature(ReliabilityDisplay.plot).parameters
-    for method in (ReliabilityDisplay.from_estimator, ReliabilityDisplay.from_predictions):
-        parameters = inspect.signature(method).parameters
-        assert set(plot) - {"self"} <= set(parameters)
-        for name in set(plot) - {"self"}:
-            assert parameters[name].default == plot[name].default
+def test_constructors_have_the_same_options():
+    """What is computed is the same everywhere; what is drawn is passed on to plot."""
+    by_estimator, by_predictions, by_folds = (
+        inspect.signature(method).parameters
+        for method in (
+            ReliabilityDisplay.from_estimator,
+            ReliabilityDisplay.from_predictions,
+            ReliabilityDisplay.from_cv_results,
+        )
+    )
+    shared = set(by_estimator) - {"estimator", "X", "y"}
+    assert shared == set(by_predictions) - {"y_true", "y_proba", "labels"}
+    assert shared >= set(by_folds) - {"cv_results", "X", "y"}
+    for name in shared:
+        assert by_estimator[name].default == by_predictions[name].default
+        if name in by_folds:
+            assert by_folds[name].default == by_predictions[name].default
+
+
+def test_unknown_plot_option(binary):
+    classifier, X, y = binary
+    with pytest.raises(TypeError, match="plot_densities"):
+        ReliabilityDisplay.from_estimator(classifier, X, y, plot_densities=True)
+    assert not plt.get_fignums()
 
 
 @pytest.mark.parametrize("method", ["from_estimator", "from_predictions"])
@@ -633,7 +652,18 @@ def test_bad_curve_kwargs(folds, curve_kwargs):
         ([0, 1], [0.2, 0.9], {"sample_weight": [0, 0]}, "sample_weight"),
         ([0, 1], [0.2, 0.9], {"bandwidth": 0}, "bandwidth"),
         ([0, 1], [0.2, 0.9], {"reduction": "confidense"}, "'confidence'"),
-        ([0, 1], [0.2, 0.9], {"reduction": "classwise"}, "reduction must give one binary problem"),
+        (
+            [0, 1],
+            [0.2, 0.9],
+            {"kind": "step"},
+            "kind must be one of 'smooth', 'isotonic', 'binned'",
+        ),
+        ([0, 1], [0.2, 0.9], {"n_bins": 0}, "n_bins must be at least 1; got 0"),
+        ([0, 1], [0.2, 0.9], {"strategy": "even"}, "strategy must be one of 'uniform'"),
+        ([0, 1], [0.2, 0.9], {"scale": "log"}, "scale must be one of .* Did you mean 'logit'"),
+        ([0, 1], [0.2, 0.9], {"rug": 1}, "rug must be True or False; got 1"),
+        ([0, 1], [0.2, 0.9], {"witness": "yes"}, "witness must be True or False; got 'yes'"),
+        ([0, 1], [0.2, 0.9], {"curve_density": "colour"}, "curve_density must be one of 'width'"),
         ([[0, 1], [1, 1]], [[0.2, 0.8], [0.5, 0.5]], {}, "multilabel"),
     ],
 )

@@ -15,7 +15,7 @@ from skcal.metrics import (
     maximum_calibration_error,
     squared_calibration_error,
 )
-from skcal.metrics._binned import _find_edges
+from skcal.metrics._binned import find_edges
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins, kind):
     }[kind]
     y = rng.integers(0, 2, n)
     (sample,) = reduce_to_samples(y, v)
-    edges = _find_edges(sample, n_bins, strategy)
+    edges = find_edges(sample, n_bins, strategy)
     mass, residual = sample.sum_by_bin(lambda x: bin_index(x, edges), n_bins)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

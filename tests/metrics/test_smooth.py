@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.integrate import trapezoid
 from scipy.special import logit
+from scipy.stats import norm
 
 from skcal.metrics import (
     expected_calibration_error,
@@ -284,6 +285,41 @@ class TestCurve:
     def test_tiny_samples(self, n):
         curve = smooth_ece_curve(np.ones(n), np.linspace(0, 1, n), n_points=2)
         np.testing.assert_allclose(curve.calibration, 1, atol=1e-12)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_logits_agree_with_direct_sums(self, rng, weighted):
+        v, y = rng.beta(0.5, 5, 80), rng.integers(0, 2, 80)
+        w = rng.integers(0, 3, 80) if weighted else np.ones(80)
+        curve = smooth_ece_curve(y, v, sample_weight=w, bandwidth=0.4, n_points=41, scale="logit")
+        places = logit(curve.grid)
+        seen = logit(v[w > 0])
+        np.testing.assert_allclose(places, np.linspace(seen.min(), seen.max(), 41), atol=1e-9)
+        kernel = norm.pdf(places[:, None] - logit(v), scale=0.4) * w / w.sum()
+        density = kernel.sum(axis=1)
+        np.testing.assert_allclose(curve.density, density, rtol=1e-3)
+        np.testing.assert_allclose(curve.calibration, kernel @ y / density, atol=1e-3)
+
+    def test_fields_on_the_scale_of_logits(self, rng):
+        v = rng.beta(2, 20, 400)
+        y = rng.random(400) < v
+        curve = smooth_ece_curve(y, v, scale="logit", n_points=4001)
+        assert curve.value == curve.bandwidth == smooth_ece(y, v, scale="logit")
+        # What is missing lies beyond the smallest and the largest prediction.
+        assert 0.9 < trapezoid(curve.density, logit(curve.grid)) < 1
+        given = smooth_ece_curve(y, v, scale="logit", bandwidth=0.2)
+        assert given.value == smooth_ece(y, v, scale="logit", bandwidth=0.2)
+
+    @pytest.mark.parametrize("v", [[0.3], [0.3, 0.3], [0, 1], [0, 0], [1e-300, 1]])
+    def test_odd_predictions_on_the_scale_of_logits(self, v):
+        curve = smooth_ece_curve(np.ones(len(v)), v, scale="logit", bandwidth=0.1, n_points=5)
+        np.testing.assert_allclose(curve.calibration, 1, atol=1e-12)
+        assert (np.diff(curve.grid) >= 0).all()
+        assert np.ptp(logit(curve.grid[[0, -1]])) >= 0.2 - 1e-6
+
+    @pytest.mark.parametrize("scale", ["log", None, logit])
+    def test_scales_that_a_curve_cannot_have(self, scale):
+        with pytest.raises(ValueError, match="scale must be one of 'probability', 'logit'"):
+            smooth_ece_curve([0, 1], [0.2, 0.7], scale=scale)
 
     def test_needs_one_binary_problem(self):
         with pytest.raises(ValueError, match=r"reduction must give one binary problem.*got 'class"):

@@ -10,6 +10,7 @@ from skcal._numerics._kernel_regression import regress_on_kernel
 from skcal._numerics._resampling import (
     CellResampler,
     RowResampler,
+    bootstrap_bin_means,
     bootstrap_curves,
     bootstrap_diagram,
     bootstrap_smooth_ece,
@@ -21,6 +22,7 @@ from skcal._numerics._resampling import (
 from skcal._numerics._smooth import cosine_moments, integrate_sizes, smoothed_error
 from skcal._sample import Sample
 from skcal.metrics import smooth_ece, smooth_ece_curve
+from skcal.metrics._smooth import trace_curve
 
 
 class IdentityDraws:
@@ -379,3 +381,87 @@ def test_cells_match_rows_at_scale():
         bootstrap_smooth_ece(cells, 400, np.random.default_rng(21)),
         bootstrap_smooth_ece(rows, 150, np.random.default_rng(22)),
     )
+
+
+class TestOtherScales:
+    """Rows on a line of another length than 1, as those of logits."""
+
+    def make(self, weights=None):
+        v, y = draw_sample(400, seed=7, low=0.01, high=0.3)
+        sample = Sample(v, y, weights)
+        value = smooth_ece(y, v, sample_weight=weights, scale="logit")
+        curve, line = trace_curve(sample, value, 0.3, 101, "logit")
+        return v, y, curve, line, sample.resampler(min(0.3, value), line.place, line.width)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_identity_resample_is_the_sample(self, weighted):
+        weights = np.random.default_rng(1).exponential(size=400) if weighted else None
+        v, y, curve, line, resampler = self.make(weights)
+        (value,), (resample,) = bootstrap_diagram(
+            resampler, 0.3 / line.width, line.n_points, 1, IdentityDraws()
+        )
+        # The bounds of the docstrings times the range of the scale.
+        expected = smooth_ece(y, v, sample_weight=weights, scale="logit")
+        assert value == pytest.approx(expected, abs=2e-6 * line.width)
+        np.testing.assert_allclose(resample[line.inside], curve.calibration, atol=1e-6)
+
+    def test_one_resample_is_a_sample_of_repeated_rows(self):
+        v, y, _, _, resampler = self.make()
+        values = bootstrap_smooth_ece(resampler, 5, np.random.default_rng(3))
+        rng = np.random.default_rng(3)
+        for value in values:
+            counts = np.round(resampler.draw(rng) * len(v))
+            expected = smooth_ece(y, v, sample_weight=counts, scale="logit")
+            assert value == pytest.approx(expected, abs=2e-6 * resampler.width)
+
+
+class TestBinMeans:
+    def draw(self, weights=None):
+        rng = np.random.default_rng(0)
+        index = np.repeat([0, 1, 2], [200, 5, 795])
+        y = (rng.random(1000) < 0.3).astype(float)
+        weights = np.ones(1000) if weights is None else weights
+        return index, y, weights
+
+    def test_identity(self):
+        index, y, w = self.draw(np.random.default_rng(1).exponential(size=1000))
+        (means,) = bootstrap_bin_means(index, y, w, 3, 1, IdentityDraws())
+        expected = [np.average(y[index == k], weights=w[index == k]) for k in range(3)]
+        np.testing.assert_allclose(means, expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_law_is_that_of_redrawn_rows(self, weighted):
+        weights = np.random.default_rng(1).integers(1, 4, 1000).astype(float) if weighted else None
+        index, y, w = self.draw(weights)
+        means = bootstrap_bin_means(index, y, w, 3, 2000, np.random.default_rng(2))
+        rng = np.random.default_rng(3)
+        rows = [rng.integers(1000, size=1000) for _ in range(2000)]
+        for k in (0, 2):
+            redrawn = [np.average(y[i][index[i] == k], weights=w[i][index[i] == k]) for i in rows]
+            assert_same_law(means[:, k], np.array(redrawn))
+
+    def test_bins_that_are_not_drawn_are_unknown(self):
+        index, y, w = self.draw()
+        means = bootstrap_bin_means(index, y, w, 3, 2000, np.random.default_rng(2))
+        # Five rows of a thousand are all left out with probability exp(-5).
+        missing = np.isnan(means[:, 1]).mean()
+        expected = (1 - 5 / 1000) ** 1000
+        assert missing == pytest.approx(expected, abs=4 * np.sqrt(expected / 2000))
+        band = find_percentile_band(means, 0.9)
+        known = means[~np.isnan(means[:, 1]), 1]
+        np.testing.assert_allclose(band[:, 1], np.quantile(known, [0.05, 0.95]))
+        np.testing.assert_allclose(band[:, 2], np.quantile(means[:, 2], [0.05, 0.95]))
+        unknown = np.array([[0.5, np.nan]])
+        np.testing.assert_array_equal(find_percentile_band(unknown, 0.9), [[0.5, np.nan]] * 2)
+
+    def test_outcomes_that_agree_stay(self):
+        index = np.array([0, 0, 1, 1])
+        means = bootstrap_bin_means(
+            index,
+            np.array([0.0, 0, 1, 1]),
+            np.array([0.1, 0.3, 0.7, 0.1]),
+            2,
+            50,
+            np.random.RandomState(0),
+        )
+        np.testing.assert_array_equal(np.unique(means[~np.isnan(means)]), [0, 1])

@@ -1,0 +1,147 @@
+"""
+Calibration and sharpness in one picture
+========================================
+
+A model that always states its accuracy as its confidence is calibrated and tells nothing about
+single rows. A reliability diagram shows the first and hides the second. In a
+calibration-sharpness diagram a band around the curve shows what recalibration leaves of the score.
+After Figure 1 of Chidambaram and Ge, "Reassessing how to compare and improve the calibration of
+machine learning models" (2024, :doi:`10.48550/arXiv.2406.04068`), with a small network in place of
+their vision transformer.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+
+from skcal.diagrams import CalibrationSharpnessDisplay
+from skcal.metrics import calibration_decomposition, expected_calibration_error, smooth_ece
+from skcal.recalibration import (
+    HistogramBinning,
+    IsotonicRecalibration,
+    MeanReplacement,
+    TemperatureScaling,
+)
+
+# %%
+# An over-confident network
+# -------------------------
+#
+# It learns noisy handwritten digits from 200 of them. Half of the others are for the
+# recalibrators, half for the test.
+X, y = load_digits(return_X_y=True)
+X = X / 16 + np.random.default_rng(0).normal(scale=0.2, size=X.shape)
+X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=200, random_state=0)
+network = MLPClassifier(20, solver="lbfgs", alpha=0.01, max_iter=2000, random_state=0)
+scores = network.fit(X_train, y_train).predict_proba(X_rest)
+scores, test_scores, labels, y_test = train_test_split(
+    scores, y_rest, test_size=0.5, stratify=y_rest, random_state=0
+)
+
+recalibrators = {
+    "temperature": TemperatureScaling(),
+    "histogram": HistogramBinning(n_bins=15),
+    "isotonic": IsotonicRecalibration(),
+    "mean replacement": MeanReplacement(),
+}
+probas = {"baseline": test_scores} | {
+    name: recalibrator.fit(scores, labels).transform(test_scores)
+    for name, recalibrator in recalibrators.items()
+}
+
+
+# %%
+# The table
+# ---------
+#
+# The last three columns are the decomposition of a proper score, the Brier score of all ten
+# probabilities: the calibration error of the confidence, and the sharpness gap, all the rest.
+def measure(proba):
+    parts = calibration_decomposition(y_test, proba, divergence="brier")
+    with np.errstate(divide="ignore"):  # hard zeros of the histogram and of isotonic regression
+        true_log = np.log(proba[np.arange(len(y_test)), y_test])
+    return {
+        "accuracy": accuracy_score(y_test, proba.argmax(axis=1)),
+        "ECE": expected_calibration_error(y_test, proba),
+        "smECE": smooth_ece(y_test, proba),
+        "log loss": -true_log.mean(),
+        "Brier": parts.total,
+        "calibration": parts.calibration,
+        "sharpness gap": parts.sharpness_gap,
+    }
+
+
+table = pd.DataFrame({name: measure(proba) for name, proba in probas.items()}).T
+print(table.round(4).to_string())
+
+# %%
+# By accuracy and calibration error mean replacement is the best. Its Brier score is the worst.
+
+# %%
+# The picture
+# -----------
+#
+# The closer the curve is to the diagonal, where the hill of the density is high, the better a
+# model is calibrated. The less band there is, the more the model tells: the band is wide where
+# many rows are and the score is bad. The network is sure of most digits and right about them, and
+# pays for the others. Mean replacement treats all alike, and its band bulges. The last panel has
+# the decomposition as bars.
+figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
+for ax, (name, proba) in zip(axes.flat, probas.items(), strict=False):
+    CalibrationSharpnessDisplay.from_predictions(y_test, proba, name=name, ax=ax)
+
+bars = table[::-1]
+ax = axes[1, 2]
+ax.barh(bars.index, bars["sharpness gap"], color="C0", alpha=0.4, label="sharpness gap")
+ax.barh(
+    bars.index, bars["calibration"], left=bars["sharpness gap"], color="black", label="calibration"
+)
+for name in bars.index:
+    ax.text(0.005, name, name, va="center")
+ax.set(xlabel="Brier score", yticks=[], box_aspect=1)
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+ax.spines[["top", "right"]].set_visible(False)
+
+
+# %%
+# Always wrong
+# ------------
+#
+# The curve is that of the confidence, but the score, and with it the band, is that of all ten
+# probabilities. Why not that of the confidence alone? Let a predictor be never right: of K classes
+# it gives a little more than 1/K to a wrong one, and to all others the same. Its confidence is low
+# and nearly calibrated, and so the Brier score of the confidence is small, about 1/K². That of all
+# classes, about 1 - 1/K, is not fooled (Proposition 4.4). In the diagram the curve is near the
+# diagonal, and the band tells.
+def predict_wrongly(n_classes, excess, n_samples=1000):
+    labels = np.arange(n_samples) % n_classes
+    proba = np.full((n_samples, n_classes), (1 - 1 / n_classes - excess) / (n_classes - 1))
+    proba[np.arange(n_samples), (labels + 1) % n_classes] = 1 / n_classes + excess
+    return labels, proba
+
+
+sizes = np.array([3, 10, 30, 100, 300, 1000])
+all_classes, confidence_alone = [], []
+for size in sizes:
+    labels, proba = predict_wrongly(size, excess=1e-5)
+    correct, confidence = labels == proba.argmax(axis=1), proba.max(axis=1)
+    all_classes.append(calibration_decomposition(labels, proba).total)
+    confidence_alone.append(calibration_decomposition(correct, confidence, labels=[0, 1]).total)
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+CalibrationSharpnessDisplay.from_predictions(
+    *predict_wrongly(10, excess=0.01), name="always wrong, K = 10", ax=axes[0]
+)
+axes[1].plot(sizes, all_classes, "oC0", label="Brier score of all classes")
+axes[1].plot(sizes, 1 - 1 / sizes, "C0", label="1 - 1/K")
+axes[1].plot(sizes, confidence_alone, "sC1", label="Brier score of the confidence")
+axes[1].plot(sizes, 1 / sizes**2, "--C1", label="1/K²")
+axes[1].set(xscale="log", yscale="log", xlabel="Number of classes K", ylabel="Brier score")
+axes[1].set_box_aspect(1)
+axes[1].legend(loc="lower left")
+axes[1].spines[["top", "right"]].set_visible(False)
+plt.show()

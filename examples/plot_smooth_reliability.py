@@ -1,0 +1,188 @@
+"""
+Smooth and binned reliability diagrams, side by side
+====================================================
+
+How much of what a reliability diagram shows is the model, and how much are the bins? Błasiok and
+Nakkiran, "Smooth ECE: principled reliability diagrams via kernel smoothing" (ICLR 2024,
+:doi:`10.48550/arXiv.2309.12236`, Figures 3 to 6) compare both kinds of diagram on a network, on
+forecasts of solar flares and of rain, and on a synthetic problem. Here are the four figures, each
+drawn by three lines.
+
+The data are stand-ins. To see the figures of the paper, give a folder with the original data as
+the first argument: ``imagenet_resnet34_confidence.csv`` (Hollemans 2020,
+https://github.com/hollance/reliability-diagrams), ``solar_flares_c1.csv`` (Leka et al. 2019, from
+https://github.com/TimoDimi/replication_DGJ20) and ``rain_finland_2003.csv`` (Nurmi 2003, Finnish
+Meteorological Institute), with columns ``y_prob`` and ``y_true``.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+
+from skcal.diagrams import ReliabilityDisplay
+
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+rng = np.random.default_rng(1)
+X, y = load_digits(return_X_y=True)
+
+
+def read_original(file_name):
+    table = pd.read_csv(folder / file_name)
+    return table["y_true"], table["y_prob"]
+
+
+# %%
+# A deep network
+# --------------
+#
+# How often is a network right, as a function of how sure it is? The paper has a residual network
+# and 50,000 images of ImageNet. The stand-in learns noisy handwritten digits from 100 of them; it
+# knows these by heart and is too sure of itself on the others. (The residual network is not sure
+# enough: its curve lies above the diagonal.)
+if folder is None:
+    noisy = X / 16 + rng.normal(scale=0.3, size=X.shape)
+    X_train, X_test, y_train, y_test = train_test_split(noisy, y, train_size=100, random_state=0)
+    network = MLPClassifier(20, solver="lbfgs", alpha=0.1, max_iter=2000, random_state=0)
+    proba = network.fit(X_train, y_train).predict_proba(X_test)
+else:
+    y_test, proba = read_original("imagenet_resnet34_confidence.csv")
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned", ax=axes[0])
+ReliabilityDisplay.from_predictions(
+    y_test, proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
+)
+
+# %%
+# Both diagrams tell the same story, and both show the density of the confidence at the bottom. The
+# smooth one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Its
+# band holds 95 % of the curves of 200 bootstrap resamples: it says how much the curve depends on
+# the sample. The interval in the legend says the same of smECE.
+
+# %%
+# Solar flares
+# ------------
+#
+# Daily forecasts over two years, 731 days, of a flare of class C1.0 or stronger, which comes on a
+# quarter of the days. In the stand-in a flare comes with probability :math:`v^{1.3}` when the
+# forecast is v.
+if folder is None:
+    flare_proba = rng.beta(0.6, 1.3, size=731)
+    flare = rng.binomial(1, flare_proba**1.3)
+else:
+    flare, flare_proba = read_original("solar_flares_c1.csv")
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+ReliabilityDisplay.from_predictions(flare, flare_proba, kind="binned", name="binned", ax=axes[0])
+ReliabilityDisplay.from_predictions(
+    flare, flare_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
+)
+
+# %%
+# The bins of the larger forecasts hold a few days each, and the line goes up and down with them.
+# The smooth curve does not, and its band widens where there is little to average.
+
+# %%
+# Rain in Finland
+# ---------------
+#
+# 346 forecasts in multiples of 10 %. In the stand-in it rains with probability :math:`v^2`, less
+# often than forecast, as it did in Finland.
+if folder is None:
+    rain_proba = rng.beta(0.6, 1.05, size=346).round(1)
+    rain = rng.binomial(1, rain_proba**2)
+else:
+    rain, rain_proba = read_original("rain_finland_2003.csv")
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+ReliabilityDisplay.from_predictions(rain, rain_proba, kind="binned", name="binned", ax=axes[0])
+ReliabilityDisplay.from_predictions(
+    rain, rain_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
+)
+
+# %%
+# For a few distinct forecasts bins are a good choice, as the paper says itself: here each of the
+# 15 bins holds one of the eleven values at most. The smooth diagram knows nothing of these values
+# and blurs the last of them.
+
+# %%
+# Not monotone
+# ------------
+#
+# 1000 predictions, uniform on [0, 1], whose true probability, the thin line, swings around the
+# diagonal: it falls twice. Neither diagram takes it for granted that the curve rises.
+wave_proba = rng.uniform(size=1000)
+wave = rng.binomial(1, wave_proba + 0.15 * np.sin(4 * np.pi * wave_proba))
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
+grid = np.linspace(0, 1, 201)
+for ax in axes:
+    ax.plot(grid, grid + 0.15 * np.sin(4 * np.pi * grid), "k--", linewidth=1, label="truth")
+ReliabilityDisplay.from_predictions(wave, wave_proba, kind="binned", name="binned", ax=axes[0])
+ReliabilityDisplay.from_predictions(
+    wave, wave_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
+)
+
+# %%
+# A kernel averages over its width, so that the smooth curve is flatter than the truth where that
+# bends. The band does not know this: it is no confidence band for the truth.
+
+# %%
+# Which view shows what
+# ---------------------
+#
+# * ``kind="isotonic"``, the non-decreasing steps that fit best, has nothing to tune, but it cannot
+#   show that the truth falls.
+# * ``split_density=True`` shows how well the outcomes are told apart, of which calibration says
+#   nothing: predictions with outcome 0 at the bottom, with outcome 1 at the top.
+# * ``witness=True`` adds a strip with the function that the smooth calibration error is made of,
+#   ``rug=True`` ticks for single predictions.
+# * ``curve_density="width"`` draws the curve thick where the predictions are.
+# * ``scale="logit"`` is for rare events: 20,000 forecasts of an event that comes once or twice
+#   in a hundred, with odds that are twice too large. On the scale of probabilities nearly all of
+#   them are in a corner. In logits, as the bandwidth is then too, the curve keeps its distance from
+#   the diagonal, down to forecasts so small that no event came.
+rare_odds = np.exp(rng.normal(-4.5, 1.5, size=20_000))
+rare_proba = rare_odds / (1 + rare_odds)
+rare = rng.binomial(1, rare_odds / (2 + rare_odds))
+
+figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
+draw = ReliabilityDisplay.from_predictions
+draw(wave, wave_proba, kind="isotonic", name="isotonic", ax=axes[0, 0])
+draw(wave, wave_proba, split_density=True, name="split density", ax=axes[0, 1])
+draw(flare, flare_proba, witness=True, rug=True, name="witness and rug", ax=axes[0, 2])
+draw(y_test, proba, curve_density="width", plot_density=False, name="width", ax=axes[1, 0])
+draw(rare, rare_proba, name="rare events", ax=axes[1, 1])
+draw(rare, rare_proba, scale="logit", bandwidth=0.3, name="rare events, in logits", ax=axes[1, 2])
+
+# %%
+# One panel for each class
+# ------------------------
+#
+# The confidence mixes the classes; ``reduction="classwise"`` draws each in a panel of its own.
+# Of naive Bayes, on two principal components of the digits 1, 8 and 9, the middling probabilities
+# of a 9 are too high, those of an 8 rather too low, and those of a 1 as they should be.
+rows = np.isin(y, [1, 8, 9])
+classifier = make_pipeline(PCA(2, random_state=0), GaussianNB())
+class_proba = cross_val_predict(classifier, X[rows], y[rows], method="predict_proba")
+
+figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
+ReliabilityDisplay.from_predictions(
+    y[rows],
+    class_proba,
+    reduction="classwise",
+    n_resamples=200,
+    random_state=0,
+    name="naive Bayes",
+    ax=axes,
+)
+plt.show()

@@ -1,0 +1,547 @@
+"""Calibration-sharpness diagram: a reliability curve in a band of what recalibration leaves."""
+
+import numpy as np
+
+from skcal._reduction import REDUCTIONS, check_predictions
+from skcal.diagrams._curves import as_list, check_curve_kwargs, check_lengths, unpack
+from skcal.diagrams._drawing import draw_curves, draw_densities
+from skcal.diagrams._frame import (
+    draw_diagonal,
+    draw_side_labels,
+    finish_axes,
+    name_axes,
+    name_sides,
+)
+from skcal.diagrams._response import (
+    count_effectively,
+    list_folds,
+    name_reduction,
+    predict_class_probabilities,
+)
+from skcal.diagrams._sharpness_plot import (
+    CURVE_STYLE,
+    collect_curves,
+    draw_sharpness_bands,
+    find_top,
+    label_curves,
+    list_terms,
+)
+from skcal.diagrams._style import merge_style
+from skcal.metrics import (
+    BregmanDivergence,
+    calibration_decomposition,
+    calibration_sharpness_curve,
+)
+from skcal.recalibration._folds import take_rows
+
+
+class CalibrationSharpnessDisplay:
+    r"""Calibration-sharpness diagram.
+
+    The curve shows the mean outcome as a function of the prediction, as in a reliability diagram:
+    a model is calibrated where it lies on the diagonal. The band around it shows what
+    recalibration would leave of the score, the sharpness gap, times the density of the
+    predictions: of two models the one with less band says more about the outcomes. The hill at
+    the bottom is the density itself: it tells how much the distance from the diagonal matters.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a
+    display. All parameters are stored as attributes, unchanged.
+
+    Parameters
+    ----------
+    prob_pred : ndarray of shape (n_points,) or list of ndarrays
+        Predicted probabilities at which the curve is known. A list holds several curves.
+    prob_true : ndarray of shape (n_points,) or list of ndarrays
+        Mean outcome at `prob_pred`.
+    sharpness_gap : ndarray of shape (n_points,) or list of ndarrays, default=None
+        Sharpness gap at `prob_pred`. None draws no band.
+    density : ndarray of shape (n_points,) or list of ndarrays, default=None
+        Mean of kernel values at `prob_pred`, not divided by the integral of the kernel. None
+        draws neither band nor density.
+    total : float or list of floats, default=None
+        Mean divergence of each model, shown in the legend.
+    calibration : float or list of floats, default=None
+        Calibration error of each model, the part of `total` that recalibration takes off; shown in
+        the legend.
+    bandwidth : float or list of floats, default=None
+        Width of the kernel behind each curve.
+    n_samples : float or list of floats, default=None
+        Number of predictions behind each curve; with weights w the effective number
+        :math:`(\sum w)^2 / \sum w^2`. Together with `density` it decides where the curve is
+        drawn, see Notes.
+    divergence : str, default=None
+        What the divergence is called in the legend; "brier" and "log" become "Brier" and
+        "log loss", None becomes "divergence".
+    name : str or list of str, default=None
+        Name of the model for the legend. A list names every curve and needs a list as
+        `curve_kwargs`. None shows no name.
+    pos_label : int, float, bool or str, default=None
+        The label whose probability is shown; part of the axis labels unless None.
+    reduction : str, default=None
+        What the probabilities stand for: "confidence" is the largest probability of every
+        row, None the probability of one label.
+
+    Attributes
+    ----------
+    line_ : matplotlib Artist or list of matplotlib Artists
+        Curves. Their y data are masked arrays that hold all of `prob_true`.
+    band_ : matplotlib Artist, list of matplotlib Artists or None
+        Bands; None if not drawn.
+    density_ : matplotlib Artist, list of matplotlib Artists or None
+        Densities; None if not drawn.
+    ref_line_ : matplotlib Artist or None
+        Diagonal; None if not asked for. Displays that share axes share it.
+    side_labels_ : list of matplotlib Artists or None
+        Words on both sides of the diagonal; None if not drawn.
+    ax_ : matplotlib Axes
+        Axes with the diagram.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    ReliabilityDisplay : The curve without the band, smoothed at its own scale.
+    skcal.metrics.calibration_decomposition : The numbers in the legend.
+    skcal.metrics.calibration_sharpness_curve : The arrays behind the diagram.
+
+    Notes
+    -----
+    The band has the length :math:`g(t)\,\delta(t)` with the sharpness gap g and the density
+    :math:`\delta`, the mean of kernel values, half of it above the curve and half below [1]_. Its
+    area is about the gap of the whole sample times the integral of the kernel: models are compared
+    at one bandwidth. Where g is negative there is no band. Its lower edge stops at 0. Its upper
+    edge does not stop at 1: the frame rises above 1 to show it, up to 1.5, where it is cut. An
+    infinite gap fills the frame.
+
+    The paper draws the density with a maximum of 1. Here it is a low hill that hides neither
+    curves nor bands.
+
+    For more than two classes the curve is that of the confidence, but the divergence is that of
+    the whole vector of probabilities.
+
+    Curve and band are drawn only where the kernel gathers the equal of five predictions
+    or more, :math:`n\,\delta(t) \geq 5`, or half of the most that it gathers anywhere if the
+    sample is too small for five. The attributes hold all values. Without `density` or `n_samples`
+    the whole curve is drawn.
+
+    References
+    ----------
+    .. [1] M. Chidambaram, R. Ge (2024). Reassessing how to compare and improve the calibration of
+       machine learning models. :doi:`10.48550/arXiv.2406.04068`
+
+    Examples
+    --------
+    >>> from skcal.diagrams import CalibrationSharpnessDisplay
+    >>> from skcal.metrics import calibration_sharpness_curve
+    >>> curve = calibration_sharpness_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
+    >>> display = CalibrationSharpnessDisplay(
+    ...     prob_pred=curve.grid,
+    ...     prob_true=curve.calibration,
+    ...     sharpness_gap=curve.sharpness_gap,
+    ...     density=curve.density,
+    ...     name="by hand",
+    ... )
+    >>> display.plot().line_.get_label()
+    'by hand'
+    """
+
+    def __init__(
+        self,
+        *,
+        prob_pred,
+        prob_true,
+        sharpness_gap=None,
+        density=None,
+        total=None,
+        calibration=None,
+        bandwidth=None,
+        n_samples=None,
+        divergence=None,
+        name=None,
+        pos_label=None,
+        reduction=None,
+    ):
+        self.prob_pred = prob_pred
+        self.prob_true = prob_true
+        self.sharpness_gap = sharpness_gap
+        self.density = density
+        self.total = total
+        self.calibration = calibration
+        self.bandwidth = bandwidth
+        self.n_samples = n_samples
+        self.divergence = divergence
+        self.name = name
+        self.pos_label = pos_label
+        self.reduction = reduction
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        name=None,
+        curve_kwargs=None,
+        plot_band=True,
+        band_kwargs=None,
+        plot_density=True,
+        density_kwargs=None,
+        ref_line=True,
+        ref_line_kwargs=None,
+        side_labels=True,
+        despine=False,
+    ):
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        name : str or list of str, default=None
+            Name for the legend. None takes the name of the display.
+        curve_kwargs : dict or list of dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves. With several curves, a
+            list gives every curve its own look and legend entry; else all look the same and
+            share one entry with the means and standard deviations of both numbers.
+        plot_band : bool, default=True
+            Whether to draw the sharpness gap as a band around the curve.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the band.
+        plot_density : bool, default=True
+            Whether to draw the density of the predictions.
+        density_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the density.
+        ref_line : bool, default=True
+            Whether to draw the diagonal, unless the axes have one already.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonal.
+        side_labels : bool, default=True
+            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
+            there.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        CalibrationSharpnessDisplay
+            The display itself.
+        """
+        import matplotlib.pyplot as plt
+        from matplotlib.lines import Line2D
+
+        curves = collect_curves(self)
+        names = as_list(self.name if name is None else name)
+        check_lengths(len(curves), name=names if names and len(names) > 1 else None)
+        styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
+        labels = label_curves(names, list_terms(self), len(curves), separate=separate)
+
+        if ax is None:
+            _, ax = plt.subplots()
+        self.ax_, self.figure_ = ax, ax.figure
+        self.ref_line_ = draw_diagonal(ax, ref_line_kwargs) if ref_line else None
+        words = name_sides(self.reduction)
+        self.side_labels_ = draw_side_labels(ax, *words) if ref_line and side_labels else None
+        styles = [merge_style(CURVE_STYLE, style, Line2D) for style in styles]
+        lines = draw_curves(ax, curves, labels, styles, separate=separate)
+        self.line_ = unpack(lines)
+        self.band_ = None
+        if plot_band:
+            bands = draw_sharpness_bands(ax, curves, lines, band_kwargs, separate=separate)
+            self.band_ = unpack(bands)
+        self.density_ = None
+        if plot_density and self.density is not None:
+            hills = draw_densities(ax, curves, lines, density_kwargs, separate=separate)
+            self.density_ = unpack(hills)
+        labels = name_axes(self.reduction, self.pos_label)
+        finish_axes(ax, labels, despine=despine, top=find_top(curves if plot_band else []))
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        pos_label=None,
+        divergence="brier",
+        kernel="gaussian",
+        bandwidth=0.05,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        r"""Draw the calibration-sharpness diagram of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted classifier with `predict_proba`, or a pipeline that ends in one.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of data that the classifier was not fitted on.
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        pos_label : int, float, bool or str, default=None
+            The label whose probability is shown; by default the last class of two. With more
+            than two classes it selects that class against the rest.
+        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+            The score: squared error, log loss, or any other proper score.
+        kernel : {"gaussian", "epanechnikov"}, default="gaussian"
+            Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
+        bandwidth : float, default=0.05
+            Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but
+            not less than 0.001.
+        name : str, default=None
+            Name for the legend. None takes the class name of the estimator.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
+            `despine`.
+
+        Returns
+        -------
+        CalibrationSharpnessDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid or the estimator has no `predict_proba`.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        See Also
+        --------
+        CalibrationSharpnessDisplay.from_predictions : The same for given probabilities.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.model_selection import train_test_split
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.diagrams import CalibrationSharpnessDisplay
+        >>> X, y = make_classification(n_samples=600, random_state=0)
+        >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+        >>> classifier = GaussianNB().fit(X_train, y_train)
+        >>> display = CalibrationSharpnessDisplay.from_estimator(classifier, X_test, y_test)
+        >>> display.ax_.get_xlabel()
+        'Predicted probability (Positive label: 1)'
+        """
+        y_proba, labels = predict_class_probabilities(estimator, X, y)
+        return cls.from_predictions(
+            y,
+            y_proba,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            labels=labels,
+            divergence=divergence,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **plot_kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_proba,
+        *,
+        sample_weight=None,
+        pos_label=None,
+        labels=None,
+        divergence="brier",
+        kernel="gaussian",
+        bandwidth=0.05,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        r"""Draw the calibration-sharpness diagram of given probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels.
+        y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+            Predicted probabilities in [0, 1]: of the positive label, or one column per label
+            with rows that sum to 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        pos_label : int, float, bool or str, default=None
+            The label whose probability is shown; by default 1 where the labels are {0, 1} or
+            {-1, 1}, else the last label. Strings with one column of probabilities need it, or
+            `labels`. With more than two classes it selects that class against the rest.
+        labels : array-like of shape (n_classes,), default=None
+            Label of every column of `y_proba`, in the order of the columns; by default the
+            sorted labels of `y_true`.
+        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+            The score: squared error, log loss, or any other proper score.
+        kernel : {"gaussian", "epanechnikov"}, default="gaussian"
+            Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
+        bandwidth : float, default=0.05
+            Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but
+            not less than 0.001.
+        name : str, default=None
+            Name for the legend. None takes "Classifier".
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
+            `despine`.
+
+        Returns
+        -------
+        CalibrationSharpnessDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
+
+        See Also
+        --------
+        CalibrationSharpnessDisplay.from_estimator : The same for a fitted classifier.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import CalibrationSharpnessDisplay
+        >>> display = CalibrationSharpnessDisplay.from_predictions(
+        ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
+        ... )
+        >>> display.line_.get_label()
+        'Classifier (Brier = 0.125, calibration = 0.1250)'
+        """
+        data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+        options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
+        display = cls(
+            **_describe_curve(y_true, y_proba, data, options),
+            name="Classifier" if name is None else name,
+        )
+        return display.plot(ax=ax, **plot_kwargs)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        pos_label=None,
+        divergence="brier",
+        kernel="gaussian",
+        bandwidth=0.05,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        r"""Draw a diagram with a curve for each fold of a cross-validation.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What :func:`sklearn.model_selection.cross_validate` returns with
+            ``return_estimator=True`` and ``return_indices=True``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, as they were given to `cross_validate`.
+        y : array-like of shape (n_samples,)
+            True labels, as they were given to `cross_validate`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        pos_label : int, float, bool or str, default=None
+            The label whose probability is shown; by default the last class of two. With more
+            than two classes it selects that class against the rest.
+        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+            The score: squared error, log loss, or any other proper score.
+        kernel : {"gaussian", "epanechnikov"}, default="gaussian"
+            Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
+        bandwidth : float, default=0.05
+            Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE of
+            each fold, but not less than 0.001.
+        name : str or list of str, default=None
+            Name for the legend. None takes the class name of the estimators. A list names every
+            fold and needs a list as `curve_kwargs`.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
+            `despine`.
+
+        Returns
+        -------
+        CalibrationSharpnessDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, if `cv_results` lacks estimators or indices, or if an
+            estimator has no `predict_proba`.
+
+        See Also
+        --------
+        CalibrationSharpnessDisplay.from_estimator : The same for one fitted classifier.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.model_selection import cross_validate
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.diagrams import CalibrationSharpnessDisplay
+        >>> X, y = make_classification(n_samples=600, random_state=0)
+        >>> results = cross_validate(
+        ...     GaussianNB(), X, y, cv=3, return_estimator=True, return_indices=True
+        ... )
+        >>> display = CalibrationSharpnessDisplay.from_cv_results(results, X, y)
+        >>> len(display.line_)
+        3
+        """
+        options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
+        folds = []
+        for estimator, rows in list_folds(cv_results, X, y, sample_weight):
+            y_fold = take_rows(y, rows)
+            y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
+            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
+            folds.append(_describe_curve(y_fold, y_proba, data, options))
+        shared = {key: folds[0].pop(key) for key in ("pos_label", "reduction", "divergence")}
+        curves = {key: [fold[key] for fold in folds] for key in folds[0]}
+        if name is None:
+            name = type(estimator).__name__
+        return cls(**curves, **shared, name=name).plot(ax=ax, **plot_kwargs)
+
+
+def _describe_curve(y_true, y_proba, data, options):
+    """Attributes of a display of one curve, but for its name."""
+    curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
+    options = {**options, "bandwidth": curve.bandwidth}
+    total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
+    predictions = check_predictions(y_true, y_proba, **data)
+    (sample,) = REDUCTIONS["auto"](predictions)
+    reduction, pos_label = name_reduction(predictions, "auto")
+    return {
+        "prob_pred": curve.grid,
+        "prob_true": curve.calibration,
+        "sharpness_gap": curve.sharpness_gap,
+        "density": curve.density,
+        "total": total,
+        "calibration": calibration,
+        "bandwidth": curve.bandwidth,
+        "n_samples": count_effectively(sample),
+        "divergence": _name_divergence(options["divergence"]),
+        "pos_label": pos_label,
+        "reduction": reduction,
+    }
+
+
+def _name_divergence(divergence):
+    if isinstance(divergence, str):
+        return divergence
+    if type(divergence) is BregmanDivergence:
+        return "Bregman divergence"
+    return type(divergence).__name__

@@ -1,0 +1,275 @@
+"""The square that a diagram is drawn in: its scale, diagonal, side labels, limits and legend."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from skcal.diagrams._style import merge_style
+
+_DIAGONAL = np.array([0.0, 1.0])
+# The strip of the witness above the square, in sides of the square.
+STRIP = (0.02, 0.14)
+# How artists that a square has only once are found again.
+STRIP_ID, SIDE_ID = "skcal witness", "skcal side"
+# Artists that are cut at the top of the frame, as the axes go on above it.
+CUT_ID = "skcal cut"
+# What the axes show, and what it means to lie above and below the diagonal, by reduction.
+_AXIS_LABELS = {
+    None: ("Predicted probability", "Fraction of positives"),
+    "confidence": ("Confidence", "Accuracy"),
+    "top-label": ("Confidence", "Accuracy"),
+    "full": ("Predicted probability, all classes", "Fraction that came true"),
+}
+_SIDE_LABELS = {
+    None: ("predicted too low", "predicted too high"),
+    "confidence": ("under-confident", "over-confident"),
+    "top-label": ("under-confident", "over-confident"),
+}
+# Ticks on the scale of logits, fine sets first; 1 minus each of them too.
+_TICKS = (
+    (0.5, *(float(f"{m}e-{k}") for k in range(1, 10) for m in (4, 3, 2, 1))),
+    (0.5, *(float(f"{m}e-{k}") for k in range(1, 10) for m in (3, 1))),
+    (0.5, *(10.0**-k for k in range(1, 10))),
+    (0.5, 1e-2, 1e-4, 1e-6, 1e-8),
+)
+# Characters that the labels of an axis may have in all.
+_MOST_LETTERS = 30
+# Where a square on the scale of logits ends at most, and the largest logit of a double below 1:
+# it must leave room for as much again above the square.
+_FIRST, _LAST = 1e-9, 1 - 1e-5
+_HIGHEST = 36.0
+
+
+class Frame(NamedTuple):
+    """A square from low to high in both directions."""
+
+    scale: str
+    low: float
+    high: float
+
+    def place(self, share):
+        """Coordinate at this share of the side of the square."""
+        if self.scale == "logit":
+            low, high = logit(self.low), logit(self.high)
+            return expit(low + np.asarray(share) * (high - low))
+        return self.low + np.asarray(share) * (self.high - self.low)
+
+    def measure(self, coordinate):
+        """Share of the side of the square at a coordinate."""
+        if self.scale == "logit":
+            low, high = logit(self.low), logit(self.high)
+            return float((logit(coordinate) - low) / (high - low))
+        return float((coordinate - self.low) / (self.high - self.low))
+
+    @property
+    def ticks(self):
+        if self.scale == "probability":
+            return np.linspace(0.0, 1.0, 6)
+        for candidates in _TICKS:
+            ticks = np.unique([*candidates, *(1 - np.array(candidates))])
+            ticks = ticks[(ticks > self.low) & (ticks < self.high)]
+            if sum(len(label) for label in _write(ticks)) <= _MOST_LETTERS:
+                break
+        return ticks
+
+
+def _write(ticks):
+    return [f"{tick:.15g}" for tick in ticks]
+
+
+UNIT_SQUARE = Frame("probability", -0.01, 1.01)
+
+
+def find_frame(ax, scale, curves):
+    """The square for these curves and what is on the axes already.
+
+    Raises
+    ------
+    ValueError
+        If the axes show another scale.
+    """
+    wanted = "logit" if scale == "logit" else "linear"
+    if ax.lines and ax.get_xscale() != wanted:
+        raise ValueError(
+            f"ax must show predictions on the scale of this display, {scale!r}; it is "
+            f"{ax.get_xscale()!r} already. Use other axes."
+        )
+    if scale == "probability":
+        return UNIT_SQUARE
+    ends = [_find_ends(curve) for curve in curves]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    if ax.get_xscale() == "logit":
+        low, high = min(low, ax.get_xlim()[0]), max(high, ax.get_xlim()[1])
+    else:
+        bottom, top = logit([low, high])
+        margin = 0.03 * (top - bottom)
+        top = min(top + margin, logit(_LAST))
+        low, high = expit([max(bottom - margin, logit(_FIRST), 2 * top - _HIGHEST), top])
+        # At 0 and 1 lines leave the axes.
+        ax.set_xscale("logit", nonpositive="clip")
+        ax.set_yscale("logit", nonpositive="clip")
+    # Before anything is drawn: matplotlib finds no limits for lines that leave the axes.
+    ax.set(xlim=(low, high), ylim=(low, high))
+    return Frame("logit", float(low), float(high))
+
+
+def _find_ends(curve):
+    """Smallest and largest coordinate of a curve on the scale of logits.
+
+    From predictions that are many enough, and mean outcomes as far from 0 and 1 as one row in the
+    sample can tell.
+    """
+    places, means = np.asarray(curve.prob_pred), np.asarray(curve.prob_true)
+    shown = places if curve.is_dense is None else np.asarray(curve.density_places)[curve.is_dense]
+    inside = (shown >= _FIRST) & (shown <= _LAST)
+    shown = shown[inside] if inside.any() else shown
+    near = (places >= shown.min()) & (places <= shown.max())
+    least = 1e-3 if curve.n_samples is None else 0.5 / max(curve.n_samples, 1.0)
+    values = np.concatenate([shown, np.clip(means[near], least, 1 - least)])
+    low, high = np.clip([values.min(), values.max()], _FIRST, _LAST)
+    # A square of some width, also for a single point.
+    return expit(min(logit(low), logit(high) - 1)), expit(max(logit(high), logit(low) + 1))
+
+
+def name_axes(reduction, pos_label):
+    """Labels of the x and the y axis."""
+    label = "Predicted label" if reduction == "top-label" else "Positive label"
+    info = "" if pos_label is None else f" ({label}: {pos_label})"
+    return [words + info for words in _AXIS_LABELS.get(reduction, _AXIS_LABELS[None])]
+
+
+def name_sides(reduction):
+    """What it means to lie above, and to lie below the diagonal."""
+    return _SIDE_LABELS.get(reduction, _SIDE_LABELS[None])
+
+
+def draw_diagonal(ax, user_style):
+    """The line of perfect calibration; a diagonal that the axes have already is not repeated."""
+    from matplotlib.lines import Line2D
+
+    for line in ax.lines:
+        if all(np.array_equal(data, _DIAGONAL) for data in line.get_data()):
+            return line
+    default = {
+        "color": "0.3",
+        "linestyle": ":",
+        "linewidth": 1.2,
+        "zorder": 1.8,
+        "label": "Perfectly calibrated",
+    }
+    return ax.plot(_DIAGONAL, _DIAGONAL, **merge_style(default, user_style, Line2D))[0]
+
+
+def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
+    """Pale words on the two sides of the diagonal, once per axes."""
+    style = {
+        "color": "0.55",
+        "fontsize": "small",
+        "fontstyle": "italic",
+        "ha": "center",
+        "va": "center",
+        "zorder": 1,
+        "gid": SIDE_ID,
+    }
+    present = {text.get_text(): text for text in ax.texts if text.get_gid() == SIDE_ID}
+    return [
+        present[words]
+        if words in present
+        else ax.text(frame.place(x), frame.place(y), words, **style)
+        for words, x, y in ((above, 0.255, 0.715), (below, 0.745, 0.285))
+    ]
+
+
+def cut_at_frame(artists):
+    """Let `finish_axes` cut artists off at the top of the frame, now and whenever it changes."""
+    for artist in artists:
+        if artist.get_gid() is None:
+            artist.set_gid(CUT_ID)
+
+
+def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None):
+    """Labels, limits, aspect, spines and legend of a diagram on a square.
+
+    The frame ends at the coordinate `top` where that is above the square, or where it did so
+    already.
+    """
+    low, high = frame.low, frame.high
+    kind, before = ax.spines["top"].get_position() or ("axes", 1.0)
+    top = max(top or high, before if kind == "data" else high, high)
+    ax.set(xlabel=labels[0], xlim=(low, high), aspect="equal")
+    written = _write(frame.ticks) if frame.scale == "logit" else None
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(frame.ticks, written)
+        if written is not None:
+            axis.set_ticks([], minor=True)
+    has_strip = any(artist.get_gid() == STRIP_ID for artist in ax.collections)
+    start = frame.measure(top) + (STRIP[1] if has_strip else 0.0)
+    # The frame stays where it is on the page, the legend stands on top of it.
+    ax.set_ylim(low, frame.place(start))
+    room = _draw_legend(ax, frame, start) if ax.get_legend_handles_labels()[1] else 0.0
+    ax.set_ylabel(labels[1], y=0.5 / (start + room))
+    _draw_spines(ax, frame, top, despine)
+    _cut(ax, low, high, top)
+
+
+def _draw_spines(ax, frame, top, despine):
+    ax.spines["top"].set_position(("data", top))
+    for side in ("left", "right"):
+        ax.spines[side].set_bounds(frame.low, top)
+    if despine:
+        ends = (0, 1) if frame.scale == "probability" else (frame.low, frame.high)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        for side in ("bottom", "left"):
+            ax.spines[side].set_bounds(*ends)
+
+
+def _cut(ax, low, high, top):
+    from matplotlib.patches import Rectangle
+
+    inside = Rectangle((low, low), high - low, top - low, transform=ax.transData)
+    for artist in (*ax.lines, *ax.collections):
+        if artist.get_gid() == CUT_ID:
+            artist.set_clip_path(inside)
+
+
+def _draw_legend(ax, frame, start):
+    """Draw the legend above `start`; return the height it needs there, in sides of the square.
+
+    Inside the square a legend with the name of an estimator hides a curve, the diagonal or the
+    density sooner or later; outside of the axes it hides the title or leaves the figure.
+    """
+    legend = ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(frame.low, frame.place(start)),
+        bbox_transform=ax.transData,
+        borderaxespad=0,
+        frameon=False,
+        fontsize="small",
+    )
+    space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
+    while True:
+        height = min(legend.get_window_extent().height, space.height / 2)
+        # Sides of the square in a pixel follow from the direction that is short of space.
+        room = height * max(1 / space.width, start / (space.height - height))
+        ax.set_ylim(frame.low, frame.place(start + room))
+        ax.apply_aspect()
+        left, _ = ax.transData.transform((frame.low, frame.low))
+        if not _break_entries(legend, space.x1 - left):
+            return room
+
+
+def _break_entries(legend, space):
+    """Put the numbers of entries that need more space on a line of their own, where they do not."""
+    texts = legend.get_texts()
+    # Before the first drawing texts know how wide they are, but not where.
+    widths = [text.get_window_extent().width for text in texts]
+    indent = legend.get_window_extent().width - max(widths)
+    has_broken = False
+    for text, width in zip(texts, widths, strict=True):
+        name, opening, numbers = text.get_text().rpartition(" (")
+        if opening and indent + width > space:
+            text.set_text(f"{name}\n({numbers}")
+            has_broken = True
+    return has_broken

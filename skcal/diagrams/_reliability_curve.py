@@ -1,0 +1,241 @@
+"""From checked predictions to the arrays of a reliability diagram."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._binned import bin_index
+from skcal._numerics._grid import linear_nodes
+from skcal._numerics._resampling import (
+    bootstrap_bin_means,
+    bootstrap_diagram,
+    bootstrap_smooth_ece,
+    find_percentile_band,
+)
+from skcal._numerics._smooth import SMALLEST_BANDWIDTH
+from skcal._numerics._smooth_calibration import find_witness
+from skcal._reduction import (
+    REDUCTIONS,
+    check_flag,
+    check_generator,
+    check_integer,
+    check_number,
+    check_option,
+    check_predictions,
+)
+from skcal.diagrams._response import count_effectively, name_reduction
+from skcal.metrics._binned import find_edges
+from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically
+from skcal.metrics._smooth import CURVE_SCALES, NARROWEST, measure_sample, trace_curve
+
+KINDS = ("smooth", "isotonic", "binned")
+# Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
+# scale is long.
+_N_POINTS = (201, 2001)
+# Ticks of the rug stand for single rows up to this number.
+_MOST_TICKS = 100
+# Share of the smooth calibration error that the witness shown attains at least.
+_KEPT = 0.95
+# Cells that the witness is found on where there are more distinct predictions.
+_WITNESS_CELLS = 1 << 14
+
+
+class Recipe(NamedTuple):
+    """Checked options of what is computed for a diagram."""
+
+    kind: str
+    n_bins: int
+    strategy: str
+    scale: str
+    bandwidth: float | None
+    n_resamples: int
+    confidence_level: float
+    random_state: object
+    rug: bool
+    witness: bool
+
+
+def check_recipe(
+    *,
+    kind="smooth",
+    n_bins=15,
+    strategy="uniform",
+    scale="probability",
+    bandwidth=None,
+    n_resamples=0,
+    confidence_level=0.95,
+    random_state=None,
+    rug=False,
+    witness=False,
+):
+    """Check the options of `ReliabilityDisplay.from_predictions`."""
+    check_option("kind", kind, KINDS)
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    check_option("scale", scale, tuple(CURVE_SCALES))
+    if bandwidth is not None:
+        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
+    level = check_number("confidence_level", confidence_level, 0, below=1)
+    if level == 0:
+        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
+    check_flag("rug", rug)
+    check_flag("witness", witness)
+    if n_resamples:
+        check_generator(random_state)
+    return Recipe(
+        kind, n_bins, strategy, scale, bandwidth, n_resamples, level, random_state, rug, witness
+    )
+
+
+def describe_curves(y_true, y_proba, data, reduction, recipe):
+    """Attributes of a display, but for its name.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like
+    data : dict
+        The arguments `sample_weight`, `pos_label` and `labels`.
+    reduction : str
+    recipe : Recipe
+
+    Returns
+    -------
+    dict
+        Those of several panels are lists.
+    """
+    check_option("reduction", reduction, REDUCTIONS)
+    predictions = check_predictions(y_true, y_proba, **data)
+    samples = REDUCTIONS[reduction](predictions)
+    curves = [_describe_sample(sample, recipe) for sample in samples]
+    reduction, pos_label = name_reduction(predictions, reduction)
+    shared = {
+        "kind": recipe.kind,
+        "scale": recipe.scale,
+        "pos_label": pos_label,
+        "reduction": reduction,
+    }
+    if not isinstance(pos_label, list):
+        return {**curves[0], **shared}
+    return {**{name: [curve[name] for curve in curves] for name in curves[0]}, **shared}
+
+
+def _describe_sample(sample, recipe):
+    value = measure_sample(sample, None, CURVE_SCALES[recipe.scale])
+    smooth, line = trace_curve(
+        sample, value, recipe.bandwidth, _count_points(sample, value, recipe), recipe.scale
+    )
+    edges = None
+    if recipe.kind == "smooth":
+        points = {"prob_pred": smooth.grid, "prob_true": smooth.calibration}
+    elif recipe.kind == "isotonic":
+        points = _find_isotonic_knots(sample.sorted)
+    else:
+        edges = find_edges(sample, recipe.n_bins, recipe.strategy)
+        _, mean_prediction, mean_outcome = average_by_bin(sample, edges)
+        points = {"prob_pred": mean_prediction, "prob_true": mean_outcome}
+    return {
+        **points,
+        "density_grid": smooth.grid,
+        "density": smooth.density,
+        "density_positive": smooth.density * smooth.calibration,
+        "smooth_ece": value,
+        "bandwidth": smooth.bandwidth,
+        "n_samples": count_effectively(sample),
+        **_resample(sample, smooth, line, edges, recipe),
+        **(_pick_rug(sample) if recipe.rug else {}),
+        **(_trace_witness(sample) if recipe.witness else {}),
+    }
+
+
+def _count_points(sample, value, recipe):
+    least, most = _N_POINTS
+    transform = CURVE_SCALES[recipe.scale]
+    if transform is None:
+        return least
+    low, high = transform(np.array(sample.find_range()))
+    bandwidth = recipe.bandwidth or max(value, NARROWEST)
+    return int(np.clip(2 * (high - low) / bandwidth, least, most))
+
+
+def _find_isotonic_knots(ties):
+    """Both ends of every block of pooled adjacent violators."""
+    mean = regress_isotonically(ties)
+    starts = np.flatnonzero(np.diff(mean, prepend=-1.0))
+    ends = np.append(starts[1:], len(mean)) - 1
+    knots = np.union1d(starts, ends)
+    return {"prob_pred": ties.predictions[knots], "prob_true": mean[knots]}
+
+
+def _resample(sample, smooth, line, edges, recipe):
+    """Attributes that come from bootstrap resamples; none without resamples."""
+    if recipe.n_resamples == 0:
+        return {}
+    finest = min(smooth.bandwidth, max(smooth.value, NARROWEST))
+    resampler = sample.resampler(finest, line.place, line.width)
+    size, rng = recipe.n_resamples, check_generator(recipe.random_state)
+    attributes = {}
+    if recipe.kind == "smooth":
+        errors, curves = bootstrap_diagram(
+            resampler, smooth.bandwidth / line.width, line.n_points, size, rng
+        )
+        curves = curves[:, line.inside]
+    else:
+        errors = bootstrap_smooth_ece(resampler, size, rng)
+    if recipe.kind == "binned":
+        rows = next(sample.present_chunks(size=len(sample.predictions)))
+        filled, index = np.unique(bin_index(rows[0], edges), return_inverse=True)
+        curves = bootstrap_bin_means(index, *rows[1:], len(filled), size, rng)
+    # The bootstrap of an isotonic regression is not consistent: no band is better than that.
+    if recipe.kind != "isotonic":
+        low, high = find_percentile_band(curves, recipe.confidence_level)
+        attributes = {"prob_true_low": low, "prob_true_high": high}
+    tail = (1 - recipe.confidence_level) / 2
+    attributes["smooth_ece_interval"] = tuple(np.quantile(errors, [tail, 1 - tail]).tolist())
+    return attributes
+
+
+def _pick_rug(sample):
+    """Predictions and outcomes of single rows, or of 100 that stand for an equal mass each."""
+    v, y, _ = next(sample.present_chunks(size=len(sample.predictions)))
+    if len(v) <= _MOST_TICKS and np.isin(y, (0, 1)).all():
+        return {"rug_pred": v, "rug_true": y}
+    ties = sample.sorted
+    share = ties.positive.sum() / ties.total_weight
+    # A rare outcome has one tick at least.
+    n_positive = int(np.clip(round(_MOST_TICKS * share), share > 0, _MOST_TICKS - (share < 1)))
+    counts = (_MOST_TICKS - n_positive, n_positive)
+    picked = [
+        _find_middles(ties.predictions, mass, count)
+        for mass, count in zip((ties.weight - ties.positive, ties.positive), counts, strict=True)
+    ]
+    return {"rug_pred": np.concatenate(picked), "rug_true": np.repeat([0.0, 1.0], counts)}
+
+
+def _find_middles(places, mass, count):
+    """Places in the middle of `count` equal shares of the mass."""
+    cumulative = np.cumsum(mass)
+    middles = (np.arange(count) + 0.5) / max(count, 1) * cumulative[-1]
+    return places[np.searchsorted(cumulative, middles)]
+
+
+def _trace_witness(sample):
+    """A weight function that shows the smooth calibration error, for many rows on a grid."""
+    if len(sample.predictions) <= _WITNESS_CELLS:
+        knots, residual = sample.sorted.predictions, sample.sorted.residual
+    else:
+        moments, _ = sample.residual_in_cells(_WITNESS_CELLS)
+        residual = linear_nodes(moments)
+        knots = np.linspace(0.0, 1.0, _WITNESS_CELLS + 1)
+    return {"witness_pred": knots, "witness": _balance(find_witness(knots, residual), residual)}
+
+
+def _balance(witness, residual):
+    """Move a weight function towards as much weight of one sign as of the other.
+
+    The maximiser itself moves to -1 or 1 as soon as the mean residual is not exactly zero, though
+    next to nothing be gained by that, and hides that predictions are too low here, too high there.
+    """
+    shift = (witness.max() + witness.min()) / 2
+    loss, allowed = shift * residual.sum(), (1 - _KEPT) * (witness @ residual)
+    return witness - shift * (1.0 if loss <= allowed else allowed / loss)
