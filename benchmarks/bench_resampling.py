@@ -1,31 +1,39 @@
-"""200 resamples of smECE and of its curve, against relplot's diagram with 200 resamples.
+"""Reliability diagrams with 200 bootstrap resamples, computed and drawn, against relplot."""
 
-relplot draws nothing here: only the computations behind its `rel_diagram` are timed.
-"""
+import contextlib
+import io
 
+import matplotlib
 import numpy as np
 from timing import make_predictions, median_times
 
-from skcal._numerics._resampling import bootstrap_diagram, find_percentile_band
-from skcal._sample import Sample
-from skcal.metrics import smooth_ece_curve
+from skcal.diagrams import ReliabilityDisplay
 
 try:
-    from relplot.diagrams import prepare_rel_diagram
+    import relplot
 except ImportError:
-    prepare_rel_diagram = None
+    relplot = None
 
+matplotlib.use("Agg")
 N_RESAMPLES = 200
 
 
-def resample_both(y, proba, weights=None):
-    """All that a diagram needs: curve, smECE, their resamples and the band."""
-    curve = smooth_ece_curve(y, proba, sample_weight=weights)
-    resampler = Sample(proba, y, weights).resampler(curve.bandwidth)
-    values, curves = bootstrap_diagram(
-        resampler, curve.bandwidth, 201, N_RESAMPLES, np.random.default_rng(0)
+def draw_ours(y, proba, weights=None):
+    display = ReliabilityDisplay.from_predictions(
+        y, proba, sample_weight=weights, n_resamples=N_RESAMPLES, random_state=0
     )
-    return values, find_percentile_band(curves, 0.95)
+    finish(display.figure_)
+
+
+def draw_relplot(y, proba):
+    with contextlib.redirect_stdout(io.StringIO()):
+        figure, _ = relplot.rel_diagram(proba, y, num_bootstrap=N_RESAMPLES)
+    finish(figure)
+
+
+def finish(figure):
+    figure.canvas.draw()
+    matplotlib.pyplot.close(figure)
 
 
 def make_calibrated(n):
@@ -34,25 +42,26 @@ def make_calibrated(n):
     return (rng.random(n) < proba).astype(int), proba
 
 
+draw_ours(*make_predictions(100))  # fonts are found at the first drawing
 print("     n | miscalibrated  calibrated    weighted | relplot: miscalibrated, calibrated")
 for n in (10**3, 10**4, 10**5, 10**6):
     y, proba = make_predictions(n)
     weights = np.random.default_rng(2).exponential(size=n)
     calibrated = make_calibrated(n)
     functions = [
-        lambda y=y, p=proba: resample_both(y, p),
-        lambda data=calibrated: resample_both(*data),
-        lambda y=y, p=proba, w=weights: resample_both(y, p, w),
+        lambda y=y, p=proba: draw_ours(y, p),
+        lambda data=calibrated: draw_ours(*data),
+        lambda y=y, p=proba, w=weights: draw_ours(y, p, w),
     ]
-    if prepare_rel_diagram is not None and n <= 10**5:
-        for labels, scores in ((y, proba), calibrated):
-            functions.append(
-                lambda y=labels, p=scores: prepare_rel_diagram(p, y, num_bootstrap=N_RESAMPLES)
-            )
+    if relplot is not None and n <= 10**5:
+        functions += [
+            lambda y=y, p=proba: draw_relplot(y, p),
+            lambda data=calibrated: draw_relplot(*data),
+        ]
     seconds = median_times(functions, repeats=3 if n < 10**6 else 1)
     line = f"{n:6.0e} | {seconds[0]:11.2f} s {seconds[1]:9.2f} s {seconds[2]:9.2f} s |"
     for peer, ours in zip(seconds[3:], seconds, strict=False):
         line += f" {peer:7.1f} s {peer / ours:4.0f}x"
     print(line, flush=True)
-if prepare_rel_diagram is None:
+if relplot is None:
     print("relplot is absent: pip install relplot==1.0.3")

@@ -7,7 +7,7 @@ single rows. A reliability diagram shows the first and hides the second. In a
 calibration-sharpness diagram a band around the curve shows what recalibration leaves of the score.
 After Figure 1 of Chidambaram and Ge, "Reassessing how to compare and improve the calibration of
 machine learning models" (2024, :doi:`10.48550/arXiv.2406.04068`), with a small network in place of
-their vision transformer.
+their vision transformer. ``plot_trivial_recalibration.py`` has the numbers of many repetitions.
 """
 
 import matplotlib.pyplot as plt

@@ -159,7 +159,7 @@ figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
 draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="isotonic", name="isotonic", ax=axes[0, 0])
 draw(wave, wave_proba, split_density=True, name="split density", ax=axes[0, 1])
-draw(flare, flare_proba, witness=True, rug=True, name="witness and rug", ax=axes[0, 2])
+draw(wave, wave_proba, witness=True, rug=True, name="witness and rug", ax=axes[0, 2])
 draw(y_test, proba, curve_density="width", plot_density=False, name="width", ax=axes[1, 0])
 draw(rare, rare_proba, name="rare events", ax=axes[1, 1])
 draw(rare, rare_proba, scale="logit", bandwidth=0.3, name="rare events, in logits", ax=axes[1, 2])

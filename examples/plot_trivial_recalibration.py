@@ -7,7 +7,8 @@ method has a smaller calibration error. It also forgets all that the model knew 
 Table 1 of Chidambaram and Ge, "Reassessing how to compare and improve the calibration of machine
 learning models" (2024, :doi:`10.48550/arXiv.2406.04068`), shows it on ImageNet; here the same
 methods, with the same shares (20 % of the rows to fit the maps) and 15 bins, repair quadratic
-discriminant analysis of the handwritten digits.
+discriminant analysis of the handwritten digits. ``plot_calibration_sharpness.py`` shows the same in
+pictures.
 """
 
 import matplotlib.pyplot as plt

@@ -239,7 +239,14 @@ def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
 
 def check_generator(random_state):
     """Source of random numbers; None gives a new one, because the global one is not ours."""
-    return np.random.RandomState() if random_state is None else check_random_state(random_state)
+    if random_state is None:
+        return np.random.RandomState()
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, an integer or a RandomState; got {random_state!r}."
+        ) from None
 
 
 def check_sample_weight(sample_weight, n_samples):

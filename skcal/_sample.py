@@ -61,6 +61,13 @@ class Sample:
             len(self.predictions) if self.weights is None else self.weights.sum(dtype=np.float64)
         )
 
+    @cached_property
+    def n_present(self):
+        """Number of rows whose weight is not zero."""
+        if self.weights is None:
+            return len(self.predictions)
+        return int(np.count_nonzero(self.weights))
+
     def chunks(self, size=CHUNK):
         """Yield predictions, outcomes and weights (or None) as float64, `size` rows at a time."""
         for start in range(0, len(self.predictions), size):
@@ -199,16 +206,16 @@ class Sample:
     def resampler(self, bandwidth, place=None, width=1.0):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
-        The grid has 64 cells in a bandwidth, or is that of `smooth_ece_curve`. Rows are drawn
+        The grid has 40 cells in a bandwidth, or is that of `smooth_ece_curve`. Rows are drawn
         one by one where they have soft labels or unequal weights, where they are few, and where
-        `place` moves them to a scale of this width; else by outcome and by groups of which 16
+        `place` moves them to a scale of this width; else by outcome and by groups of which 8
         lie in a bandwidth.
         """
         bandwidth = bandwidth / width
-        n_groups = max(1 << 9, int(np.ceil(16 / bandwidth)))
+        n_groups = max(1 << 9, int(np.ceil(8 / bandwidth)))
         curve_cells = max(1 << 14, int(np.ceil(32 / bandwidth)))
-        n_cells = min(curve_cells, next_fast_len(4 * n_groups, real=True))
-        many = len(self.predictions) > max(FEW_ROWS, 2 * n_groups)
+        n_cells = min(curve_cells, next_fast_len(5 * n_groups, real=True))
+        many = self.n_present > max(FEW_ROWS, 2 * n_groups)
         if place is None and many and self._is_plain():
             return CellResampler(self.moments_by_outcome(n_cells), n_groups)
         rows = next(self.present_chunks(size=len(self.predictions)))

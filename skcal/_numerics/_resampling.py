@@ -108,7 +108,7 @@ class CellResampler:
     What is lost is chance inside a group: of a function f of the rows, the variance of f around
     its mean in the group, at most :math:`(\sup|f'|/(2 n_{groups}))^2`, is missing from the
     bootstrap variance. For the smoothed residual at bandwidth s this is a share of about
-    :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 2e-4 with 16 groups in a
+    :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 7e-4 with 8 groups in a
     bandwidth. Equal predictions lose nothing. Where the density is nil, far from
     all predictions, the curve depends on the nearest rows alone, and here the rows of a
     group come and go together.
@@ -252,15 +252,19 @@ def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
     ndarray of shape (n_resamples, n_bins)
         NaN where no row of the bin was drawn.
     """
-    # Rows that are alike come in multinomial numbers: without weights a few groups are all.
-    rows = np.column_stack([index, outcomes, weights])
-    groups, counts = np.unique(rows, axis=0, return_counts=True)
-    index, outcomes, weights = groups[:, 0].astype(np.intp), groups[:, 1], groups[:, 2]
     means = np.full((n_resamples, n_bins), np.nan)
+    is_plain = (weights == weights[0]).all() and np.isin(outcomes, (0.0, 1.0)).all()
+    if is_plain:  # the numbers of rows by bin and outcome are multinomial
+        counts = np.bincount(2 * index + outcomes.astype(np.intp), minlength=2 * n_bins)
     for mean in means:
-        drawn = weights * rng.multinomial(len(rows), counts / len(rows))
-        mass = np.bincount(index, drawn, n_bins)
-        np.divide(np.bincount(index, drawn * outcomes, n_bins), mass, where=mass > 0, out=mean)
+        if is_plain:
+            negative, positive = rng.multinomial(len(index), counts / len(index)).reshape(-1, 2).T
+            mass = (negative + positive).astype(np.float64)
+        else:
+            rows = rng.choice(len(index), len(index))
+            mass = np.bincount(index[rows], weights[rows], n_bins)
+            positive = np.bincount(index[rows], (weights * outcomes)[rows], n_bins)
+        np.divide(positive, mass, where=mass > 0, out=mean)
     return np.minimum(means, 1.0)
 
 

@@ -3,30 +3,16 @@
 import numpy as np
 
 from skcal._reduction import REDUCTIONS, check_predictions
-from skcal.diagrams._curves import as_list, check_curve_kwargs, check_lengths, unpack
-from skcal.diagrams._drawing import draw_curves, draw_densities
-from skcal.diagrams._frame import (
-    draw_diagonal,
-    draw_side_labels,
-    finish_axes,
-    name_axes,
-    name_sides,
-)
 from skcal.diagrams._response import (
+    check_plot_options,
     count_effectively,
+    join_folds,
     list_folds,
     name_reduction,
     predict_class_probabilities,
 )
-from skcal.diagrams._sharpness_plot import (
-    CURVE_STYLE,
-    collect_curves,
-    draw_sharpness_bands,
-    find_top,
-    label_curves,
-    list_terms,
-)
-from skcal.diagrams._style import merge_style
+from skcal.diagrams._sharpness_plot import plot_diagram
+from skcal.diagrams._style import check_look
 from skcal.metrics import (
     BregmanDivergence,
     calibration_decomposition,
@@ -108,10 +94,11 @@ class CalibrationSharpnessDisplay:
     -----
     The band has the length :math:`g(t)\,\delta(t)` with the sharpness gap g and the density
     :math:`\delta`, the mean of kernel values, half of it above the curve and half below [1]_. Its
-    area is about the gap of the whole sample times the integral of the kernel: models are compared
-    at one bandwidth. Where g is negative there is no band. Its lower edge stops at 0. Its upper
-    edge does not stop at 1: the frame rises above 1 to show it, up to 1.5, where it is cut. An
-    infinite gap fills the frame.
+    area is about the gap of the whole sample times the integral of the kernel, less what of the
+    kernel lies beyond 0 and 1: models are compared at one bandwidth, and exactly by the numbers.
+    Where g is negative there is no band. Its lower edge stops at 0. Its upper edge does not stop
+    at 1: the frame rises above 1 to show it, up to 1.5, where it is cut. An infinite gap fills the
+    frame.
 
     The paper draws the density with a maximum of 1. Here it is a low hill that hides neither
     curves nor bands.
@@ -224,34 +211,18 @@ class CalibrationSharpnessDisplay:
         CalibrationSharpnessDisplay
             The display itself.
         """
-        import matplotlib.pyplot as plt
-        from matplotlib.lines import Line2D
-
-        curves = collect_curves(self)
-        names = as_list(self.name if name is None else name)
-        check_lengths(len(curves), name=names if names and len(names) > 1 else None)
-        styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
-        labels = label_curves(names, list_terms(self), len(curves), separate=separate)
-
-        if ax is None:
-            _, ax = plt.subplots()
-        self.ax_, self.figure_ = ax, ax.figure
-        self.ref_line_ = draw_diagonal(ax, ref_line_kwargs) if ref_line else None
-        words = name_sides(self.reduction)
-        self.side_labels_ = draw_side_labels(ax, *words) if ref_line and side_labels else None
-        styles = [merge_style(CURVE_STYLE, style, Line2D) for style in styles]
-        lines = draw_curves(ax, curves, labels, styles, separate=separate)
-        self.line_ = unpack(lines)
-        self.band_ = None
-        if plot_band:
-            bands = draw_sharpness_bands(ax, curves, lines, band_kwargs, separate=separate)
-            self.band_ = unpack(bands)
-        self.density_ = None
-        if plot_density and self.density is not None:
-            hills = draw_densities(ax, curves, lines, density_kwargs, separate=separate)
-            self.density_ = unpack(hills)
-        labels = name_axes(self.reduction, self.pos_label)
-        finish_axes(ax, labels, despine=despine, top=find_top(curves if plot_band else []))
+        look = {
+            "plot_band": plot_band,
+            "band_kwargs": band_kwargs,
+            "plot_density": plot_density,
+            "density_kwargs": density_kwargs,
+            "ref_line": ref_line,
+            "ref_line_kwargs": ref_line_kwargs,
+            "side_labels": side_labels,
+            "despine": despine,
+        }
+        check_look(**look)
+        plot_diagram(self, ax, name, curve_kwargs, look)
         return self
 
     @classmethod
@@ -414,9 +385,10 @@ class CalibrationSharpnessDisplay:
         ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.125, calibration = 0.1250)'
+        'Classifier (Brier = 0.125, calibration = 0.12)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+        check_plot_options(cls.plot, plot_kwargs)
         options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
         display = cls(
             **_describe_curve(y_true, y_proba, data, options),
@@ -480,8 +452,8 @@ class CalibrationSharpnessDisplay:
         Raises
         ------
         ValueError
-            If an argument is invalid, if `cv_results` lacks estimators or indices, or if an
-            estimator has no `predict_proba`.
+            If an argument is invalid, if `cv_results` lacks estimators or indices, if an
+            estimator has no `predict_proba`, or if some know other classes than others.
 
         See Also
         --------
@@ -501,6 +473,7 @@ class CalibrationSharpnessDisplay:
         >>> len(display.line_)
         3
         """
+        check_plot_options(cls.plot, plot_kwargs)
         options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
         folds = []
         for estimator, rows in list_folds(cv_results, X, y, sample_weight):
@@ -509,11 +482,10 @@ class CalibrationSharpnessDisplay:
             weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
             data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
             folds.append(_describe_curve(y_fold, y_proba, data, options))
-        shared = {key: folds[0].pop(key) for key in ("pos_label", "reduction", "divergence")}
-        curves = {key: [fold[key] for fold in folds] for key in folds[0]}
         if name is None:
             name = type(estimator).__name__
-        return cls(**curves, **shared, name=name).plot(ax=ax, **plot_kwargs)
+        attributes = join_folds(folds, ("pos_label", "reduction", "divergence"))
+        return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)
 
 
 def _describe_curve(y_true, y_proba, data, options):

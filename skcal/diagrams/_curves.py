@@ -9,6 +9,25 @@ import numpy as np
 ENOUGH = 5
 
 
+# How long the arrays of a curve must be: as long as another one of it.
+_AS_LONG_AS = {
+    "prob_true": "prob_pred",
+    "prob_true_low": "prob_pred",
+    "prob_true_high": "prob_pred",
+    "sharpness_gap": "prob_pred",
+    "density": "density_grid",
+    "density_positive": "density_grid",
+    "rug_true": "rug_pred",
+    "witness": "witness_pred",
+}
+# Arrays that make sense together only.
+_PAIRS = (
+    ("prob_true_low", "prob_true_high"),
+    ("rug_pred", "rug_true"),
+    ("witness_pred", "witness"),
+)
+
+
 class Curve(NamedTuple):
     """One curve of a display; what is None is not known."""
 
@@ -36,25 +55,91 @@ class Curve(NamedTuple):
     def density_on_curve(self):
         """The density at the points of the curve."""
         if self.density_grid is None:
-            return np.asarray(self.density)
+            return self.density
         return np.interp(self.prob_pred, self.density_grid, self.density)
 
-    @property
-    def is_dense(self):
-        """Where a smoothed curve rests on enough predictions; None if that is not known.
 
-        The kernel gathers n E[exp(-(t - v)^2 / 2 s^2)] = n s sqrt(2 pi) density(t) predictions at
-        t. True where that is `ENOUGH`, or half of the most where the sample is too small for it,
-        and at the two neighbours of such points, so that a lone point is a visible dash.
-        """
-        if any(values is None for values in (self.density, self.bandwidth, self.n_samples)):
-            return None
-        gathered = self.n_samples * self.bandwidth * np.sqrt(2 * np.pi) * np.asarray(self.density)
-        dense = gathered >= min(ENOUGH, gathered.max() / 2)
-        wider = dense.copy()
-        wider[1:] |= dense[:-1]
-        wider[:-1] |= dense[1:]
-        return wider
+def find_dense(curve, density):
+    """Where a kernel gathers enough predictions, as its density tells; None if that is not known.
+
+    The kernel gathers n E[exp(-(t - v)^2 / 2 s^2)] = n s sqrt(2 pi) density(t) predictions at t.
+    True where that is `ENOUGH`, or half of the most where the sample is too small for it, and at
+    the two neighbours of such points, so that a lone point is a visible dash.
+    """
+    if any(values is None for values in (curve.density, curve.bandwidth, curve.n_samples)):
+        return None
+    scale = curve.n_samples * curve.bandwidth * np.sqrt(2 * np.pi)
+    dense = scale * density >= min(ENOUGH, scale * curve.density.max() / 2)
+    wider = dense.copy()
+    wider[1:] |= dense[:-1]
+    wider[:-1] |= dense[1:]
+    return wider
+
+
+def find_supported(curve):
+    """Where a curve is drawn: all of it, unless it is smoothed and rests on too few predictions."""
+    is_smooth = curve.kind == "smooth" and curve.density is not None
+    supported = find_dense(curve, curve.density_on_curve) if is_smooth else None
+    return np.ones(len(curve.prob_true), dtype=bool) if supported is None else supported
+
+
+def read_curves(display, arrays, numbers):
+    """Arrays and numbers of every curve of a display.
+
+    Parameters
+    ----------
+    display : object
+    arrays, numbers : tuple of str
+        Attributes of the display: an array or a number, or a list with one for each curve.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueError
+        If the lists differ in length, or the arrays of a curve do.
+    """
+    columns = {name: as_curves(getattr(display, name)) for name in arrays}
+    columns |= {name: as_list(getattr(display, name)) for name in numbers}
+    for name in ("prob_pred", "prob_true"):
+        if columns[name] is None:
+            raise ValueError(f"{name} must hold the points of a curve; got None.")
+    n_curves = len(columns["prob_pred"])
+    check_lengths(n_curves, **columns)
+    for one, other in _PAIRS:
+        if one in columns and (columns[one] is None) != (columns[other] is None):
+            raise ValueError(f"{one} and {other} must be given together; got only one of them.")
+    rows = [
+        {name: None if values is None else values[k] for name, values in columns.items()}
+        for k in range(n_curves)
+    ]
+    for row in rows:
+        _check_arrays(row, [name for name in arrays if row[name] is not None])
+    return rows
+
+
+def _check_arrays(row, names):
+    """Make arrays of one curve of what is given, in place."""
+    for name in names:
+        values = np.asarray(row[name], dtype=np.float64)
+        if values.ndim != 1 or len(values) == 0:
+            raise ValueError(
+                f"{name} must be a one-dimensional array, or a list of them for several curves; "
+                f"got shape {values.shape}."
+            )
+        row[name] = values
+    for name in names:
+        other = _AS_LONG_AS.get(name)
+        other = "prob_pred" if row.get(other) is None else other
+        if len(row[name]) != len(row[other]) and name in _AS_LONG_AS:
+            raise ValueError(
+                f"{name} must be as long as {other}; got {len(row[name])} and {len(row[other])}."
+            )
+    density = row.get("density")
+    if density is not None and not density.max() > 0:
+        raise ValueError("density must be positive somewhere; got none above 0.")
 
 
 def as_curves(values):
@@ -72,6 +157,19 @@ def as_curves(values):
 def as_list(values):
     """List with one number or string per curve; None stays None."""
     return values if values is None or isinstance(values, list) else [values]
+
+
+def as_intervals(values):
+    """List with one pair per curve; None stays None."""
+    if values is None:
+        return None
+    pairs = [values] if np.shape(values) == (2,) else values
+    if any(np.shape(pair) != (2,) for pair in pairs):
+        raise ValueError(
+            "smooth_ece_interval must be a pair of low and high, or a list of them for several "
+            f"curves; got {values!r}."
+        )
+    return list(pairs)
 
 
 def unpack(artists):
@@ -97,7 +195,8 @@ def check_curve_kwargs(curve_kwargs, names, n_curves):
                 f"curves that look the same cannot be told apart by {len(names)} names."
             )
         return [curve_kwargs or {}] * n_curves, n_curves == 1
-    if not isinstance(curve_kwargs, list) or len(curve_kwargs) != n_curves:
+    is_list = isinstance(curve_kwargs, list) and len(curve_kwargs) == n_curves
+    if not is_list or not all(kw is None or isinstance(kw, Mapping) for kw in curve_kwargs):
         raise ValueError(
             f"curve_kwargs must be None, a dictionary or a list of {n_curves} dictionaries; "
             f"got {curve_kwargs!r}."
@@ -130,11 +229,3 @@ def _join_label(name, measure, value):
     if value is None:
         return name
     return f"{measure} = {value}" if name is None else f"{name} ({measure} = {value})"
-
-
-def find_supported(curve):
-    """Where a curve is drawn: all of it, unless it is smoothed and rests on too few predictions."""
-    supported = curve.is_dense if curve.kind == "smooth" else None
-    if supported is None or np.shape(supported) != np.shape(curve.prob_true):
-        return np.ones(np.shape(curve.prob_true), dtype=bool)
-    return supported

@@ -38,10 +38,11 @@ def draw_curves(ax, curves, labels, styles, *, separate):
     return lines
 
 
-def draw_bands(ax, curves, lines, user_style):
+def draw_bands(ax, curves, lines, user_style, *, as_edges=False):
     """Bands around the curves, where they are known, masked as the curves are.
 
-    Bins are apart, and so are their bands: vertical bars.
+    Bins are apart, and so are their bands: vertical bars. `as_edges` draws edges alone, for curves
+    that have a stroke of their own.
     """
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.colors import to_rgba
@@ -57,10 +58,12 @@ def draw_bands(ax, curves, lines, user_style):
             bands.append(draw_bars(ax, curve.prob_pred, *ends, style))
             continue
         style = merge_style({"color": line.get_color()}, user_style, PolyCollection)
+        color = style.pop("color")
         default = {
-            "facecolor": to_rgba(style.pop("color"), max(0.25 / len(curves), 0.08)),
-            "edgecolor": "none",
-            "zorder": 1.5,
+            "facecolor": "none" if as_edges else to_rgba(color, max(0.25 / len(curves), 0.08)),
+            "edgecolor": color if as_edges else "none",
+            "linewidth": 0.8,
+            "zorder": 1.95 if as_edges else 1.5,
         }
         band = ax.fill_between(
             curve.prob_pred,
@@ -90,12 +93,12 @@ def draw_densities(ax, curves, lines, user_style, *, separate, split=False, fram
     hills = []
     for curve, line in zip(curves, lines, strict=True):
         style = _style_hill(line, len(curves), separate, user_style)
-        places, density = np.asarray(curve.density_places), np.asarray(curve.density)
+        places, density = curve.density_places, curve.density
         inside = (places >= frame.low) & (places <= frame.high)
         unit = DENSITY_HEIGHT / (density[inside].max(initial=0.0) or density.max())
         height = unit * density
         if split:
-            positive = unit * np.asarray(curve.density_positive)
+            positive = unit * curve.density_positive
             for base, top in ((0.0, height - positive), (1.0, 1.0 - positive)):
                 ends = frame.place(base), frame.place(top)
                 hills.append(ax.fill_between(places, *ends, **style))

@@ -1,17 +1,19 @@
 """The square that a diagram is drawn in: its scale, diagonal, side labels, limits and legend."""
 
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
+from skcal.diagrams._curves import find_dense
 from skcal.diagrams._style import merge_style
 
 _DIAGONAL = np.array([0.0, 1.0])
 # The strip of the witness above the square, in sides of the square.
 STRIP = (0.02, 0.14)
 # How artists that a square has only once are found again.
-STRIP_ID, SIDE_ID = "skcal witness", "skcal side"
+STRIP_ID, WORD_ID, SIDE_ID = "skcal witness", "skcal witness word", "skcal side"
 # Artists that are cut at the top of the frame, as the axes go on above it.
 CUT_ID = "skcal cut"
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
@@ -37,7 +39,7 @@ _TICKS = (
 _MOST_LETTERS = 30
 # Where a square on the scale of logits ends at most, and the largest logit of a double below 1:
 # it must leave room for as much again above the square.
-_FIRST, _LAST = 1e-9, 1 - 1e-5
+_FIRST, _LAST = 1e-9, 1 - 1e-9
 _HIGHEST = 36.0
 
 
@@ -81,37 +83,80 @@ def _write(ticks):
 UNIT_SQUARE = Frame("probability", -0.01, 1.01)
 
 
+@contextmanager
+def open_figure(ax, n_panels=1):
+    """Axes to draw on, those given or those of a new figure, which is closed again after an error.
+
+    Raises
+    ------
+    ValueError
+        Unless `ax` is None or holds as many axes as there are panels.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
+    if ax is not None:
+        axes = (
+            np.array([ax], dtype=object) if isinstance(ax, Axes) else np.asarray(ax, dtype=object)
+        )
+        axes = axes.ravel()
+        if not all(isinstance(one, Axes) and one.name == "rectilinear" for one in axes):
+            raise ValueError(f"ax must be matplotlib axes with straight x and y axes; got {ax!r}.")
+        if len(axes) != n_panels:
+            raise ValueError(
+                f"ax must be an array of {n_panels} axes, one for each panel; got {len(axes)}."
+            )
+        yield axes
+        return
+    n_columns = int(np.ceil(np.sqrt(n_panels)))
+    n_rows = -(-n_panels // n_columns)
+    size = None if n_panels == 1 else (4.6 * n_columns, 4.8 * n_rows)
+    figure, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False)
+    axes, spare = np.split(axes.ravel(), [n_panels])
+    for one in spare:
+        one.remove()
+    try:
+        yield axes
+    except BaseException:
+        plt.close(figure)
+        raise
+
+
 def find_frame(ax, scale, curves):
     """The square for these curves and what is on the axes already.
 
     Raises
     ------
     ValueError
-        If the axes show another scale.
+        If the axes show another scale, or have a twin.
     """
+    related = {*ax.get_shared_x_axes().get_siblings(ax), *ax.get_shared_y_axes().get_siblings(ax)}
+    place = ax.get_position(original=True).bounds
+    if any(one is not ax and one.get_position(original=True).bounds == place for one in related):
+        raise ValueError("ax must not be twin axes: a diagram sets both limits. Use other axes.")
+    has_data = any(one.has_data() for one in related)
     wanted = "logit" if scale == "logit" else "linear"
-    if ax.lines and ax.get_xscale() != wanted:
+    if (has_data or wanted == "linear") and {ax.get_xscale(), ax.get_yscale()} != {wanted}:
         raise ValueError(
-            f"ax must show predictions on the scale of this display, {scale!r}; it is "
-            f"{ax.get_xscale()!r} already. Use other axes."
+            f"ax must show both axes on the scale of this display, {wanted!r}; got "
+            f"{ax.get_xscale()!r} and {ax.get_yscale()!r}. Use other axes."
         )
     if scale == "probability":
         return UNIT_SQUARE
-    ends = [_find_ends(curve) for curve in curves]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    if ax.get_xscale() == "logit":
-        low, high = min(low, ax.get_xlim()[0]), max(high, ax.get_xlim()[1])
+    bottom, top = logit(np.array([_find_ends(curve) for curve in curves])).T
+    bottom, top = bottom.min(), top.max()
+    margin = 0.03 * (top - bottom)
+    bottom, top = max(bottom - margin, logit(_FIRST)), min(top + margin, logit(_LAST))
+    if has_data:
+        bottom, top = min(bottom, logit(ax.get_xlim()[0])), max(top, logit(ax.get_xlim()[1]))
     else:
-        bottom, top = logit([low, high])
-        margin = 0.03 * (top - bottom)
-        top = min(top + margin, logit(_LAST))
-        low, high = expit([max(bottom - margin, logit(_FIRST), 2 * top - _HIGHEST), top])
         # At 0 and 1 lines leave the axes.
         ax.set_xscale("logit", nonpositive="clip")
         ax.set_yscale("logit", nonpositive="clip")
+    low, high = expit([bottom, min(top, (bottom + _HIGHEST) / 2)]).tolist()
     # Before anything is drawn: matplotlib finds no limits for lines that leave the axes.
     ax.set(xlim=(low, high), ylim=(low, high))
-    return Frame("logit", float(low), float(high))
+    return Frame("logit", low, high)
 
 
 def _find_ends(curve):
@@ -120,8 +165,10 @@ def _find_ends(curve):
     From predictions that are many enough, and mean outcomes as far from 0 and 1 as one row in the
     sample can tell.
     """
-    places, means = np.asarray(curve.prob_pred), np.asarray(curve.prob_true)
-    shown = places if curve.is_dense is None else np.asarray(curve.density_places)[curve.is_dense]
+    places, means, shown = curve.prob_pred, curve.prob_true, curve.prob_pred
+    if curve.density is not None:
+        dense = find_dense(curve, curve.density)
+        shown = shown if dense is None else curve.density_places[dense]
     inside = (shown >= _FIRST) & (shown <= _LAST)
     shown = shown[inside] if inside.any() else shown
     near = (places >= shown.min()) & (places <= shown.max())
@@ -162,7 +209,10 @@ def draw_diagonal(ax, user_style):
 
 
 def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
-    """Pale words on the two sides of the diagonal, once per axes."""
+    """Pale words on the two sides of the diagonal; those that the axes have already stay alone."""
+    present = [text for text in ax.texts if text.get_gid() == SIDE_ID]
+    if present:
+        return present
     style = {
         "color": "0.55",
         "fontsize": "small",
@@ -172,11 +222,8 @@ def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
         "zorder": 1,
         "gid": SIDE_ID,
     }
-    present = {text.get_text(): text for text in ax.texts if text.get_gid() == SIDE_ID}
     return [
-        present[words]
-        if words in present
-        else ax.text(frame.place(x), frame.place(y), words, **style)
+        ax.text(frame.place(x), frame.place(y), words, **style)
         for words, x, y in ((above, 0.255, 0.715), (below, 0.745, 0.285))
     ]
 
@@ -211,6 +258,17 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None):
     ax.set_ylabel(labels[1], y=0.5 / (start + room))
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
+    _hide_wide_sides(ax, frame)
+
+
+def _hide_wide_sides(ax, frame):
+    """Hide words that would reach from one side of the diagonal to the other."""
+    ax.apply_aspect()
+    (left, _), (right, _) = ax.transData.transform([(frame.low,) * 2, (frame.high,) * 2])
+    words = [text for text in ax.texts if text.get_gid() == SIDE_ID]
+    fit = all(text.get_window_extent().width < (right - left) / 2 for text in words)
+    for text in words:
+        text.set_visible(fit)
 
 
 def _draw_spines(ax, frame, top, despine):

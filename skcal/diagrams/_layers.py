@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal.diagrams._drawing import draw_bars
-from skcal.diagrams._frame import STRIP, STRIP_ID
+from skcal.diagrams._frame import STRIP, STRIP_ID, WORD_ID
 from skcal.diagrams._style import merge_style
 
 # Widths in points of a curve whose width tells the density, and of one whose colour does.
@@ -40,7 +40,11 @@ def draw_curve_densities(ax, curves, lines, encoding):
         low, high = _WIDTHS
         collection = LineCollection(
             np.stack([points[:-1], points[1:]], axis=1)[shown],
-            colors=_pale(line.get_color(), 0.35 if encoding == "width" else 0.1 + 0.9 * share),
+            colors=_mix(
+                line.get_color(),
+                ax.get_facecolor(),
+                0.35 if encoding == "width" else 0.1 + 0.9 * share,
+            ),
             linewidths=low + (high - low) * share if encoding == "width" else _WIDE,
             capstyle="round" if encoding == "width" else "butt",
             zorder=1.9,
@@ -49,12 +53,12 @@ def draw_curve_densities(ax, curves, lines, encoding):
     return collections
 
 
-def _pale(color, strength):
-    """The colour mixed with white, which hides what lies under it, unlike transparency."""
+def _mix(color, background, strength):
+    """The colour mixed with the background: it hides what lies under it, unlike transparency."""
     from matplotlib.colors import to_rgb
 
     strength = np.atleast_1d(strength)[:, None]
-    return 1 - strength * (1 - np.array(to_rgb(color)))
+    return strength * np.array(to_rgb(color)) + (1 - strength) * np.array(to_rgb(background))
 
 
 def draw_rugs(ax, curves, lines, user_style, frame):
@@ -77,7 +81,7 @@ def draw_witnesses(ax, curves, lines, words, user_style, frame):
     """Strip above the square: where outcomes are more, and where less frequent than predicted.
 
     The weight function is drawn upwards and downwards from the middle of the strip, the largest
-    weight as high as the strip.
+    weight as high as the strip. Words beside it say what the two halves stand for.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba
@@ -88,8 +92,7 @@ def draw_witnesses(ax, curves, lines, words, user_style, frame):
     for curve, line in zip(curves, lines, strict=True):
         if curve.witness is None:
             continue
-        places, values = np.asarray(curve.witness_pred), np.asarray(curve.witness)
-        values = values / (np.max(np.abs(values)) or 1.0)
+        values = curve.witness / (np.max(np.abs(curve.witness)) or 1.0)
         default = {
             "facecolor": to_rgba(line.get_color(), 0.5),
             "edgecolor": line.get_color(),
@@ -97,29 +100,19 @@ def draw_witnesses(ax, curves, lines, words, user_style, frame):
             "zorder": 1.7,
         }
         style = merge_style(default, user_style, PolyCollection)
-        ends = 1 + np.full(len(places), middle), 1 + middle + height * values
-        strip = ax.fill_between(places, *map(frame.place, ends), **style)
+        ends = 1 + np.full(len(values), middle), 1 + middle + height * values
+        strip = ax.fill_between(curve.witness_pred, *map(frame.place, ends), **style)
         strip.set_gid(STRIP_ID)
         strips.append(strip)
-        _label_sides(ax, places, values, words, frame)
-    return strips
-
-
-def _label_sides(ax, places, values, words, frame):
-    """Words at the largest weight of either sign, on the empty side of the strip's middle."""
-    bottom, top = STRIP
-    inside = (places >= frame.low) & (places <= frame.high)
-    places, values = places[inside], values[inside]
-    for text, sign in zip(words, (1, -1), strict=True):
-        if (sign * values > 0).any():
-            at = places[np.argmax(sign * values)]
-            is_left = at < frame.place(0.5)
+    if strips and not any(text.get_gid() == WORD_ID for text in ax.texts):
+        for text, sign in zip(words, (1, -1), strict=True):
             ax.text(
-                max(at, frame.place(0.02)) if is_left else min(at, frame.place(0.98)),
-                frame.place(1 + (bottom + top) / 2 - sign * (top - bottom) / 4),
-                text,
+                frame.place(-0.02),
+                frame.place(1 + middle + sign * height / 2),
+                text.removeprefix("predicted "),
                 fontsize="x-small",
-                ha="left" if is_left else "right",
+                ha="right",
                 va="center",
-                zorder=1.8,
+                gid=WORD_ID,
             )
+    return strips

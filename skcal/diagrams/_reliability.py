@@ -5,7 +5,13 @@ import numpy as np
 from skcal._reduction import check_option
 from skcal.diagrams._reliability_curve import KINDS, check_recipe, describe_curves
 from skcal.diagrams._reliability_plot import plot_panels, plot_square
-from skcal.diagrams._response import list_folds, predict_class_probabilities
+from skcal.diagrams._response import (
+    check_plot_options,
+    join_folds,
+    list_folds,
+    predict_class_probabilities,
+)
+from skcal.diagrams._style import check_look
 from skcal.metrics._smooth import CURVE_SCALES
 from skcal.recalibration._folds import take_rows
 
@@ -106,6 +112,10 @@ class ReliabilityDisplay:
     resamples. Each of these is, like smECE itself, too large where the error is small, so that
     the interval may lie above the value of the sample.
 
+    A kernel moves the curve towards the outcomes of the predictions around. Beside a steep heap of
+    predictions, as of confidences near 1, it shows their outcomes more than those of the few
+    predictions there: compare with ``kind="binned"``, or take a smaller `bandwidth`.
+
     Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which
     the calibration error cannot be told from noise [1]_. A smoothed curve has a value
     everywhere, also where there is nothing to average. It is drawn only where the kernel
@@ -121,10 +131,11 @@ class ReliabilityDisplay:
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
     most [4]_: above zero outcomes are more frequent than predicted, below zero less. A maximiser
     is -1 or 1 somewhere unless the mean residual is exactly zero; the one drawn is moved by a
-    constant towards equal extremes of both signs, as far as it attains 95 % of the maximum. Of
+    constant towards equal extremes of both signs, as far as it attains 90 % of the maximum. Of
     more than 16384 rows it is found on a grid of as many cells.
 
-    On the scale of logits the square ends at 1e-9 and 1 - 1e-5: what lies further out is not seen.
+    On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
+    it is very long: what lies further out is not seen.
 
     References
     ----------
@@ -272,9 +283,7 @@ class ReliabilityDisplay:
         check_option("scale", self.scale, tuple(CURVE_SCALES))
         if curve_density is not None:
             check_option("curve_density", curve_density, ("width", "color"))
-        options = {
-            "curve_kwargs": curve_kwargs,
-            "curve_density": curve_density,
+        look = {
             "plot_density": plot_density,
             "split_density": split_density,
             "density_kwargs": density_kwargs,
@@ -289,6 +298,8 @@ class ReliabilityDisplay:
             "side_labels": side_labels,
             "despine": despine,
         }
+        check_look(**look)
+        options = {"curve_kwargs": curve_kwargs, "curve_density": curve_density, **look}
         plot = plot_panels if isinstance(self.pos_label, list) else plot_square
         plot(self, ax, name, options)
         return self
@@ -352,7 +363,8 @@ class ReliabilityDisplay:
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
-            takes smECE. The smECE in the legend does not depend on it.
+            takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
+            legend does not depend on it.
         n_resamples : int, default=0
             Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
             neither. An isotonic curve has no band.
@@ -487,7 +499,8 @@ class ReliabilityDisplay:
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
-            takes smECE. The smECE in the legend does not depend on it.
+            takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
+            legend does not depend on it.
         n_resamples : int, default=0
             Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
             neither. An isotonic curve has no band.
@@ -531,6 +544,7 @@ class ReliabilityDisplay:
         >>> display.line_.get_label()
         'Classifier (smECE = 0.225)'
         """
+        check_plot_options(cls.plot, plot_kwargs)
         recipe = check_recipe(
             kind=kind,
             n_bins=n_bins,
@@ -599,7 +613,8 @@ class ReliabilityDisplay:
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curves and the densities; None
-            takes smECE of each fold. The smECE in the legend does not depend on it.
+            takes smECE of each fold, but not less than 0.001, or 0.25 on the scale of logits. The
+            smECE in the legend does not depend on it.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold and needs a list as `curve_kwargs`.
@@ -611,13 +626,13 @@ class ReliabilityDisplay:
         Returns
         -------
         ReliabilityDisplay
-            The display, drawn.
+            The display, drawn. It has no bands: the folds show what changes with the sample.
 
         Raises
         ------
         ValueError
-            If an argument is invalid, if `cv_results` lacks estimators or indices, or if an
-            estimator has no `predict_proba`.
+            If an argument is invalid, if `cv_results` lacks estimators or indices, if an
+            estimator has no `predict_proba`, or if some know other classes than others.
 
         See Also
         --------
@@ -638,6 +653,7 @@ class ReliabilityDisplay:
         3
         """
         check_option("reduction", reduction, ("auto", "confidence", "full"))
+        check_plot_options(cls.plot, plot_kwargs)
         recipe = check_recipe(
             kind=kind, n_bins=n_bins, strategy=strategy, scale=scale, bandwidth=bandwidth
         )
@@ -648,8 +664,7 @@ class ReliabilityDisplay:
             weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
             data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
             folds.append(describe_curves(y_fold, y_proba, data, reduction, recipe))
-        shared = {key: folds[0].pop(key) for key in ("kind", "scale", "pos_label", "reduction")}
-        curves = {key: [fold[key] for fold in folds] for key in folds[0]}
         if name is None:
             name = type(estimator).__name__
-        return cls(**curves, **shared, name=name).plot(ax=ax, **plot_kwargs)
+        attributes = join_folds(folds, ("kind", "scale", "pos_label", "reduction"))
+        return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)

@@ -12,7 +12,6 @@ from skcal._numerics._resampling import (
     bootstrap_smooth_ece,
     find_percentile_band,
 )
-from skcal._numerics._smooth import SMALLEST_BANDWIDTH
 from skcal._numerics._smooth_calibration import find_witness
 from skcal._reduction import (
     REDUCTIONS,
@@ -26,16 +25,25 @@ from skcal._reduction import (
 from skcal.diagrams._response import count_effectively, name_reduction
 from skcal.metrics._binned import find_edges
 from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically
-from skcal.metrics._smooth import CURVE_SCALES, NARROWEST, measure_sample, trace_curve
+from skcal.metrics._smooth import (
+    CURVE_SCALES,
+    NARROWEST,
+    check_curve_bandwidth,
+    measure_sample,
+    trace_curve,
+)
 
 KINDS = ("smooth", "isotonic", "binned")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _N_POINTS = (201, 2001)
+# Resamples of smECE need a grid for a bandwidth of smECE, but no finer one than for this share of
+# the length of the scale.
+_FINEST = 1e-3
 # Ticks of the rug stand for single rows up to this number.
 _MOST_TICKS = 100
 # Share of the smooth calibration error that the witness shown attains at least.
-_KEPT = 0.95
+_KEPT = 0.9
 # Cells that the witness is found on where there are more distinct predictions.
 _WITNESS_CELLS = 1 << 14
 
@@ -72,9 +80,7 @@ def check_recipe(
     check_option("kind", kind, KINDS)
     n_bins = check_integer("n_bins", n_bins, minimum=1)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
-    check_option("scale", scale, tuple(CURVE_SCALES))
-    if bandwidth is not None:
-        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    bandwidth = check_curve_bandwidth(bandwidth, scale)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
     level = check_number("confidence_level", confidence_level, 0, below=1)
     if level == 0:
@@ -154,7 +160,7 @@ def _count_points(sample, value, recipe):
     if transform is None:
         return least
     low, high = transform(np.array(sample.find_range()))
-    bandwidth = recipe.bandwidth or max(value, NARROWEST)
+    bandwidth = recipe.bandwidth or max(value, NARROWEST[recipe.scale])
     return int(np.clip(2 * (high - low) / bandwidth, least, most))
 
 
@@ -171,7 +177,7 @@ def _resample(sample, smooth, line, edges, recipe):
     """Attributes that come from bootstrap resamples; none without resamples."""
     if recipe.n_resamples == 0:
         return {}
-    finest = min(smooth.bandwidth, max(smooth.value, NARROWEST))
+    finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
     resampler = sample.resampler(finest, line.place, line.width)
     size, rng = recipe.n_resamples, check_generator(recipe.random_state)
     attributes = {}
@@ -221,7 +227,7 @@ def _find_middles(places, mass, count):
 
 def _trace_witness(sample):
     """A weight function that shows the smooth calibration error, for many rows on a grid."""
-    if len(sample.predictions) <= _WITNESS_CELLS:
+    if sample.n_present <= _WITNESS_CELLS:
         knots, residual = sample.sorted.predictions, sample.sorted.residual
     else:
         moments, _ = sample.residual_in_cells(_WITNESS_CELLS)

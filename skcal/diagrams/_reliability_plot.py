@@ -1,16 +1,17 @@
 """From the attributes of a reliability diagram to its artists."""
 
-import inspect
-
-import numpy as np
+from types import SimpleNamespace
+from typing import NamedTuple
 
 from skcal.diagrams._curves import (
     Curve,
     as_curves,
+    as_intervals,
     as_list,
     check_curve_kwargs,
     check_lengths,
     label_curves,
+    read_curves,
     unpack,
 )
 from skcal.diagrams._drawing import draw_bands, draw_curves, draw_densities
@@ -22,97 +23,109 @@ from skcal.diagrams._frame import (
     finish_axes,
     name_axes,
     name_sides,
+    open_figure,
 )
 from skcal.diagrams._layers import draw_curve_densities, draw_rugs, draw_witnesses
 
-# Arguments of a display that make sense together only.
-_PAIRS = (
-    ("prob_true_low", "prob_true_high"),
-    ("rug_pred", "rug_true"),
-    ("witness_pred", "witness"),
-)
-# Arguments of a display that all of its curves share.
-_SHARED = ("kind", "scale", "name", "reduction")
+# Attributes of a display that its curves have each, and that they share.
+_ARRAYS = ("prob_pred", "prob_true", "density_grid", "density", "density_positive")
+_ARRAYS += ("prob_true_low", "prob_true_high", "rug_pred", "rug_true", "witness_pred", "witness")
+_NUMBERS = ("bandwidth", "n_samples")
+_OTHERS = ("smooth_ece", "smooth_ece_interval", "pos_label")
+_SHARED = ("kind", "scale", "reduction")
 
 
-def plot_panels(display, ax, name, options):
-    """Draw every curve of a display on axes of its own."""
-    arguments = {key: getattr(display, key) for key in inspect.signature(type(display)).parameters}
-    shared = {key: arguments.pop(key) for key in _SHARED}
-    n_panels = len(as_curves(display.prob_pred))
-    check_lengths(n_panels, **arguments)
-    axes = _make_axes(ax, n_panels)
-    panels = []
-    for k in range(n_panels):
-        own = {key: None if values is None else values[k] for key, values in arguments.items()}
-        panels.append(type(display)(**own, **shared))
-        plot_square(panels[-1], axes[k], name, options)
-    artists = [key for key in vars(panels[0]) if key.endswith("_")]
-    for key in artists:
-        drawn = [getattr(panel, key) for panel in panels]
-        setattr(display, key, None if all(artist is None for artist in drawn) else drawn)
-    display.ax_, display.figure_ = axes, axes[0].figure
+class _Plan(NamedTuple):
+    """What is known before anything is drawn."""
 
-
-def _make_axes(ax, n_panels):
-    """Axes for panels: those given, or those of a new figure."""
-    import matplotlib.pyplot as plt
-
-    if ax is not None:
-        axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-        if len(axes) != n_panels:
-            raise ValueError(
-                f"ax must be an array of {n_panels} axes, one for each class; got {len(axes)}."
-            )
-        return axes
-    n_columns = int(np.ceil(np.sqrt(n_panels)))
-    n_rows = -(-n_panels // n_columns)
-    size = (4.6 * n_columns, 4.8 * n_rows)
-    _, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False)
-    for spare in axes.ravel()[n_panels:]:
-        spare.remove()
-    return axes.ravel()[:n_panels]
+    display: object
+    curves: list
+    styles: list
+    separate: bool
+    labels: list
 
 
 def plot_square(display, ax, name, options):
     """Draw all curves of a display on one axes."""
-    import matplotlib.pyplot as plt
+    plan = _plan_square(display, name, options)
+    with open_figure(ax) as (ax,):
+        _draw_square(plan, ax, options)
 
-    curves = _collect_curves(display)
-    if (
-        options["split_density"]
-        and display.density is not None
-        and display.density_positive is None
-    ):
+
+def plot_panels(display, ax, name, options):
+    """Draw every curve of a display on axes of its own."""
+    columns = {key: getattr(display, key) for key in (*_ARRAYS, *_NUMBERS, *_OTHERS)}
+    shared = {key: getattr(display, key) for key in _SHARED}
+    n_panels = len(as_curves(display.prob_pred))
+    names, looks = as_list(display.name if name is None else name), options["curve_kwargs"]
+    if names is None or len(names) == 1:
+        names = (names or [None]) * n_panels
+    looks = looks if isinstance(looks, list) else [looks] * n_panels
+    check_lengths(n_panels, **columns, name=names, curve_kwargs=looks)
+    plans = []
+    for k in range(n_panels):
+        own = {key: None if values is None else values[k] for key, values in columns.items()}
+        panel = SimpleNamespace(**own, **shared, name=names[k])
+        plans.append(_plan_square(panel, None, {**options, "curve_kwargs": looks[k]}))
+    with open_figure(ax, n_panels) as axes:
+        for plan, panel_ax in zip(plans, axes, strict=True):
+            _draw_square(plan, panel_ax, options)
+    for key in [key for key in vars(panel) if key.endswith("_")]:
+        drawn = [getattr(plan.display, key) for plan in plans]
+        setattr(display, key, None if all(artist is None for artist in drawn) else drawn)
+    display.ax_, display.figure_ = axes, axes[0].figure
+
+
+def _plan_square(display, name, options):
+    rows = read_curves(display, _ARRAYS, _NUMBERS)
+    curves = [Curve(kind=display.kind, **row) for row in rows]
+    has_parts = curves[0].density is None or curves[0].density_positive is not None
+    if options["split_density"] and not has_parts:
         raise ValueError("split_density needs density_positive, the part with outcome 1; got None.")
-    styles, separate, labels = _label_curves(display, name, options["curve_kwargs"], len(curves))
-    if ax is None:
-        _, ax = plt.subplots()
-    display.ax_, display.figure_ = ax, ax.figure
-    frame = find_frame(ax, display.scale, curves)
-    words = name_sides(display.reduction)
-    display.ref_line_ = (
-        draw_diagonal(ax, options["ref_line_kwargs"]) if options["ref_line"] else None
+    names, errors = as_list(display.name if name is None else name), as_list(display.smooth_ece)
+    intervals = as_intervals(display.smooth_ece_interval)
+    check_lengths(
+        len(curves),
+        smooth_ece=errors,
+        smooth_ece_interval=intervals,
+        name=names if names and len(names) > 1 else None,
     )
-    has_words = options["ref_line"] and options["side_labels"]
-    display.side_labels_ = draw_side_labels(ax, *words, frame) if has_words else None
-    lines = draw_curves(ax, curves, labels, styles, separate=separate)
+    styles, separate = check_curve_kwargs(options["curve_kwargs"], names, len(curves))
+    measure = "logit smECE" if display.scale == "logit" else "smECE"
+    labels = label_curves(
+        names, errors, measure, len(curves), separate=separate, intervals=intervals
+    )
+    return _Plan(display, curves, styles, separate, labels)
+
+
+def _draw_square(plan, ax, options):
+    display, curves = plan.display, plan.curves
+    frame = find_frame(ax, display.scale, curves)
+    display.ax_, display.figure_ = ax, ax.figure
+    words = name_sides(display.reduction)
+    display.ref_line_ = display.side_labels_ = None
+    if options["ref_line"]:
+        display.ref_line_ = draw_diagonal(ax, options["ref_line_kwargs"])
+        if options["side_labels"]:
+            display.side_labels_ = draw_side_labels(ax, *words, frame)
+    lines = draw_curves(ax, curves, plan.labels, plan.styles, separate=plan.separate)
     display.line_ = unpack(lines)
-    _draw_layers(display, ax, curves, lines, separate, frame, words, options)
+    _draw_layers(plan, ax, lines, frame, words, options)
     labels = name_axes(display.reduction, display.pos_label)
     finish_axes(ax, labels, despine=options["despine"], frame=frame)
 
 
-def _draw_layers(display, ax, curves, lines, separate, frame, words, options):
+def _draw_layers(plan, ax, lines, frame, words, options):
     """Draw what accompanies the curves."""
+    display, curves = plan.display, plan.curves
     strokes, hills, bands, rugs, strips = [], [], [], [], []
     if display.density is not None and options["curve_density"] is not None:
         strokes = draw_curve_densities(ax, curves, lines, options["curve_density"])
     if display.density is not None and options["plot_density"]:
-        look = {"separate": separate, "split": options["split_density"], "frame": frame}
+        look = {"separate": plan.separate, "split": options["split_density"], "frame": frame}
         hills = draw_densities(ax, curves, lines, options["density_kwargs"], **look)
     if options["plot_band"]:
-        bands = draw_bands(ax, curves, lines, options["band_kwargs"])
+        bands = draw_bands(ax, curves, lines, options["band_kwargs"], as_edges=bool(strokes))
     if options["plot_rug"]:
         rugs = draw_rugs(ax, curves, lines, options["rug_kwargs"], frame)
     if options["plot_witness"]:
@@ -121,43 +134,3 @@ def _draw_layers(display, ax, curves, lines, separate, frame, words, options):
         cut_at_frame([*lines, *strokes, *hills, *bands])
     display.curve_density_, display.density_ = unpack(strokes), unpack(hills)
     display.band_, display.rug_, display.witness_ = unpack(bands), unpack(rugs), unpack(strips)
-
-
-def _label_curves(display, name, curve_kwargs, n_curves):
-    """Keyword arguments of every curve, whether each has its own, and their legend entries."""
-    names = as_list(display.name if name is None else name)
-    errors = as_list(display.smooth_ece)
-    intervals = display.smooth_ece_interval
-    intervals = [intervals] if isinstance(intervals, tuple) else intervals
-    check_lengths(
-        n_curves,
-        smooth_ece=errors,
-        smooth_ece_interval=intervals,
-        name=names if names and len(names) > 1 else None,
-    )
-    styles, separate = check_curve_kwargs(curve_kwargs, names, n_curves)
-    return (
-        styles,
-        separate,
-        label_curves(names, errors, "smECE", n_curves, separate=separate, intervals=intervals),
-    )
-
-
-def _collect_curves(display):
-    """One `Curve` for each curve of a display."""
-    arrays = ("prob_pred", "prob_true", "density_grid", "density", "density_positive")
-    arrays += ("prob_true_low", "prob_true_high", "rug_pred", "rug_true", "witness_pred", "witness")
-    columns = {name: as_curves(getattr(display, name)) for name in arrays}
-    columns |= {name: as_list(getattr(display, name)) for name in ("bandwidth", "n_samples")}
-    n_curves = len(columns["prob_pred"])
-    check_lengths(n_curves, **columns)
-    for one, other in _PAIRS:
-        if (columns[one] is None) != (columns[other] is None):
-            raise ValueError(f"{one} and {other} must be given together; got only one of them.")
-    return [
-        Curve(
-            kind=display.kind,
-            **{name: None if values is None else values[k] for name, values in columns.items()},
-        )
-        for k in range(n_curves)
-    ]

@@ -1,5 +1,8 @@
 """What a display needs to know of an estimator and of predictions."""
 
+import inspect
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -53,10 +56,11 @@ def predict_class_probabilities(estimator, X, y):
 
 def list_folds(cv_results, X, y, sample_weight):
     """Fitted estimators of a cross-validation, each with the indices of its test rows."""
-    if not {"estimator", "indices"} <= set(cv_results):
+    keys = sorted(cv_results) if isinstance(cv_results, Mapping) else []
+    if not {"estimator", "indices"} <= set(keys):
         raise ValueError(
             "cv_results must hold 'estimator' and 'indices': pass return_estimator=True and "
-            f"return_indices=True to cross_validate; got the keys {sorted(cv_results)}."
+            f"return_indices=True to cross_validate; got the keys {keys}."
         )
     check_consistent_length(X, y, sample_weight)
     tests = cv_results["indices"]["test"]
@@ -67,6 +71,33 @@ def list_folds(cv_results, X, y, sample_weight):
             f"X must hold the rows that cross_validate got, {last + 1} at least; got {n_samples}."
         )
     return list(zip(cv_results["estimator"], tests, strict=True))
+
+
+def join_folds(folds, shared):
+    """Attributes of one display from those of its folds: lists, but for the `shared` ones.
+
+    Raises
+    ------
+    ValueError
+        If the folds do not show the same: some estimators know other classes than others.
+    """
+    for number, fold in enumerate(folds):
+        for key in ("reduction", "pos_label"):
+            if fold[key] != folds[0][key]:
+                raise ValueError(
+                    "cv_results must hold estimators that know the same classes, or reduction and "
+                    f"pos_label must say what to show: fold 0 has {key} {folds[0][key]!r}, fold "
+                    f"{number} has {fold[key]!r}."
+                )
+    columns = {key: [fold[key] for fold in folds] for key in folds[0] if key not in shared}
+    return {**columns, **{key: folds[0][key] for key in shared}}
+
+
+def check_plot_options(plot, options):
+    """Raise a TypeError for options that `plot` does not know, before anything is done."""
+    unknown = set(options) - set(inspect.signature(plot).parameters)
+    if unknown:
+        raise TypeError(f"plot() got unexpected keyword arguments: {', '.join(sorted(unknown))}.")
 
 
 def count_effectively(sample):

@@ -28,8 +28,11 @@ _CELLS = 1 << 14
 _SMALL = 1e-4
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
-# Curves are not smoothed less than this unless asked for.
-NARROWEST = 1e-3
+# Curves are not smoothed less than this unless asked for, on each scale. A quarter of a logit is
+# less than a third of the odds; SmoothECE of rare events is far less.
+NARROWEST = {"probability": 1e-3, "logit": 0.25}
+# Bandwidths on the scale of logits end here, where the curve is flat long since.
+_WIDEST_LOGIT = 100.0
 
 
 class SmoothECECurve(NamedTuple):
@@ -193,7 +196,8 @@ def smooth_ece_curve(
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`. A curve needs a reduction to one binary problem.
     bandwidth : float, default=None
-        Standard deviation s >= 1e-5 of the kernel; None takes smECE, but not less than 0.001.
+        Standard deviation s >= 1e-5 of the kernel, below 100 on the scale of logits; None takes
+        smECE, but not less than 0.001, or 0.25 on the scale of logits.
     n_points : int, default=201
         Number of points of the grid, at least 2.
     scale : {"probability", "logit"}, default="probability"
@@ -238,10 +242,8 @@ def smooth_ece_curve(
     >>> curve.calibration.round(2)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """
-    if bandwidth is not None:
-        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    bandwidth = check_curve_bandwidth(bandwidth, scale)
     n_points = check_integer("n_points", n_points, minimum=2)
-    check_option("scale", scale, tuple(CURVE_SCALES))
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -257,6 +259,15 @@ def smooth_ece_curve(
         )
     value = measure_sample(samples[0], bandwidth, CURVE_SCALES[scale])
     return trace_curve(samples[0], value, bandwidth, n_points, scale)[0]
+
+
+def check_curve_bandwidth(bandwidth, scale):
+    """The bandwidth of a curve, or None, after a look at its scale."""
+    check_option("scale", scale, tuple(CURVE_SCALES))
+    if bandwidth is None:
+        return None
+    below = _WIDEST_LOGIT if scale == "logit" else np.inf
+    return check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH, below=below)
 
 
 def trace_curve(sample, value, bandwidth, n_points, scale):
@@ -279,7 +290,7 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
         Where the predictions lie, for resamples of the same curve.
     """
     if bandwidth is None:
-        bandwidth = max(value, NARROWEST)
+        bandwidth = max(value, NARROWEST[scale])
     line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
     share = bandwidth / line.width
     # Linear sharing errs by (h/s)^2 / 8 of the curvature, some 1e-4 with 32 cells in a bandwidth.

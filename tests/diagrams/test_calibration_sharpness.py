@@ -414,7 +414,7 @@ def test_names(binary, method, default):
     draw = getattr(CalibrationSharpnessDisplay, method)
     display = draw(*data)
     assert display.name == default
-    numbers = f"Brier = {display.total:.3f}, calibration = {display.calibration:.4f}"
+    numbers = f"Brier = {display.total:.3f}, calibration = {display.calibration:#.2g}"
     assert display.line_.get_label() == f"{default} ({numbers})"
     display = draw(*data, name="hand-made")
     assert display.name == "hand-made"
@@ -451,10 +451,10 @@ def test_name_of_the_divergence(divergence, stored, shown):
     ("given", "expected"),
     [
         ({"total": 0.1234}, "divergence = 0.123"),
-        ({"calibration": 0.01234}, "calibration = 0.0123"),
+        ({"calibration": 0.01234}, "calibration = 0.012"),
         (
             {"total": 0.1, "calibration": 0.01, "name": "A"},
-            "A (divergence = 0.100, calibration = 0.0100)",
+            "A (divergence = 0.100, calibration = 0.010)",
         ),
         ({"total": 0.1, "divergence": "log", "name": "A"}, "A (log loss = 0.100)"),
     ],
@@ -476,11 +476,11 @@ def test_legend_of_several_curves(folds, curve_kwargs, name, with_numbers):
         return
     display.plot(name=name, curve_kwargs=curve_kwargs)
     if isinstance(curve_kwargs, list):
-        numbers = [f"Brier = 0.{k}00, calibration = 0.0{k}00" for k in (2, 4, 6)]
+        numbers = [f"Brier = 0.{k}00, calibration = 0.0{k}0" for k in (2, 4, 6)]
         names = name if isinstance(name, list) else [name] * 3
     else:
         # std of 2, 4, 6 is sqrt(8/3) = 1.633
-        numbers = ["Brier = 0.400 +/- 0.163, calibration = 0.0400 +/- 0.0163"]
+        numbers = ["Brier = 0.400 +/- 0.163, calibration = 0.040 +/- 0.016"]
         names = [name]
     if with_numbers:
         expected = [
@@ -495,7 +495,7 @@ def test_legend_of_several_curves(folds, curve_kwargs, name, with_numbers):
 
 def test_spread_of_infinite_numbers(folds):
     display = CalibrationSharpnessDisplay(**{**folds, "total": [0.1, np.inf, 0.2]})
-    assert "Brier = inf, calibration = 0.0400 +/- 0.0163" in display.plot().line_[0].get_label()
+    assert "Brier = inf, calibration = 0.040 +/- 0.016" in display.plot().line_[0].get_label()
 
 
 def test_long_entries_are_broken_into_two_lines(binary):

@@ -1,8 +1,10 @@
 """Curves of a display: where they are drawn, lists, legend entries."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
 from skcal.diagrams._curves import (
     Curve,
     as_curves,
@@ -95,3 +97,76 @@ def test_check_lengths_names_the_list():
 def test_label_curves(names, values, separate, expected):
     labels = label_curves(names, values, "smECE", len(expected), separate=separate)
     assert labels == expected
+
+
+# ------------------------------------------------------------------------- hand-made displays
+
+THREE = {"prob_pred": [0.1, 0.5, 0.9], "prob_true": [0.2, 0.5, 0.8]}
+BAD_ARRAYS = {
+    "no points": ({"prob_pred": None}, "prob_pred must hold the points of a curve; got None"),
+    "empty": ({"prob_pred": [], "prob_true": []}, r"one-dimensional array, .* got shape \(0,\)"),
+    "matrix": ({"prob_pred": np.ones((2, 3))}, r"prob_pred must be a one-dim.* shape \(2, 3\)"),
+    "short": ({"prob_true": [0.1, 0.2]}, "prob_true must be as long as prob_pred; got 2 and 3"),
+    "density": ({"density": [1, 2]}, "density must be as long as prob_pred; got 2 and 3"),
+    "no density": ({"density": [0, 0, 0]}, "density must be positive somewhere"),
+}
+BAD_RELIABILITY = {
+    "grid": (
+        {"density": [1, 2], "density_grid": [0.1, 0.2, 0.3]},
+        "density must be as long as density_grid; got 2 and 3",
+    ),
+    "band": (
+        {"prob_true_low": [0.1], "prob_true_high": [0.2]},
+        "prob_true_low must be as long as prob_pred; got 1 and 3",
+    ),
+    "rug": ({"rug_pred": [0.1, 0.2], "rug_true": [1]}, "rug_true must be as long as rug_pred"),
+    "witness": ({"witness_pred": [0.1], "witness": [0.1, 0.2]}, "witness must be as long as wit"),
+    "half": ({"rug_pred": [0.1]}, "rug_pred and rug_true must be given together"),
+    "interval": ({"smooth_ece": 0.1, "smooth_ece_interval": [1, 2, 3]}, "must be a pair of low"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS | BAD_RELIABILITY)
+@pytest.mark.parametrize("panels", [False, True])
+def test_arrays_that_do_not_fit(case, panels):
+    changes, message = (BAD_ARRAYS | BAD_RELIABILITY)[case]
+    arguments = {**THREE, **changes}
+    if panels:
+        arguments = {name: [values] for name, values in arguments.items()} | {"pos_label": ["a"]}
+    with pytest.raises(ValueError, match=message):
+        ReliabilityDisplay(**arguments).plot()
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS)
+def test_arrays_that_do_not_fit_beside_a_sharpness_gap(case):
+    changes, message = BAD_ARRAYS[case]
+    with pytest.raises(ValueError, match=message):
+        CalibrationSharpnessDisplay(**{**THREE, **changes}).plot()
+    with pytest.raises(ValueError, match="sharpness_gap must be as long as prob_pred; got 1 and 3"):
+        CalibrationSharpnessDisplay(**THREE, sharpness_gap=[0.1]).plot()
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("interval", [(0.05, 0.2), [0.05, 0.2], np.array([0.05, 0.2])])
+def test_an_interval_may_be_any_pair(interval):
+    display = ReliabilityDisplay(**THREE, smooth_ece=0.1, smooth_ece_interval=interval).plot()
+    assert display.line_.get_label() == "smECE = 0.100 [0.050, 0.200]"
+
+
+def test_support_is_read_where_the_curve_is():
+    """The density of a display may be known at other points than the curve."""
+    grid, points = np.linspace(0, 1, 101), np.linspace(0.5, 1, 101)
+    density = np.exp(-0.5 * ((grid - 0.8) / 0.05) ** 2) / (0.05 * np.sqrt(2 * np.pi))
+    display = ReliabilityDisplay(
+        prob_pred=points,
+        prob_true=points,
+        density_grid=grid,
+        density=density,
+        bandwidth=0.05,
+        n_samples=1000,
+    ).plot()
+    drawn = points[~np.ma.getmaskarray(display.line_.get_ydata())]
+    reach = 0.05 * np.sqrt(2 * np.log(1000 / 5))
+    assert drawn.min() == pytest.approx(0.8 - reach, abs=0.011)
+    assert drawn.max() == pytest.approx(0.8 + reach, abs=0.011)

@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibrationDisplay
 
-from skcal.diagrams._frame import draw_diagonal, draw_side_labels, finish_axes
+from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
+from skcal.diagrams._frame import (
+    UNIT_SQUARE,
+    Frame,
+    cut_at_frame,
+    draw_diagonal,
+    draw_side_labels,
+    finish_axes,
+)
 
 # ------------------------------------------------------------------------- diagonal
 
@@ -92,3 +100,113 @@ def test_despine(despine):
         assert ax.spines[side].get_visible()
         if despine:
             assert ax.spines[side].get_bounds() == (0, 1)
+
+
+# ------------------------------------------------------------------------- scales
+
+
+@pytest.mark.parametrize(
+    "frame", [UNIT_SQUARE, Frame("logit", 1e-4, 0.3), Frame("logit", 1e-9, 0.5)]
+)
+def test_shares_of_the_square(frame):
+    assert frame.place(0) == pytest.approx(frame.low)
+    assert frame.place(1) == pytest.approx(frame.high)
+    for share in (-0.1, 0.3, 1.4):
+        assert frame.measure(frame.place(share)) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("low", [1e-9, 1e-6, 1e-3, 0.2, 0.45])
+@pytest.mark.parametrize("high", [0.55, 0.8, 0.99, 1 - 1e-5])
+def test_ticks_on_the_scale_of_logits(low, high):
+    ticks = Frame("logit", low, high).ticks
+    assert len(ticks) >= 1
+    assert ((ticks > low) & (ticks < high)).all()
+    # Short enough to stand side by side.
+    assert sum(len(f"{tick:.15g}") for tick in ticks) <= 40
+
+
+def test_square_near_1_holds_the_predictions():
+    # As many doubles lie between 0 and 1e-8 as anywhere, but few between 1 - 1e-8 and 1.
+    proba = 1 - 10 ** -np.random.default_rng(0).uniform(5.2, 8, 2000)
+    for y, p in ((np.ones(2000), proba), (np.zeros(2000), 1 - proba)):
+        display = ReliabilityDisplay.from_predictions(y, p, labels=[0, 1], scale="logit")
+        low, high = display.ax_.get_xlim()
+        assert np.mean((p > low) & (p < high)) > 0.8
+        display.figure_.canvas.draw()
+
+
+BAD_AXES = {
+    "text": (lambda: "x", "ax must be matplotlib axes with straight x and y axes; got 'x'"),
+    "figure": (plt.figure, "ax must be matplotlib axes with straight x and y axes; got <Figure"),
+    "polar": (lambda: plt.figure().add_subplot(projection="polar"), "straight x and y axes"),
+    "3d": (lambda: plt.figure().add_subplot(projection="3d"), "straight x and y axes"),
+    "two": (lambda: plt.subplots(1, 2)[1], "array of 1 axes, one for each panel; got 2"),
+    "twin": (lambda: plt.subplots()[1].twinx(), "ax must not be twin axes"),
+    "log x": (lambda: plt.subplots(subplot_kw={"xscale": "log"})[1], "got 'log' and 'linear'"),
+    "log y": (lambda: plt.subplots(subplot_kw={"yscale": "log"})[1], "got 'linear' and 'log'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_AXES)
+@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+def test_axes_that_no_diagram_can_be_drawn_on(display, case):
+    make, message = BAD_AXES[case]
+    with pytest.raises(ValueError, match=message):
+        display.from_predictions([0, 1], [0.2, 0.7], ax=make())
+
+
+@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+def test_axes_that_share_their_scale(display):
+    def draw(ax, scale="probability"):
+        return ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], ax=ax, scale=scale)
+
+    _, (left, right) = plt.subplots(1, 2, sharex=True, sharey=True)
+    draw(left)
+    display.from_predictions([0, 1], [0.2, 0.7], ax=right)
+    with pytest.raises(ValueError, match=r"on the scale of this display, 'logit'; got 'linear'"):
+        draw(right, "logit")
+    _, ax = plt.subplots()
+    ax.scatter([0.1, 0.5], [0.2, 0.4])
+    with pytest.raises(ValueError, match=r"on the scale of this display, 'logit'; got 'linear'"):
+        draw(ax, "logit")
+    _, ax = plt.subplots(subplot_kw={"xscale": "logit"})
+    with pytest.raises(ValueError, match=r"of this display, 'linear'; got 'logit' and 'linear'"):
+        display.from_predictions([0, 1], [0.2, 0.7], ax=ax)
+    draw(ax, "logit")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
+    assert ax.get_xlim()[0] > 0.01  # of the predictions, not of matplotlib
+
+
+def test_side_labels_leave_small_squares_and_stay_alone():
+    _, axes = plt.subplots(1, 2, figsize=(4, 2))
+    for ax in axes:
+        ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], ax=ax)
+        assert not any(text.get_visible() for text in ax.texts)
+    first = ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7])
+    assert all(text.get_visible() for text in first.side_labels_)
+    second = ReliabilityDisplay.from_predictions(
+        [0, 1], [0.2, 0.7], reduction="confidence", ax=first.ax_
+    )
+    assert second.side_labels_ == first.side_labels_
+    assert len(first.ax_.texts) == 2
+
+
+def test_frame_grows_with_what_is_drawn():
+    _, ax = plt.subplots()
+    finish_axes(ax, ("x", "y"), despine=False, top=1.2)
+    assert ax.spines["top"].get_position() == ("data", 1.2)
+    finish_axes(ax, ("x", "y"), despine=False)
+    assert ax.spines["top"].get_position() == ("data", 1.2)
+    assert ax.spines["left"].get_bounds() == (UNIT_SQUARE.low, 1.2)
+
+
+def test_artists_are_cut_at_the_frame_as_it_is_now():
+    _, ax = plt.subplots()
+    (mine,), (yours,) = ax.plot([0, 1], [0, 3]), ax.plot([0, 1], [0, 3])
+    cut_at_frame([mine])
+    for top in (1.1, 1.3):
+        finish_axes(ax, ("x", "y"), despine=False, top=top)
+        end = ax.transData.transform((0, top))[1]
+        assert mine.get_clip_box().y1 == pytest.approx(end)
+    # What others have drawn is theirs.
+    assert yours.get_clip_box().bounds == ax.bbox.bounds

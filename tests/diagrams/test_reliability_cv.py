@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import cross_validate
 
-from skcal.diagrams import ReliabilityDisplay
+from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
 
 FOLDS = {"cv": 3, "return_estimator": True, "return_indices": True}
 
@@ -77,6 +77,30 @@ def test_bad_input(data):
         ReliabilityDisplay.from_cv_results(results, X[:100], y[:100])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         ReliabilityDisplay.from_cv_results(results, X, y[:100])
+    for nothing in (None, {}, "results"):
+        with pytest.raises(ValueError, match=r"cv_results must hold .* got the keys \[\]"):
+            ReliabilityDisplay.from_cv_results(nothing, X, y)
+    for option in ("n_resamples", "rug", "witness"):
+        with pytest.raises(TypeError, match=f"unexpected keyword arguments: {option}"):
+            ReliabilityDisplay.from_cv_results(results, X, y, **{option: 1})
     results = cross_validate(RidgeClassifier(), X, y, **FOLDS)
     with pytest.raises(ValueError, match="RidgeClassifier has none"):
         ReliabilityDisplay.from_cv_results(results, X, y)
+
+
+@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+def test_folds_that_know_other_classes(data, display):
+    X, y = data
+    y = np.where(np.arange(240) > 200, "cat", y)
+    splits = [(np.arange(100), np.arange(100, 200)), (np.arange(220), np.arange(220, 240))]
+    results = cross_validate(LogisticRegression(), X, y, **{**FOLDS, "cv": splits})
+    with pytest.raises(ValueError, match="fold 0 has reduction None, fold 1 has 'confidence'"):
+        display.from_cv_results(results, X, y)
+    shown = display.from_cv_results(results, X, y, pos_label="bee")
+    assert shown.pos_label == "bee"
+    y = np.where(y == "bee", "dog", y)
+    X, y = np.concatenate([data[0], X]), np.concatenate([data[1], y])
+    halves = [(np.arange(120), np.arange(120, 240)), (np.arange(240, 360), np.arange(360, 440))]
+    results = cross_validate(LogisticRegression(), X, y, **{**FOLDS, "cv": halves})
+    with pytest.raises(ValueError, match="fold 0 has pos_label 'bee', fold 1 has 'dog'"):
+        display.from_cv_results(results, X, y)

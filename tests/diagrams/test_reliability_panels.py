@@ -113,7 +113,7 @@ def test_given_axes(multiclass):
         assert ax.get_legend().get_texts()[1].get_text().startswith("model (smECE = ")
     _, axes = plt.subplots(2, 2)
     for wrong, count in ((axes, 4), (axes[0, 0], 1)):
-        with pytest.raises(ValueError, match=f"array of 3 axes, one for each class; got {count}"):
+        with pytest.raises(ValueError, match=f"array of 3 axes, one for each panel; got {count}"):
             ReliabilityDisplay.from_estimator(model, X, y, ax=wrong, reduction="classwise")
 
 
@@ -134,13 +134,43 @@ def test_hand_made_panels():
         pos_label=["a", "b"],
         name="by hand",
     ).plot()
-    assert [ax.get_xlabel()[-3:] for ax in display.ax_] == [": a)"[-3:], ": b)"[-3:]]
+    assert [ax.get_xlabel()[-3:] for ax in display.ax_] == [" a)", " b)"]
     np.testing.assert_array_equal(display.line_[1].get_xdata(), [0.2, 0.8])
     display = ReliabilityDisplay(
         prob_pred=[[0.1, 0.9], [0.2, 0.8]], prob_true=[[0, 1], [0, 1]], pos_label=["a"]
     )
     with pytest.raises(ValueError, match="pos_label must have one entry for each of the 2 curves"):
         display.plot()
+
+
+def test_lists_are_shared_out_to_the_panels(multiclass):
+    model, X, y = multiclass
+    draw = ReliabilityDisplay.from_estimator
+    looks = [{"color": color} for color in ("red", "green", "blue")]
+    display = draw(model, X, y, reduction="classwise", name=["A", "B", "C"], curve_kwargs=looks)
+    assert [line.get_label()[0] for line in display.line_] == ["A", "B", "C"]
+    assert [line.get_color() for line in display.line_] == ["red", "green", "blue"]
+    plt.close("all")
+    for options, message in (
+        ({"name": ["A", "B"]}, "name must have one entry for each of the 3 curves; got 2"),
+        ({"curve_kwargs": looks[:2]}, "curve_kwargs must have one entry for each of the 3"),
+        ({"curve_kwargs": "red"}, "curve_kwargs must be None, a dictionary or a list"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw(model, X, y, reduction="classwise", **options)
+        assert not plt.get_fignums()
+
+
+def test_panels_of_a_subclass_with_a_constructor_of_its_own(multiclass):
+    class Subclass(ReliabilityDisplay):
+        def __init__(self, *, extra=None, **kwargs):
+            super().__init__(**kwargs)
+            self.extra = extra
+
+    model, X, y = multiclass
+    display = Subclass.from_estimator(model, X, y, reduction="classwise")
+    assert type(display) is Subclass
+    assert len(display.line_) == 3
 
 
 def test_folds_have_no_panels(multiclass):

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
 from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
 
 
@@ -42,7 +43,48 @@ def test_choose_styles_avoids_colours_on_the_axes():
     assert choose_styles(ax, 1) == [CURVE_STYLES[1]]
     ax.plot([0, 1], color="red")
     assert choose_styles(ax, 1) == [CURVE_STYLES[1]]
-    for style in CURVE_STYLES:
-        ax.plot([0, 1], **style)
-    many = choose_styles(ax, len(CURVE_STYLES) + 1)
-    assert many == [*CURVE_STYLES, CURVE_STYLES[0]]
+
+
+def test_no_two_of_many_curves_look_the_same():
+    _, ax = plt.subplots()
+    for _ in range(len(CURVE_STYLES) ** 2):
+        ax.plot([0, 1], **choose_styles(ax, 1)[0])
+    looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in ax.lines}
+    assert len(looks) == len(CURVE_STYLES) ** 2
+    _, ax = plt.subplots()
+    at_once = choose_styles(ax, 12)
+    assert len({str(style) for style in at_once}) == 12
+
+
+def test_black_is_white_on_dark_axes():
+    _, ax = plt.subplots()
+    assert "#000000" in [style["color"] for style in choose_styles(ax, 5)]
+    ax.set_facecolor("#111111")
+    assert "#000000" not in [style["color"] for style in choose_styles(ax, 5)]
+    assert "#FFFFFF" in [style["color"] for style in choose_styles(ax, 5)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"density_kwargs": "red"}, "density_kwargs must be None or a dictionary; got 'red'"),
+        ({"despine": "no"}, "despine must be True or False; got 'no'"),
+        ({"plot_density": 1}, "plot_density must be True or False; got 1"),
+    ],
+)
+@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+def test_bad_looks(display, options, message):
+    with pytest.raises(ValueError, match=message):
+        display.from_predictions([0, 1], [0.2, 0.7], **options)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    "name", ["curve_kwargs", "density_kwargs", "band_kwargs", "ref_line_kwargs"]
+)
+@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+def test_no_figure_is_left_open_after_an_unknown_property(display, name):
+    options = {"n_resamples": 2} if display is ReliabilityDisplay else {}
+    with pytest.raises(AttributeError, match="unexpected keyword argument 'foo'"):
+        display.from_predictions([0, 1], [0.2, 0.7], **{name: {"foo": 1}}, **options)
+    assert not plt.get_fignums()

@@ -303,7 +303,9 @@ class TestCurve:
         v = rng.beta(2, 20, 400)
         y = rng.random(400) < v
         curve = smooth_ece_curve(y, v, scale="logit", n_points=4001)
-        assert curve.value == curve.bandwidth == smooth_ece(y, v, scale="logit")
+        assert curve.value == smooth_ece(y, v, scale="logit") < 0.25 == curve.bandwidth
+        far = smooth_ece_curve(1 - y, v, scale="logit", n_points=11)
+        assert far.value == far.bandwidth == smooth_ece(1 - y, v, scale="logit")
         # What is missing lies beyond the smallest and the largest prediction.
         assert 0.9 < trapezoid(curve.density, logit(curve.grid)) < 1
         given = smooth_ece_curve(y, v, scale="logit", bandwidth=0.2)
