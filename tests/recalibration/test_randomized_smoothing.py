@@ -214,7 +214,7 @@ def test_bad_parameters():
     for bandwidth in (0, 0.0009, -1, np.nan, np.inf, "smooth"):
         with pytest.raises(ValueError, match="bandwidth must be"):
             RandomizedSmoothing(bandwidth=bandwidth).fit(X, y)
-    with pytest.raises(ValueError, match="cannot be used to seed"):
+    with pytest.raises(ValueError, match="random_state must be None, an integer"):
         RandomizedSmoothing(random_state="noise").fit(X, y)
 
 
