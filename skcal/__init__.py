@@ -4,7 +4,15 @@ import importlib
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["datasets", "diagrams", "metrics", "model_selection", "recalibration", "scorers"]
+__all__ = [
+    "datasets",
+    "diagrams",
+    "inference",
+    "metrics",
+    "model_selection",
+    "recalibration",
+    "scorers",
+]
 
 
 def __getattr__(name):

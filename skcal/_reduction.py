@@ -71,6 +71,90 @@ def average_over_samples(function, samples):
     return float(np.dot(mass / mass.sum(), [function(sample) for sample in samples]))
 
 
+# --------------------------------------------------------------------------- whole vectors
+
+
+class ClassVectors(NamedTuple):
+    """Checked user input of measures that take the whole vector of probabilities.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        At least two columns, of any real type.
+    target : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Number of the column that came true, or soft labels: a probability for each column.
+    weights : ndarray of shape (n_samples,) or None
+    """
+
+    proba: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+
+    def one_hot(self, rows):
+        """Outcomes of some rows as float64, one column for each class."""
+        target = self.target[rows]
+        if target.ndim == 2:
+            return target.astype(np.float64, copy=False)
+        return np.equal.outer(target, np.arange(self.proba.shape[1])).astype(np.float64)
+
+
+def check_class_vectors(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None):
+    """Check user input of a measure that takes the whole vector of probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Labels; probabilities of the positive label in [0, 1]; or a row of probabilities each.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        One column per label, or the column of the positive label alone.
+    sample_weight : array-like of shape (n_samples,), default=None
+    pos_label : label, default=None
+        With more than two classes it selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+
+    Returns
+    -------
+    ClassVectors
+        Of two classes the last column is that of the positive label.
+    """
+    if _has_columns(y_true):
+        return _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels)
+    predictions = check_predictions(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+    )
+    proba, target, weights = predictions.proba, predictions.target, predictions.weights
+    if _is_multiclass(predictions):
+        return ClassVectors(proba, target, weights)
+    if proba.ndim == 1:
+        proba = np.column_stack([1.0 - proba.astype(np.float64), proba])
+    elif predictions.positive_column == 0:
+        proba = proba[:, ::-1]
+    outcomes = _read_outcomes(_reduce_positive(predictions)[0])
+    if np.isin(outcomes, (0.0, 1.0)).all():
+        return ClassVectors(proba, outcomes.astype(np.intp), weights)
+    return ClassVectors(proba, np.column_stack([1.0 - outcomes, outcomes]), weights)
+
+
+def _has_columns(y_true):
+    shape = np.shape(y_true) if not issparse(y_true) else y_true.shape
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels):
+    for name, value in (("pos_label", pos_label), ("labels", labels)):
+        if value is not None:
+            raise ValueError(
+                f"{name} must be None where y_true has a column for each class; got {value!r}."
+            )
+    proba, target = _check_proba(y_proba), _check_proba(y_true, "y_true")
+    if proba.shape != target.shape:
+        raise ValueError(
+            "y_true and y_proba must have the same shape where y_true has a column for each class; "
+            f"got {target.shape} and {proba.shape}."
+        )
+    return ClassVectors(proba, target, check_sample_weight(sample_weight, len(proba)))
+
+
 # --------------------------------------------------------------------------- reductions
 
 
@@ -264,7 +348,7 @@ def check_sample_weight(sample_weight, n_samples):
     """
     if sample_weight is None:
         return None
-    weights = _as_numbers("sample_weight", sample_weight)
+    weights = as_numbers("sample_weight", sample_weight)
     if weights.ndim != 1 or len(weights) != n_samples:
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight for each row; "
@@ -283,35 +367,35 @@ def check_sample_weight(sample_weight, n_samples):
     return weights
 
 
-def _check_proba(y_proba):
+def _check_proba(values, name="y_proba"):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
-    proba = _as_numbers("y_proba", y_proba)
+    proba = as_numbers(name, values)
     if proba.ndim == 2 and proba.shape[1] == 1:
         proba = proba[:, 0]
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
         raise ValueError(
-            "y_proba must have shape (n_samples,) or (n_samples, n_classes); "
+            f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
             f"got shape {proba.shape}."
         )
     if len(proba) == 0:
-        raise ValueError("y_proba must hold at least one row; it is empty.")
+        raise ValueError(f"{name} must hold at least one row; it is empty.")
     if not (proba.min() >= 0 and proba.max() <= 1):  # also False for NaN
         where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
         value = proba[tuple(where)]
-        raise ValueError(f"y_proba must lie in [0, 1]; got {value} at row {where[0]}.")
+        raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
     if proba.ndim == 2:
-        _check_row_sums(proba)
+        _check_row_sums(proba, name)
     return proba
 
 
-def _check_row_sums(proba):
+def _check_row_sums(proba, name):
     for start in range(0, len(proba), CHUNK):
         sums = proba[start : start + CHUNK].sum(axis=1, dtype=np.float64)
         off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
         if off.any():
             row = np.flatnonzero(off)[0]
             raise ValueError(
-                f"Rows of y_proba must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
+                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
             )
 
 
@@ -320,7 +404,7 @@ def _refuse_masked(name, values):
         raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
 
 
-def _as_numbers(name, values):
+def as_numbers(name, values):
     """Array of a real numeric type."""
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from skcal._reduction import (
+    check_class_vectors,
     check_integer,
     check_number,
     check_option,
@@ -88,9 +89,14 @@ BAD_INPUT = {
 }
 
 
+ABOUT_REDUCTIONS = ("reduction", "reduction type", "multilabel", "multilabel with sigmoids")
+
+
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
 @pytest.mark.parametrize("case", BAD_INPUT)
 def test_bad_input_is_refused_with_the_reason(measure, case):
+    if case in ABOUT_REDUCTIONS and not measure.reduces:
+        pytest.skip("the measure takes whole vectors, and soft labels for all of their components")
     arguments, options, message = BAD_INPUT[case]
     with pytest.raises(ValueError, match=message):
         measure.function(*arguments, **options)
@@ -184,3 +190,59 @@ def test_check_sample_weight_keeps_what_needs_no_change():
     assert check_sample_weight(weights, 2) is weights
     assert check_sample_weight(None, 2) is None
     np.testing.assert_array_equal(check_sample_weight([1e300, 5e299], 2), [1, 0.5])
+
+
+# ------------------------------------------------------------------------- whole vectors
+
+
+def test_vectors_of_two_classes_end_with_the_positive_one():
+    expected = np.array([[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
+    for y, proba, options in (
+        ([0, 1, 1], expected[:, 1], {}),
+        ([0, 1, 1], expected, {}),
+        ([-1, 1, 1], expected, {}),
+        (["a", "b", "b"], expected, {}),
+        (["a", "b", "b"], expected[:, ::-1], {"labels": ["b", "a"], "pos_label": "b"}),
+        (["b", "a", "a"], expected[:, 1], {"pos_label": "a"}),
+    ):
+        vectors = check_class_vectors(y, proba, **options)
+        np.testing.assert_allclose(vectors.proba, expected, atol=1e-15)
+        np.testing.assert_array_equal(vectors.target, [0, 1, 1])
+        np.testing.assert_array_equal(vectors.one_hot(slice(1, 3)), [[0, 1], [0, 1]])
+
+
+def test_vectors_of_many_classes():
+    proba = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]])
+    vectors = check_class_vectors(["c", "a"], proba, labels=["b", "a", "c"], sample_weight=[1, 2])
+    np.testing.assert_array_equal(vectors.target, [2, 1])
+    np.testing.assert_array_equal(vectors.one_hot([0, 1]), [[0, 0, 1], [0, 1, 0]])
+    np.testing.assert_array_equal(vectors.weights, [1, 2])
+    rest = check_class_vectors(["c", "a"], proba, labels=["b", "a", "c"], pos_label="a")
+    np.testing.assert_allclose(rest.proba, [[0.7, 0.3], [0.2, 0.8]])
+    np.testing.assert_array_equal(rest.target, [0, 1])
+
+
+def test_soft_labels_of_vectors():
+    soft = [[0.5, 0.25, 0.25], [0, 0, 1]]
+    vectors = check_class_vectors(soft, P3[:2])
+    np.testing.assert_array_equal(vectors.one_hot(slice(None)), soft)
+    binary = check_class_vectors([0.25, 1.0], [0.5, 0.75])
+    np.testing.assert_array_equal(binary.one_hot(slice(None)), [[0.75, 0.25], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("y_true", "options", "message"),
+    [
+        (np.eye(3), {}, r"the same shape where .* got \(3, 3\) and \(4, 3\)"),
+        (np.eye(4), {}, r"the same shape where .* got \(4, 4\) and \(4, 3\)"),
+        (np.full((4, 3), 0.5), {}, "Rows of y_true must sum to 1; got a sum of 1.5 at row 0"),
+        (np.eye(4, 3) - 0.1, {}, r"y_true must lie in \[0, 1\]; got -0.1 at row 0"),
+        (P3, {"labels": [0, 1, 2]}, "labels must be None where y_true has a column"),
+        (P3, {"pos_label": 1}, "pos_label must be None where y_true has a column"),
+        (sparse.csr_array(P3), {}, "y_true must be a dense array"),
+        (P3, {"sample_weight": [1]}, "sample_weight must have shape"),
+    ],
+)
+def test_bad_soft_labels_of_vectors(y_true, options, message):
+    with pytest.raises(ValueError, match=message):
+        check_class_vectors(y_true, P3, **options)

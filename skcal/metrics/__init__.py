@@ -11,6 +11,7 @@ from skcal.metrics._binned import (
 )
 from skcal.metrics._bounds import Bounds
 from skcal.metrics._bregman import BregmanDivergence
+from skcal.metrics._canonical import canonical_calibration_error
 from skcal.metrics._cumulative import (
     averaged_two_bin_calibration_error,
     cumulative_calibration_error,
@@ -27,6 +28,10 @@ from skcal.metrics._distance import (
     lower_calibration_distance,
     upper_calibration_distance,
 )
+from skcal.metrics._distribution import (
+    distribution_kernel_calibration_error,
+    distribution_mean_embedding_error,
+)
 from skcal.metrics._interval import (
     interval_calibration_error,
     random_interval_calibration_error,
@@ -34,6 +39,14 @@ from skcal.metrics._interval import (
 )
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
+from skcal.metrics._predicted_distribution import Mixture, MultivariateNormal
+from skcal.metrics._regression import (
+    expected_normalized_calibration_error,
+    interval_coverage,
+    miscalibration_area,
+    probability_integral_transform,
+    quantile_calibration_error,
+)
 from skcal.metrics._sharpness_curve import (
     CalibrationSharpnessCurve,
     calibration_sharpness_curve,
@@ -44,6 +57,10 @@ from skcal.metrics._smooth_calibration import (
     smooth_calibration_bounds,
     smooth_calibration_error,
     smooth_calibration_witness,
+)
+from skcal.metrics._squared_kernel import (
+    calibration_mean_embedding_error,
+    squared_kernel_calibration_error,
 )
 
 MEASURES = {
@@ -62,6 +79,14 @@ MEASURES = {
         Measure(kernel_calibration_error),
         Measure(cumulative_calibration_error),
         Measure(averaged_two_bin_calibration_error),
+        Measure(canonical_calibration_error, reduces=False),
+        Measure(
+            squared_kernel_calibration_error,
+            maximum=2.0,
+            reads_counts=True,
+            is_signed=True,
+            reduces=False,
+        ),
     )
 }
 
@@ -73,13 +98,23 @@ __all__ = [
     "CalibrationSharpnessCurve",
     "Decomposition",
     "Measure",
+    "Mixture",
+    "MultivariateNormal",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "calibration_decomposition",
     "calibration_distance_bounds",
+    "calibration_mean_embedding_error",
     "calibration_sharpness_curve",
     "corp_decomposition",
+    "distribution_kernel_calibration_error",
+    "distribution_mean_embedding_error",
+    "expected_normalized_calibration_error",
+    "interval_coverage",
     "lower_calibration_bounds",
+    "miscalibration_area",
+    "probability_integral_transform",
+    "quantile_calibration_error",
     "smooth_calibration_bounds",
     "smooth_calibration_witness",
     "smooth_ece_curve",

@@ -23,6 +23,9 @@ class Measure(NamedTuple):
     is_signed : bool
         Whether the value is an unbiased estimate of a square, which may be negative and says
         nothing about a single row.
+    reduces : bool
+        Whether the function takes `reduction`; otherwise it reads whole vectors of probabilities,
+        and soft labels for all of their components.
     """
 
     function: Callable[..., float]
@@ -31,6 +34,7 @@ class Measure(NamedTuple):
     accuracy: float = 1e-12
     reads_counts: bool = False
     is_signed: bool = False
+    reduces: bool = True
 
     @property
     def name(self):

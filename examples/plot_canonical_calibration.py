@@ -1,0 +1,93 @@
+"""
+Calibrated confidence, wrong probabilities
+==========================================
+
+A model may be right exactly as often as it is sure, and still mix up all that it is not sure of.
+Reliability diagrams and calibration errors of the confidence cannot see it; canonical measures,
+which take the whole vector of probabilities, do (Widmann, Lindsten and Zachariah, "Calibration
+tests in multi-class classification: a unifying framework", NeurIPS 2019,
+:doi:`10.48550/arXiv.1910.11385`).
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import kernel_calibration_test, mean_embedding_test
+from skcal.metrics import (
+    canonical_calibration_error,
+    smooth_ece,
+    squared_kernel_calibration_error,
+)
+
+# %%
+# A model that confuses the runner-up
+# -----------------------------------
+#
+# Three classes. The class that is predicted comes true as often as the model says. When it does
+# not, the class that the model thinks less likely comes instead of the other one: the second and
+# the third probability are the wrong way round. A second model with the same predictions is
+# calibrated.
+rng = np.random.default_rng(0)
+y_proba = rng.dirichlet([1.5, 1.5, 1.5], size=2000)
+order = y_proba.argsort(axis=1)
+swapped = y_proba.copy()
+np.put_along_axis(swapped, order[:, :2], np.take_along_axis(y_proba, order[:, 1::-1], 1), 1)
+
+
+def draw_labels(law):
+    return (rng.random((len(law), 1)) > law.cumsum(axis=1)).sum(axis=1).clip(max=2)
+
+
+models = {"confused": draw_labels(swapped), "calibrated": draw_labels(y_proba)}
+
+# %%
+# What the measures say
+# ---------------------
+#
+# Both have a small error of the confidence. The canonical error compares mean predictions with
+# frequencies in bins of the simplex of probabilities. It is biased upwards, so that the calibrated
+# model shows what chance does; the squared kernel calibration error (SKCE) is not biased, and
+# tests built on it say whether the rest is chance: bootstrap of the SKCE, and the mean embedding at
+# ten points of the simplex.
+points = rng.dirichlet([1, 1, 1], size=10)
+for name, y in models.items():
+    test = kernel_calibration_test(y, y_proba, random_state=0)
+    embedding = mean_embedding_test(
+        y, y_proba, test_proba=points, test_labels=rng.integers(0, 3, size=10)
+    )
+    canonical = canonical_calibration_error(y, y_proba, binning="median_variance", min_samples=50)
+    print(
+        f"{name:>10}: smECE of the confidence {smooth_ece(y, y_proba):.3f}, canonical error "
+        f"{canonical:.3f}, SKCE {squared_kernel_calibration_error(y, y_proba):.5f}, "
+        f"p-values {test.pvalue:.3f} and {embedding.pvalue:.3f}"
+    )
+
+# %%
+# Where it goes wrong
+# -------------------
+#
+# On the left the reliability diagram of the confidence: nothing to be seen. On the right the
+# triangle of all predictions, a corner for each class. Arrows lead from the mean prediction to the
+# frequencies of the classes, in squares that hold at least ten rows: of the confused model they
+# are long, and swap the runner-up for the other class.
+corners = np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
+figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
+ReliabilityDisplay.from_predictions(
+    models["confused"], y_proba, n_resamples=200, random_state=0, name="confused", ax=axes[0]
+)
+places = y_proba @ corners
+cells = np.unique(np.round(places * 7), axis=0, return_inverse=True)[1].ravel()
+for ax, (name, y) in zip(axes[1:], models.items(), strict=True):
+    outcomes = np.eye(3)[y] @ corners
+    ax.fill(*corners.T, facecolor="none", edgecolor="0.3")
+    for cell in range(cells.max() + 1):
+        rows = cells == cell
+        if rows.sum() >= 10:
+            start, end = places[rows].mean(axis=0), outcomes[rows].mean(axis=0)
+            ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "C0"})
+    for corner, label, side in zip(corners, "ABC", ("top", "top", "bottom"), strict=True):
+        ax.annotate(label, corner, ha="center", va=side)
+    ax.set(title=name, aspect="equal", xlim=(-0.05, 1.05), ylim=(-0.08, 0.95))
+    ax.axis("off")
+plt.show()

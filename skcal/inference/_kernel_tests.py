@@ -1,0 +1,367 @@
+"""Tests of calibration of the whole predicted vector, by kernels."""
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from skcal._numerics._kernel_tests import (
+    bound_biased,
+    bound_unbiased,
+    compare_degenerate,
+    count_exceedances,
+    draw_counts,
+    find_chi_squared,
+    standardize_mean,
+    sum_resampled_pairs,
+)
+from skcal._numerics._squared_kernel import square_residuals
+from skcal._reduction import (
+    check_class_vectors,
+    check_generator,
+    check_integer,
+    check_number,
+    check_option,
+)
+from skcal.inference._test_result import TestResult
+from skcal.metrics._class_kernels import check_class_kernel
+from skcal.metrics._kernel_blocks import TILE, estimate_blocks, read_rows, split_into_blocks
+from skcal.metrics._squared_kernel import check_test_points, embed_rows
+
+
+def kernel_calibration_test(
+    y_true,
+    y_proba,
+    *,
+    method="bootstrap",
+    pos_label=None,
+    labels=None,
+    kernel="total_variation",
+    bandwidth=1.0,
+    label_kernel=None,
+    estimator="unbiased",
+    kernel_bound=None,
+    block_size=2,
+    n_resamples=1000,
+    n_jobs=None,
+    random_state=None,
+):
+    r"""Test whether a model is calibrated, by the squared kernel calibration error (SKCE).
+
+    The hypothesis is calibration in the strongest sense: whatever vector of probabilities is
+    predicted, the classes come true as often as it says. Rows must be independent.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    method : {"bootstrap", "block", "distribution-free"}, default="bootstrap"
+        "bootstrap" resamples the estimate from all pairs of rows and is the most powerful;
+        "block" takes the mean over blocks of rows for normal; "distribution-free" bounds the
+        p-value at every number of rows, with little power.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    kernel : {"total_variation", "euclidean", "gaussian"} or callable, default="total_variation"
+        Kernel on predictions, see :func:`skcal.metrics.squared_kernel_calibration_error`.
+    bandwidth : float or "median", default=1.0
+        Scale h >= 1e-5 of the kernel, or the median distance between two different rows of
+        `y_proba`. It may depend on the predictions, not on the labels.
+    label_kernel : array-like of shape (n_classes, n_classes), default=None
+        Symmetric positive semidefinite matrix of a kernel on labels, in the order of the columns.
+        None is the white kernel, the identity.
+    estimator : {"unbiased", "biased"}, default="unbiased"
+        Estimator of which ``method="distribution-free"`` bounds the p-value. Not used by others.
+    kernel_bound : float, default=None
+        Largest value of the kernel on predictions, 1 by default. ``method="distribution-free"``
+        needs it for a callable kernel. Not used by others.
+    block_size : int or callable, default=2
+        Number of rows in a block, at least 2, or a function that computes it from the number of
+        rows. An incomplete last block is dropped. Only used by ``method="block"``.
+    n_resamples : int, default=1000
+        Number of bootstrap resamples. Only used by ``method="bootstrap"``.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of randomness of the bootstrap.
+
+    Returns
+    -------
+    TestResult
+        The statistic that `method` compares, its p-value, and the estimate of the SKCE.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if all blocks give the same estimate.
+
+    See Also
+    --------
+    mean_embedding_test : A test at chosen points, linear in the rows.
+    skcal.metrics.squared_kernel_calibration_error : The error itself.
+
+    Notes
+    -----
+    With the terms :math:`h_{ij}` of the SKCE, its estimate T, and :math:`B = \sup k \cdot
+    \max_{ab} (L_{aa} + L_{bb} - 2 L_{ab})` (2 for the white kernel on labels) [1]_ [2]_:
+
+    - "distribution-free": :math:`p = \exp(-\lfloor n/2 \rfloor (\max(T, 0) / B)^2 / 2)`
+      (unbiased) or :math:`\exp(-\max(0, \sqrt{n T / B} - 1)^2 / 2)` (biased); at every n, p is
+      at most u with a probability of at most u. The statistic is T.
+    - "block": the statistic is the mean of the unbiased estimates of all blocks over its standard
+      error; p is the upper tail of the normal distribution. Larger blocks have more power, but
+      the normal approximation needs many blocks: the test turns conservative for few.
+    - "bootstrap": under calibration the unbiased estimate is degenerate, so that it is not normal.
+      The statistic :math:`\frac{n}{n-1} \mathrm{SKCE}_u - \mathrm{SKCE}_b` is compared with
+      :math:`n^{-2} \sum_i C_i \sum_j (\frac{n}{n-1} (C_j - \delta_{ij}) - 2)\, h_{ij}` for
+      multinomial counts C; :math:`p = (1 + \#\{T^* \ge T\}) / (1 + \text{n\_resamples})`. Only
+      differences between statistics have a meaning. The cost is n^2 times `n_resamples`; the
+      memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h.
+
+    A p-value that is too small for a float is given as the smallest normal float. Small p-values
+    tell that a model is not calibrated; large ones do not prove that it is.
+
+    References
+    ----------
+    .. [1] D. Widmann, F. Lindsten, D. Zachariah (2019). Calibration tests in multi-class
+       classification: a unifying framework. NeurIPS 32. :doi:`10.48550/arXiv.1910.11385`
+    .. [2] D. Widmann, F. Lindsten, D. Zachariah (2021). Calibration tests beyond classification.
+       ICLR 9. :doi:`10.48550/arXiv.2210.13355`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import kernel_calibration_test
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(200)
+    >>> calibrated = (rng.random(200) < y_proba).astype(int)
+    >>> kernel_calibration_test(calibrated, y_proba, random_state=0).pvalue > 0.05
+    True
+    >>> overconfident = (rng.random(200) < 0.25 + 0.5 * y_proba).astype(int)
+    >>> kernel_calibration_test(overconfident, y_proba, random_state=0).pvalue < 0.05
+    True
+    """
+    check_option("method", method, ("bootstrap", "block", "distribution-free"))
+    check_option("estimator", estimator, ("unbiased", "biased"))
+    vectors = check_class_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
+    _check_rows(vectors, minimum=2)
+    kernel = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
+    if method == "bootstrap":
+        n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
+        if not isinstance(random_state, np.random.Generator):
+            random_state = check_generator(random_state)
+        return _test_by_bootstrap(vectors, kernel, n_resamples, random_state, n_jobs)
+    if method == "block":
+        return _test_by_blocks(vectors, kernel, block_size, n_jobs)
+    return _test_by_bound(vectors, kernel, estimator == "unbiased", kernel_bound, n_jobs)
+
+
+def _check_rows(vectors, minimum):
+    if vectors.target.ndim == 2:
+        raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
+    if len(vectors.proba) < minimum:
+        raise ValueError(
+            f"y_proba must hold at least {minimum} rows for this test; got {len(vectors.proba)}."
+        )
+
+
+def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs):
+    if kernel_bound is not None:
+        largest = check_number("kernel_bound", kernel_bound, minimum=np.finfo(float).tiny)
+    elif callable(kernel.function):
+        raise ValueError(
+            'kernel_bound must be given for method="distribution-free" with a callable kernel: '
+            "the largest value that the kernel can take; got None."
+        )
+    else:
+        largest = 1.0
+    n_rows = len(vectors.proba)
+    (estimate,) = estimate_blocks(
+        vectors, np.array([0, n_rows]), kernel, unbiased=unbiased, n_jobs=n_jobs
+    )
+    bound = largest * kernel.largest_step(vectors.proba.shape[1])
+    find_bound = bound_unbiased if unbiased else bound_biased
+    return TestResult(float(estimate), find_bound(estimate, n_rows, bound), float(estimate))
+
+
+def _test_by_blocks(vectors, kernel, block_size, n_jobs):
+    if block_size is None:
+        raise ValueError("block_size must be an integer or a callable; got None.")
+    vectors, bounds = split_into_blocks(vectors, block_size, unbiased=True)
+    values = estimate_blocks(vectors, bounds, kernel, unbiased=True, n_jobs=n_jobs)
+    if len(values) < 2:
+        raise ValueError(
+            "block_size must leave at least two blocks; "
+            f"got {bounds[1]} for {len(vectors.proba)} rows."
+        )
+    if values[0] != 0 and (values == values[0]).all():
+        raise ValueError(
+            'method="block" needs blocks with different estimates; '
+            f"all {len(values)} are {values[0]:.6g}."
+        )
+    return TestResult(*standardize_mean(values), float(values.mean()))
+
+
+def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs):
+    n_rows = len(vectors.proba)
+    counts = draw_counts(n_rows, n_resamples, rng)
+    run = Parallel(n_jobs=n_jobs, prefer="threads")
+    strips = run(
+        delayed(_sum_strip)(vectors, kernel, counts, start) for start in range(0, n_rows, TILE)
+    )
+    row_sums, own = np.zeros((2, n_rows))
+    resampled_pairs = np.zeros(n_resamples)
+    for start, (strip_sums, strip_own, strip_pairs) in zip(
+        range(0, n_rows, TILE), strips, strict=True
+    ):
+        row_sums[start:] += strip_sums
+        own[start : start + TILE] = strip_own
+        resampled_pairs += strip_pairs
+    resampled_own, resampled_rows = _sum_counts(counts, own), _sum_counts(counts, row_sums)
+    statistic, resampled, estimate = compare_degenerate(
+        row_sums, own, resampled_pairs, resampled_own, resampled_rows
+    )
+    return TestResult(float(statistic), count_exceedances(statistic, resampled), float(estimate))
+
+
+def _sum_counts(counts, values):
+    """Sums of C_i x_i for each resample, without a float copy of all counts."""
+    total = np.zeros(counts.shape[1])
+    for start in range(0, len(values), TILE):
+        total += values[start : start + TILE] @ counts[start : start + TILE]
+    return total
+
+
+def _sum_strip(vectors, kernel, counts, start):
+    """Sums over the terms h of `TILE` rows with themselves and all later rows.
+
+    Returns
+    -------
+    row_sums : ndarray of shape (n_samples - start,)
+        Of all rows from `start` on; pairs with earlier rows belong to other strips.
+    own : ndarray of shape (<= TILE,)
+    resampled_pairs : ndarray of shape (n_resamples,)
+    """
+    n_rows = len(vectors.proba)
+    strip = slice(start, min(start + TILE, n_rows))
+    proba, outcomes, residual, _ = read_rows(vectors, strip)
+    projected = kernel.project(residual)
+    strip_counts = counts[strip].astype(np.float64)
+    terms = kernel.evaluate_square(proba)
+    own = terms.diagonal() * square_residuals(outcomes, proba, kernel.label_kernel)
+    terms *= projected @ residual.T
+    row_sums = np.zeros(n_rows - start)
+    row_sums[: len(proba)] = terms.sum(axis=1)
+    pairs = sum_resampled_pairs(terms, strip_counts, strip_counts)
+    for other in range(strip.stop, n_rows, TILE):
+        columns = slice(other, min(other + TILE, n_rows))
+        other_proba, _, other_residual, _ = read_rows(vectors, columns)
+        terms = kernel(proba, other_proba)
+        terms *= projected @ other_residual.T
+        row_sums[: len(proba)] += terms.sum(axis=1)
+        row_sums[columns.start - start : columns.stop - start] += terms.sum(axis=0)
+        pairs += 2 * sum_resampled_pairs(terms, strip_counts, counts[columns].astype(np.float64))
+    return row_sums, own, pairs
+
+
+def mean_embedding_test(
+    y_true,
+    y_proba,
+    *,
+    test_proba,
+    test_labels,
+    pos_label=None,
+    labels=None,
+    kernel="total_variation",
+    bandwidth=1.0,
+    label_kernel=None,
+):
+    r"""Test whether a model is calibrated at chosen test points (UCME).
+
+    At each test point, a predicted vector with a label, it compares how often that label came
+    true near that vector with how often it was predicted to. The cost is linear in the rows.
+    Rows must be independent, and test points chosen without a look at `y_true`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    test_proba : array-like of shape (n_points,), (n_points, 1) or (n_points, n_classes)
+        Predictions of the test points, with the columns of `y_proba`.
+    test_labels : array-like of shape (n_points,) or (n_points, n_classes)
+        Labels of the test points, or soft labels.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    kernel : {"total_variation", "euclidean", "gaussian"} or callable, default="total_variation"
+        Kernel on predictions, see :func:`skcal.metrics.squared_kernel_calibration_error`.
+    bandwidth : float or "median", default=1.0
+        Scale h >= 1e-5 of the kernel, or the median distance between two different rows of
+        `y_proba`.
+    label_kernel : array-like of shape (n_classes, n_classes), default=None
+        Symmetric positive semidefinite matrix of a kernel on labels, in the order of the columns.
+        None is the white kernel, the identity.
+
+    Returns
+    -------
+    TestResult
+        The chi-squared statistic, its p-value, and the estimate of UCME^2.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if the differences at the test points depend on each other
+        linearly.
+
+    See Also
+    --------
+    kernel_calibration_test : A test without test points.
+    skcal.metrics.calibration_mean_embedding_error : The error itself.
+
+    Notes
+    -----
+    With the vectors :math:`f_j` of the differences of a row at all m test points, their mean
+    :math:`\bar f` and covariance S, the statistic :math:`n \bar f^\top S^{-1} \bar f` is about
+    chi-squared with m degrees of freedom for a calibrated model [1]_. The approximation needs
+    many rows for each test point. The labels of one prediction sum up to nothing: leave out one
+    class where test points share a prediction, and with two classes use one label only.
+
+    References
+    ----------
+    .. [1] D. Widmann, F. Lindsten, D. Zachariah (2021). Calibration tests beyond classification.
+       ICLR 9. :doi:`10.48550/arXiv.2210.13355`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import mean_embedding_test
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(200)
+    >>> overconfident = (rng.random(200) < 0.25 + 0.5 * y_proba).astype(int)
+    >>> points = {"test_proba": [0.1, 0.9], "test_labels": [1, 1]}
+    >>> mean_embedding_test(overconfident, y_proba, **points).pvalue < 0.05
+    True
+    """
+    vectors, points, kernel = check_test_points(
+        y_true, y_proba, test_proba, test_labels, pos_label, labels, kernel, bandwidth, label_kernel
+    )
+    n_points = len(points.proba)
+    _check_rows(vectors, minimum=n_points + 1)
+    features = np.concatenate([part for part, _ in embed_rows(vectors, points, kernel)])
+    statistic, pvalue, rank = find_chi_squared(features)
+    if rank < n_points:
+        raise ValueError(
+            f"The differences at the {n_points} test points must be linearly independent; their "
+            f"rank is {rank}. Take fewer test_proba, or other ones."
+        )
+    return TestResult(statistic, pvalue, float(np.mean(features.mean(axis=0) ** 2)))

@@ -1,0 +1,24 @@
+"""What a test of calibration returns."""
+
+from typing import NamedTuple
+
+
+class TestResult(NamedTuple):
+    """Result of a test of the hypothesis that a model is calibrated.
+
+    Attributes
+    ----------
+    statistic : float
+        Value that is compared with what calibrated models give; the larger, the less calibrated.
+    pvalue : float
+        Probability (or a bound of it) that a calibrated model gives a statistic at least as
+        large; never 0.
+    estimate : float
+        Estimate of the calibration error that the statistic is built on.
+    """
+
+    __test__ = False  # its name makes pytest take it for a class of tests
+
+    statistic: float
+    pvalue: float
+    estimate: float

@@ -1,0 +1,170 @@
+"""Canonical calibration error: the whole vector of probabilities, binned on the simplex."""
+
+import numpy as np
+
+from skcal._numerics._simplex_binning import (
+    DISTANCES,
+    average_over_bins,
+    bin_by_median_variance,
+    bin_uniformly,
+    has_enough,
+)
+from skcal._reduction import check_class_vectors, check_integer, check_option
+
+
+def canonical_calibration_error(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    binning="uniform",
+    n_bins=10,
+    min_samples=10,
+    max_bins=None,
+    distance="total_variation",
+):
+    r"""Canonical calibration error: ECE of the whole vector of probabilities.
+
+    The mean distance, over bins of the simplex, between the mean prediction and the frequencies
+    of the classes. It sees what the confidence or single classes hide.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or an array of
+        shape (n_samples, n_classes) of soft labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights; ``binning="median_variance"`` reads them as counts.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    binning : {"uniform", "median_variance"}, default="uniform"
+        "uniform" takes bins of equal width for each component, and puts rows together whose
+        components all share bins. "median_variance" halves the rows again and again, the bin
+        with the largest variance first, at the median of its component with the largest variance.
+    n_bins : int, default=10
+        Number of bins of each component. Not used by ``binning="median_variance"``.
+    min_samples : int, default=10
+        Least number of rows in a bin. Not used by ``binning="uniform"``.
+    max_bins : int, default=None
+        Largest number of bins; None sets no limit. Not used by ``binning="uniform"``.
+    distance : str or callable, default="total_variation"
+        Distance of the mean prediction p from the mean outcome q of a bin: "total_variation" for
+        :math:`\sum_k |p_k - q_k| / 2`, "cityblock" for :math:`\sum_k |p_k - q_k|`,
+        "squared_euclidean" for :math:`\sum_k (p_k - q_k)^2`, or a function that takes the two
+        arrays of shape (n_classes,) and returns a finite, non-negative number.
+
+    Returns
+    -------
+    float
+        The error; in [0, 1] for the total variation, in [0, 2] for the other two distances.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or the rows are fewer than `min_samples`.
+
+    See Also
+    --------
+    expected_calibration_error : The binned error of one number for each row.
+
+    Notes
+    -----
+    With :math:`P_b` the mass of bin b, and :math:`\bar p_b` and :math:`\bar y_b` the means of its
+    predictions and of its outcomes, as vectors with one component per class,
+
+    .. math:: \mathrm{ECE} = \sum_b P_b\, d(\bar p_b, \bar y_b).
+
+    The documentation of CalibrationErrors.jl prints a plain mean over bins; its program weights
+    them by mass, as here, which is what estimates the expected distance of the predictions from
+    the class frequencies given the predictions [1]_.
+
+    Uniform bins are closed on the right, the first one on both sides; empty ones count for
+    nothing. Each component is binned by itself, also the second one of a binary problem: there a
+    prediction of exactly 0.5 is one of two components in the same bin, and gets a cell of its own
+    if `n_bins` is even.
+
+    Splits at the median put rows strictly below it to the left, so equal predictions always share
+    a bin [2]_. The first component wins where variances are equal (up to rounding). A bin stays
+    whole when it holds fewer than twice `min_samples`, or when one of its sides would hold fewer
+    than `min_samples`; no other component is tried. An integer weight equals repetition: the
+    number of rows is the sum of the weights, the variance divides by that number less one, and
+    the median is where the cumulative weight passes one half.
+
+    Binning lets opposite errors of a bin cancel, and is biased upwards where bins hold few rows.
+    With many classes nearly every row has a uniform bin of its own; then the error is the mean
+    distance between predictions and outcomes, one minus the mean probability of the true label
+    for the total variation, and says nothing about calibration.
+
+    References
+    ----------
+    .. [1] J. Vaicenavicius, D. Widmann, C. Andersson, F. Lindsten, J. Roll, T. B. Schön (2019).
+       Evaluating model calibration in classification. AISTATS 22.
+       :doi:`10.48550/arXiv.1902.06977`
+    .. [2] D. Widmann, F. Lindsten, D. Zachariah (2019). Calibration tests in multi-class
+       classification: a unifying framework. NeurIPS 32. :doi:`10.48550/arXiv.1910.11385`
+
+    Examples
+    --------
+    >>> from skcal.metrics import canonical_calibration_error
+    >>> y_proba = [[0.5, 0.25, 0.25]] * 4
+    >>> canonical_calibration_error([0, 0, 1, 2], y_proba)
+    0.0
+    >>> canonical_calibration_error([0, 0, 1, 1], y_proba, labels=[0, 1, 2])
+    0.25
+    >>> canonical_calibration_error([0, 0, 1, 2], y_proba, binning="median_variance", min_samples=2)
+    0.0
+    """
+    check_option("binning", binning, ("uniform", "median_variance"))
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    min_samples = check_integer("min_samples", min_samples, minimum=1)
+    max_bins = np.inf if max_bins is None else check_integer("max_bins", max_bins, minimum=1)
+    if not callable(distance):
+        check_option("distance", distance, DISTANCES)
+    vectors = check_class_vectors(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+    )
+    proba, weights = vectors.proba, vectors.weights
+    if binning == "uniform":
+        bins = bin_uniformly(proba, weights, n_bins)
+    elif has_enough(weights, len(proba), min_samples):
+        bins = bin_by_median_variance(proba, weights, min_samples, max_bins)
+    else:
+        given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
+        raise ValueError(
+            f'binning="median_variance" needs at least min_samples={min_samples} rows, counting '
+            f"each by its weight; got {given}."
+        )
+    measure = _measure_each(distance) if callable(distance) else DISTANCES[distance]
+    return average_over_bins(bins, proba, vectors.one_hot, weights, measure)
+
+
+def _measure_each(distance):
+    """Apply a user's distance to each pair of rows, and check what it returns."""
+
+    def measure(predictions, outcomes):
+        values = [
+            _check_distance(distance(prediction, outcome))
+            for prediction, outcome in zip(predictions, outcomes, strict=True)
+        ]
+        return np.array(values)
+
+    return measure
+
+
+def _check_distance(value):
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0 <= number < np.inf:
+        raise ValueError(f"distance must return a finite, non-negative number; got {value!r}.")
+    return number

@@ -1,0 +1,296 @@
+"""Predicted distributions: what users may pass, and how it is read and checked."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
+from skcal._reduction import ROW_SUM_TOLERANCE, as_numbers
+
+# A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
+_ASYMMETRY = 1e-5
+_FROZEN = type(stats.norm())
+_FAMILIES = {type(stats.norm): Normals, type(stats.laplace): Laplaces}
+# SciPy >= 1.15 has a second kind of distributions, without a Laplace among them.
+_NEW_NORMAL = getattr(stats, "Normal", ())
+_SUPPORTED = (
+    "scipy.stats.norm(loc, scale), scipy.stats.laplace(loc, scale), "
+    "a skcal.metrics.MultivariateNormal or a skcal.metrics.Mixture"
+)
+
+
+class MultivariateNormal(NamedTuple):
+    """Multivariate normal distributions, one for each row.
+
+    The multivariate normal of SciPy is a single distribution; this is a pair of arrays for many.
+
+    Attributes
+    ----------
+    mean : array-like of shape (n_samples, n_dimensions)
+        Means.
+    cov : array-like of shape (n_samples, n_dimensions, n_dimensions)
+        Symmetric and positive definite covariance matrices. One matrix, of shape
+        (n_dimensions, n_dimensions), serves for all rows.
+    """
+
+    mean: ArrayLike
+    cov: ArrayLike
+
+
+class Mixture(NamedTuple):
+    """Mixtures of distributions of one family, one mixture for each row.
+
+    Attributes
+    ----------
+    weights : array-like of shape (n_samples, n_components)
+        Probabilities of the components, with rows that sum to 1. One row, of shape
+        (n_components,), serves for all mixtures.
+    components : list of distributions, or distribution
+        For each component a distribution over all rows, ``scipy.stats.norm(loc, scale)``,
+        ``scipy.stats.laplace(loc, scale)`` or :class:`MultivariateNormal`, all of one kind. Or
+        a single one that has the components on its second axis: loc and scale of shape
+        (n_samples, n_components), or mean of shape (n_samples, n_components, n_dimensions).
+    """
+
+    weights: ArrayLike
+    components: object
+
+
+def read_predictions(targets_name, targets, name, distribution):
+    """Check targets and the distributions that were predicted for them.
+
+    Parameters
+    ----------
+    targets_name, name : str
+        Names of the two arguments, for messages.
+    targets : array-like of shape (n_samples,) or (n_samples, n_dimensions)
+    distribution : frozen scipy.stats.norm or scipy.stats.laplace, MultivariateNormal or Mixture
+        One distribution for each row, or one for all.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_samples,), or (n_samples, n_dimensions) if multivariate
+    predictions : Normals, Laplaces, MultivariateNormals or Mixtures
+    """
+    targets = as_numbers(targets_name, targets).astype(np.float64, copy=False)
+    if targets.ndim not in (1, 2) or targets.size == 0:
+        raise ValueError(
+            f"{targets_name} must have shape (n_samples,) or (n_samples, n_dimensions) and hold "
+            f"at least one row; got shape {targets.shape}."
+        )
+    if isinstance(distribution, Mixture):
+        predictions = _read_mixture(name, distribution, len(targets))
+        family = predictions.components
+    else:
+        predictions = family = _expand(name, _read_family(name, distribution), len(targets))
+    n_dimensions = family.mean.shape[-1] if isinstance(family, MultivariateNormals) else None
+    targets = _match_dimensions(targets_name, targets, name, n_dimensions)
+    _check_everywhere(targets_name, targets, np.isfinite(targets), "be finite")
+    return targets, predictions
+
+
+def _match_dimensions(targets_name, targets, name, n_dimensions):
+    """Targets in the shape that belongs to the distributions; None means univariate."""
+    if n_dimensions is None:
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            return targets[:, 0]
+        needed = "(n_samples,)"
+    else:
+        if targets.ndim == 1 and n_dimensions == 1:
+            return targets[:, None]
+        needed = f"(n_samples, {n_dimensions})"
+    if targets.shape[1:] != (() if n_dimensions is None else (n_dimensions,)):
+        raise ValueError(
+            f"{targets_name} must have shape {needed}, the dimension of {name}; "
+            f"got shape {targets.shape}."
+        )
+    return targets
+
+
+# --------------------------------------------------------------------------- families
+
+
+def _read_family(name, distribution):
+    """Distributions of one family, with as many axes as their parameters have."""
+    if isinstance(distribution, MultivariateNormal):
+        return _read_multivariate(name, distribution)
+    if isinstance(distribution, _NEW_NORMAL):
+        return _read_location_scale(name, Normals, distribution.mu, distribution.sigma)
+    family = None
+    if isinstance(distribution, _FROZEN):
+        family = _FAMILIES.get(type(distribution.dist))
+    if family is None:
+        raise ValueError(f"{name} must be {_SUPPORTED}; got {_describe(distribution)}.")
+    # `args` and `kwds` hold what the user wrote. mean() and std() of invalid parameters are NaN,
+    # which says nothing of what is wrong.
+    loc, scale = (
+        distribution.args[place] if place < len(distribution.args) else distribution.kwds.get(*item)
+        for place, item in enumerate([("loc", 0.0), ("scale", 1.0)])
+    )
+    return _read_location_scale(name, family, loc, scale)
+
+
+def _describe(distribution):
+    if isinstance(distribution, (_FROZEN, type(stats.poisson(1.0)))):
+        return f"scipy.stats.{distribution.dist.name}"
+    if isinstance(distribution, type(stats.multivariate_normal(0.0))):
+        return "scipy.stats.multivariate_normal, which is a single distribution"
+    kind = type(distribution)
+    room = "scipy.stats." if kind.__module__.startswith("scipy.stats") else ""
+    return f"{room}{kind.__name__}"
+
+
+def _read_location_scale(name, family, loc, scale):
+    loc, scale = (
+        _read_finite(f"The loc of {name}", loc),
+        _read_finite(f"The scale of {name}", scale),
+    )
+    _check_everywhere(f"The scale of {name}", scale, scale > 0, "be positive")
+    if loc.shape != scale.shape:
+        shape = _broadcast_shapes(name, "loc and scale", loc.shape, scale.shape)
+        loc, scale = np.broadcast_to(loc, shape), np.broadcast_to(scale, shape)
+    return family(loc, scale)
+
+
+def _read_multivariate(name, distribution):
+    mean = _read_finite(f"The mean of {name}", distribution.mean)
+    cov = _read_finite(f"The cov of {name}", distribution.cov)
+    size = mean.shape[-1] if mean.ndim else 0
+    if size == 0 or cov.shape[-2:] != (size, size):
+        raise ValueError(
+            f"The mean of {name} must have shape (n_samples, n_dimensions) and its cov "
+            "(n_samples, n_dimensions, n_dimensions); "
+            f"got shapes {mean.shape} and {cov.shape}."
+        )
+    cov = _check_symmetric(f"The cov of {name}", cov)
+    root = _take_root(f"The cov of {name}", cov)
+    shape = _broadcast_shapes(name, "mean and cov", mean.shape[:-1], cov.shape[:-2])
+    return MultivariateNormals(
+        np.broadcast_to(mean, (*shape, size)),
+        np.broadcast_to(cov, (*shape, size, size)),
+        np.broadcast_to(root, (*shape, size, size)),
+    )
+
+
+def _check_symmetric(name, cov):
+    transpose = np.swapaxes(cov, -1, -2)
+    difference = np.abs(cov - transpose).max(axis=(-2, -1))
+    is_symmetric = difference <= _ASYMMETRY * np.abs(cov).max(axis=(-2, -1))
+    if not np.all(is_symmetric):
+        place = np.argwhere(~is_symmetric)[0]
+        raise ValueError(
+            f"{name} must be symmetric; entries that should be equal differ by "
+            f"{difference[tuple(place)]:.6g}{_show_place(place)}."
+        )
+    return (cov + transpose) / 2
+
+
+def _take_root(name, cov):
+    """Cholesky factors, which only positive definite matrices have."""
+    try:
+        return np.linalg.cholesky(cov)
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(cov)[..., 0]
+        place = np.unravel_index(smallest.argmin(), smallest.shape)
+        raise ValueError(
+            f"{name} must be positive definite; the smallest eigenvalue is "
+            f"{smallest[place]:.6g}{_show_place(place)}."
+        ) from None
+
+
+def _expand(name, family, n_samples):
+    """One distribution for each row."""
+    shape = family.shape
+    if shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"{name} must hold one distribution for each of the {n_samples} rows, or a single one; "
+            f"got parameters of shape {shape}."
+        )
+    return family.broadcast((n_samples,))
+
+
+# --------------------------------------------------------------------------- mixtures
+
+
+def _read_mixture(name, distribution, n_samples):
+    if isinstance(distribution.components, list | tuple) and not isinstance(
+        distribution.components, MultivariateNormal | Mixture
+    ):
+        components = _stack_components(name, distribution.components, n_samples)
+    else:
+        components = _read_family(f"components of {name}", distribution.components)
+        if len(components.shape) != 2 or components.shape[0] != n_samples:
+            raise ValueError(
+                f"The components of {name} must be a list of distributions, or one distribution "
+                f"with parameters of shape ({n_samples}, n_components); got parameters of shape "
+                f"{components.shape}."
+            )
+    weights = _read_weights(f"The weights of {name}", distribution.weights, components.shape)
+    return Mixtures(weights, components)
+
+
+def _stack_components(name, components, n_samples):
+    """Components side by side on a second axis."""
+    labels = [f"component {number} of {name}" for number in range(len(components))]
+    families = [
+        _expand(label, _read_family(label, component), n_samples)
+        for label, component in zip(labels, components, strict=True)
+    ]
+    kinds = {type(family).__name__ for family in families}
+    if len(kinds) != 1:
+        raise ValueError(
+            f"The components of {name} must be distributions of one kind; "
+            f"got {', '.join(sorted(kinds)) or 'none'}."
+        )
+    shapes = {tuple(field.shape for field in family) for family in families}
+    if len(shapes) != 1:
+        raise ValueError(f"The components of {name} must have one number of dimensions.")
+    return type(families[0])(*(np.stack(fields, axis=1) for fields in zip(*families, strict=True)))
+
+
+def _read_weights(name, weights, shape):
+    weights = _read_finite(name, weights)
+    if weights.shape not in (shape, shape[1:]):
+        raise ValueError(
+            f"{name} must have shape {shape}, a weight for each row and component, or "
+            f"{shape[1:]}; got shape {weights.shape}."
+        )
+    weights = np.broadcast_to(weights, shape)
+    _check_everywhere(name, weights, weights >= 0, "not be negative")
+    sums = weights.sum(axis=1)
+    _check_everywhere(name, sums, np.abs(sums - 1) <= ROW_SUM_TOLERANCE, "sum to 1 in each row")
+    return weights / sums[:, None]
+
+
+# --------------------------------------------------------------------------- arrays
+
+
+def _read_finite(name, values):
+    values = as_numbers(name, values).astype(np.float64, copy=False)
+    _check_everywhere(name, values, np.isfinite(values), "be finite")
+    return values
+
+
+def _check_everywhere(name, values, is_valid, needed):
+    if not np.all(is_valid):
+        place = np.argwhere(~is_valid)[0]
+        raise ValueError(f"{name} must {needed}; got {values[tuple(place)]}{_show_place(place)}.")
+
+
+def _show_place(place):
+    """Where a value stands; nothing for a single value that serves for all rows."""
+    if len(place) > 1:
+        return f" at index ({', '.join(str(number) for number in place)})"
+    return f" at row {place[0]}" if len(place) else ""
+
+
+def _broadcast_shapes(name, what, shape, other_shape):
+    try:
+        return np.broadcast_shapes(shape, other_shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} must have {what} for the same rows; got shapes {shape} and {other_shape} "
+            "of rows."
+        ) from None

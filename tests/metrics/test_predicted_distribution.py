@@ -1,0 +1,144 @@
+"""What is told to users who pass distributions and targets that do not fit."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import laplace, norm
+
+from skcal.metrics import (
+    Mixture,
+    MultivariateNormal,
+    distribution_kernel_calibration_error,
+    distribution_mean_embedding_error,
+)
+
+COV = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("y", "distribution", "message"),
+    [
+        (
+            [0, 1],
+            norm([0, 1], [1, -2.0]),
+            r"scale of distribution must be positive; got -2.0 at row 1",
+        ),
+        ([0, 1], laplace(0, 0), r"scale of distribution must be positive; got 0.0\."),
+        ([0, 1], norm([0, np.nan], 1), r"loc of distribution must be finite; got nan at row 1"),
+        ([0, 1], norm(["a", "b"], 1), r"loc of distribution must hold real numbers"),
+        ([0, 1, 2], norm([0, 1], 1), r"each of the 3 rows, or a single one.*shape \(2,\)"),
+        ([0, 1], norm([[0, 1]], 1), r"each of the 2 rows.*\(1, 2\)"),
+        ([0, 1, 2], norm([0, 1], [1, 2, 3]), r"loc and scale for the same rows; got shapes \(2,\)"),
+        ([0, np.nan], norm(), r"y_true must be finite; got nan at row 1"),
+        ([0, np.inf], norm(), r"y_true must be finite; got inf at row 1"),
+        (["a"], norm(), r"y_true must hold real numbers"),
+        ([], norm(), r"y_true must have shape .* at least one row; got shape \(0,\)"),
+        (np.zeros((2, 2)), norm(), r"y_true must have shape \(n_samples,\).*got shape \(2, 2\)"),
+        ([0, 1], stats.gamma(1.0), r"distribution must be .*got scipy.stats.gamma"),
+        ([0, 1], stats.poisson(1.0), r"distribution must be .*got scipy.stats.poisson"),
+        ([0, 1], stats.multivariate_normal(), r"got scipy.stats.multivariate_normal, which is a"),
+        ([0, 1], norm, r"distribution must be .*got scipy.stats.norm_gen"),
+        ([0, 1], [0.0, 1.0], r"distribution must be .*got list"),
+        (np.zeros((2, 3)), MultivariateNormal(np.zeros((2, 2)), COV), r"shape \(n_samples, 2\)"),
+        ([0, 1], MultivariateNormal(np.zeros((2, 2)), COV), r"shape \(n_samples, 2\)"),
+        (np.zeros((2, 2)), MultivariateNormal(np.zeros((3, 2)), COV), r"each of the 2 rows"),
+        (
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 3)), COV),
+            r"shapes \(2, 3\) and \(2, 2\)",
+        ),
+        (
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 2)), [COV] * 3),
+            r"mean and cov for the",
+        ),
+        (
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 2)), [COV, [[1, 0.5], [0.4, 1]]]),
+            r"cov of distribution must be symmetric; .* differ by 0.1 at row 1",
+        ),
+        (
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 2)), [COV, [[1, 2], [2, 1]]]),
+            r"cov of distribution must be positive definite; .*eigenvalue is -1 at row 1",
+        ),
+        (
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 2)), -COV),
+            r"cov of distribution must be positive definite; .*eigenvalue is -1\.",
+        ),
+        ([0, 1], Mixture([0.5, 0.4], [norm(), norm()]), r"weights of distribution must sum to 1"),
+        (
+            [0, 1],
+            Mixture([1.5, -0.5], [norm(), norm()]),
+            r"not be negative; got -0.5 at index \(0, 1\)",
+        ),
+        (
+            [0, 1],
+            Mixture([1.0], [norm(), norm()]),
+            r"weights of distribution must have shape \(2, 2\)",
+        ),
+        ([0, 1], Mixture([0.5, 0.5], [norm(), laplace()]), r"of one kind; got Laplaces, Normals"),
+        ([0, 1], Mixture([], []), r"of one kind; got none"),
+        ([0, 1], Mixture([1.0], norm()), r"components of distribution must be a list .*\(\)"),
+        ([0, 1], Mixture([1.0], [norm(0, -1)]), r"scale of component 0 of distribution"),
+        ([0, 1], Mixture([1.0], [norm([1, 2, 3])]), r"component 0 of distribution must hold one"),
+        (
+            [0, 1],
+            Mixture([1.0], [stats.t(3)]),
+            r"component 0 of distribution must be .*scipy.stats.t\.",
+        ),
+        (
+            [0, 1],
+            Mixture([1.0], [Mixture([1.0], [norm()])]),
+            r"component 0 of distribution must be .*got Mixture",
+        ),
+        (
+            np.zeros((2, 2)),
+            Mixture(
+                [0.5, 0.5],
+                [MultivariateNormal([0.0, 0], COV), MultivariateNormal([0.0], [[1.0]])],
+            ),
+            r"components of distribution must have one number of dimensions",
+        ),
+    ],
+)
+def test_bad_predictions_and_targets(y, distribution, message):
+    with pytest.raises(ValueError, match=message):
+        distribution_kernel_calibration_error(y, distribution)
+
+
+@pytest.mark.parametrize(
+    ("tests", "targets", "message"),
+    [
+        (laplace(), [0.0], "^test_distribution must hold .*, normal; got Laplace"),
+        (norm([0, 1]), [0.0], "^test_distribution must hold one distribution for each of the 1"),
+        (norm(), [[0.0, 1.0]], r"^test_targets must have shape \(n_samples,\)"),
+        (norm(), [np.nan], "^test_targets must be finite"),
+        (norm(), [], "^test_targets must have shape .* at least one row"),
+        (norm(0, -1), [0.0], "^The scale of test_distribution must be positive"),
+        (Mixture([1.0], [norm()]), [0.0], "normal; got mixtures of normal"),
+        (MultivariateNormal([0.0], [[1.0]]), [0.0], "normal; got 1-dimensional normal"),
+    ],
+)
+def test_bad_test_points(tests, targets, message):
+    with pytest.raises(ValueError, match=message):
+        distribution_mean_embedding_error(
+            [0.0, 1.0], norm(), test_distribution=tests, test_targets=targets
+        )
+
+
+def test_test_points_of_another_dimension():
+    def embed(tests):
+        return distribution_mean_embedding_error(
+            np.zeros((2, 2)),
+            MultivariateNormal(np.zeros((2, 2)), COV),
+            test_distribution=tests,
+            test_targets=np.zeros((1, 3 if tests is other else 2)),
+        )
+
+    other = MultivariateNormal(np.zeros((1, 3)), np.eye(3))
+    with pytest.raises(ValueError, match="2-dimensional normal; got 3-dimensional normal"):
+        embed(other)
+    with pytest.raises(ValueError, match="got mixtures of 2-dimensional normal"):
+        embed(Mixture([1.0], [MultivariateNormal(np.zeros((1, 2)), COV)]))

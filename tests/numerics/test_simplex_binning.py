@@ -1,0 +1,211 @@
+"""Bins of the simplex: worked examples, and slow programs that follow the definition."""
+
+from collections import defaultdict
+from fractions import Fraction
+from statistics import median, variance
+
+import numpy as np
+import pytest
+
+from skcal._numerics import _simplex_binning as binning
+from skcal._numerics._simplex_binning import (
+    average_over_bins,
+    bin_by_median_variance,
+    bin_uniformly,
+    cityblock,
+    has_enough,
+)
+
+FIVE = np.array(
+    [[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]]
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(61)
+
+
+def list_bins(bins):
+    order, sizes = bins
+    return sorted(sorted(rows.tolist()) for rows in np.split(order, np.cumsum(sizes)[:-1]))
+
+
+def draw_lattice(rng, n, n_classes, parts=16):
+    """Probabilities that are multiples of 1 / parts: exact in binary, with many ties."""
+    return rng.multinomial(parts, np.full(n_classes, 1 / n_classes), n) / parts
+
+
+def find_cells_slowly(proba, n_bins):
+    """Rows with the same bins of all components; right-closed, 0 in the first."""
+    edges, cells = np.linspace(0, 1, n_bins + 1), defaultdict(list)
+    for row, values in enumerate(proba):
+        key = tuple(next(b for b in range(n_bins) if v <= edges[b + 1]) for v in values)
+        cells[key].append(row)
+    return sorted(cells.values())
+
+
+def split_slowly(proba, min_samples, max_bins=None):
+    """The definition in exact arithmetic."""
+    exact = [[Fraction(float(v)) for v in row] for row in proba]
+    final, waiting = [], []
+
+    def add(rows):
+        if len(rows) < 2 * min_samples:
+            final.append(rows)
+            return
+        spread = [variance(exact[i][k] for i in rows) for k in range(len(exact[0]))]
+        waiting.append((max(spread), spread.index(max(spread)), rows))
+
+    add(list(range(len(exact))))
+    while waiting and (max_bins is None or len(waiting) + len(final) < max_bins):
+        widest = max(range(len(waiting)), key=lambda i: waiting[i][0])  # the first that is
+        _, k, rows = waiting.pop(widest)
+        middle = median(exact[i][k] for i in rows)
+        left = [i for i in rows if exact[i][k] < middle]
+        right = [i for i in rows if exact[i][k] >= middle]
+        if min(len(left), len(right)) < min_samples:
+            final.append(rows)
+        else:
+            add(left)
+            add(right)
+    return sorted(sorted(rows) for rows in final + [rows for *_, rows in waiting])
+
+
+def test_worked_example():
+    """Five predictions of the tests of CalibrationErrors.jl, rows numbered from 0.
+
+    Of the three components the last has the largest variance, and the median 0.2: strictly
+    below it lie the rows 2 and 4. (Old versions put rows at the median to the left, which gives
+    [0, 3] and [1, 2, 4].)
+    """
+    assert list_bins(bin_uniformly(FIVE, None, 2)) == [[0, 1], [2], [3], [4]]
+    assert list_bins(bin_uniformly(FIVE, None, 1)) == [[0, 1, 2, 3, 4]]
+    assert len(list_bins(bin_uniformly(FIVE, None, 3))) == 5
+    assert list_bins(bin_by_median_variance(FIVE, None, 2)) == [[0, 1, 3], [2, 4]]
+    assert list_bins(bin_by_median_variance(FIVE, None, 3)) == [[0, 1, 2, 3, 4]]
+    # With min_samples=1 the rows part in the order [4] [2], then [1], then [0] [3].
+    for max_bins, bins in (
+        (1, [[0, 1, 2, 3, 4]]),
+        (2, [[0, 1, 3], [2, 4]]),
+        (3, [[0, 1, 3], [2], [4]]),
+        (4, [[0, 3], [1], [2], [4]]),
+        (5, [[0], [1], [2], [3], [4]]),
+        (9, [[0], [1], [2], [3], [4]]),
+    ):
+        assert list_bins(bin_by_median_variance(FIVE, None, 1, max_bins)) == bins
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 40])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 10, 1000])
+def test_uniform_bins_against_a_slow_program(rng, n_classes, n_bins):
+    tenths = np.round(rng.dirichlet(np.ones(n_classes), 60), 1)  # many values on edges
+    for proba in (draw_lattice(rng, 60, n_classes, parts=10), tenths):
+        assert list_bins(bin_uniformly(proba, None, n_bins)) == find_cells_slowly(proba, n_bins)
+
+
+def test_uniform_bins_tell_all_components_apart():
+    """Rows that agree up to the last of 1000 components, more than one number can hold."""
+    proba = np.zeros((4, 1000))
+    proba[:, 0] = 0.5
+    proba[[0, 2], 999] = proba[[1, 3], 998] = 0.5
+    assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1, 3]]
+    proba[3] = np.roll(proba[3], 1)
+    assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1], [3]]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("min_samples", [1, 2, 5])
+@pytest.mark.parametrize("parts", [4, 16, 1024])
+def test_median_variance_against_a_slow_program(rng, n_classes, min_samples, parts):
+    for n in (5, 12, 61):
+        proba = draw_lattice(rng, n, n_classes, parts)
+        expected = split_slowly(proba, min_samples)
+        assert list_bins(bin_by_median_variance(proba, None, min_samples)) == expected
+        order = rng.permutation(n)
+        permuted = bin_by_median_variance(proba[order], None, min_samples)
+        assert list_bins((order[permuted[0]], permuted[1])) == expected
+
+
+def test_median_variance_splits_the_widest_bin_first(rng):
+    for _ in range(20):
+        proba = rng.dirichlet(np.ones(3), 41)
+        for max_bins in (1, 2, 3, 6):
+            bins = list_bins(bin_by_median_variance(proba, None, 2, max_bins))
+            assert bins == split_slowly(proba, 2, max_bins)
+            assert len(bins) == max_bins
+
+
+def test_rounding_does_not_choose_the_component(rng):
+    """The components of a binary problem have equal variances; the first is split."""
+    v = np.array([0.1, 0.3, 0.3, 0.3, 0.7, 0.9])  # a tie at the median
+    for order in (np.arange(6), np.arange(6)[::-1], *(rng.permutation(6) for _ in range(20))):
+        for first, left in ((v, [0]), (1 - v, [4, 5])):
+            proba = np.column_stack([first, 1 - first])[order]
+            bins = list_bins(bin_by_median_variance(proba, None, 1, max_bins=2))
+            assert sorted(order[bins[0]]) == left or sorted(order[bins[1]]) == left
+
+
+def test_no_other_component_is_tried():
+    """Half of the rows share the smallest value of the widest component, which is its median."""
+    proba = np.array([[0, 0.8, 0.2], [0, 0.9, 0.1], [0, 0.7, 0.3], [1, 0, 0]])
+    assert list_bins(bin_by_median_variance(proba, None, 1)) == [[0, 1, 2, 3]]
+
+
+def test_equal_predictions_share_a_bin(rng):
+    proba = draw_lattice(rng, 500, 3, parts=6)
+    for bins in (bin_by_median_variance(proba, None, 1), bin_uniformly(proba, None, 10)):
+        homes = np.repeat(np.arange(len(bins[1])), bins[1])[np.argsort(bins[0])]
+        for row in np.unique(proba, axis=0):
+            assert len(set(homes[(proba == row).all(axis=1)])) == 1
+
+
+@pytest.mark.parametrize("min_samples", [1, 3, 10])
+def test_weights_repeat_rows(rng, min_samples):
+    proba = draw_lattice(rng, 60, 3, parts=32)
+    weights = rng.integers(0, 5, 60)
+    rows = np.repeat(np.arange(60), weights)
+    for weighted, repeated in (
+        (
+            bin_by_median_variance(proba, weights, min_samples),
+            bin_by_median_variance(proba[rows], None, min_samples),
+        ),
+        (bin_uniformly(proba, weights, 4), bin_uniformly(proba[rows], None, 4)),
+    ):
+        expected = [sorted(set(rows[b].tolist())) for b in list_bins(repeated)]
+        assert list_bins(weighted) == sorted(expected)
+
+
+@pytest.mark.parametrize("weight", [0.2, 0.3, 0.7, 1.1, 1.3, 2.9])
+def test_rounding_does_not_move_the_median(weight):
+    """Half of the weight lies at or below the fifth of ten values, whatever its binary sum."""
+    v = np.arange(1, 11) / 16
+    bins = bin_by_median_variance(np.column_stack([v, 1 - v]), np.full(10, weight), 1, max_bins=2)
+    assert list_bins(bins) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+@pytest.mark.parametrize("n", [3, 10, 49, 1000])
+def test_rounding_does_not_move_a_threshold(n):
+    """n weights of 1 / n, or n + 1 of 1 / (n + 1), are one row."""
+    for m in (n, n + 1, n + 2):
+        proba = np.repeat([[0.25, 0.75], [0.5, 0.5]], m, axis=0)
+        weights = np.full(2 * m, 1 / m)
+        assert len(bin_by_median_variance(proba, weights, 1)[1]) == 2
+        assert has_enough(weights, 2 * m, 2)
+        assert not has_enough(weights, 2 * m, 3)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 50, 1 << 20])
+def test_chunks_do_not_change_anything(rng, monkeypatch, chunk):
+    proba = draw_lattice(rng, 100, 3, parts=8)
+    outcomes, weights = np.eye(3)[rng.integers(0, 3, 100)], rng.integers(0, 3, 100)
+    monkeypatch.setattr(binning, "_CHUNK", chunk)
+    assert list_bins(bin_uniformly(proba, None, 3)) == find_cells_slowly(proba, 3)
+    assert list_bins(bin_by_median_variance(proba, None, 4)) == split_slowly(proba, 4)
+    for bins in (bin_uniformly(proba, weights, 2), bin_by_median_variance(proba, weights, 9)):
+        total = 0.0
+        for rows in list_bins(bins):
+            share = weights[rows] / weights[rows].sum()
+            total += weights[rows].sum() * np.abs(share @ (proba - outcomes)[rows]).sum()
+        value = average_over_bins(bins, proba, lambda rows: outcomes[rows], weights, cityblock)
+        assert value == pytest.approx(total / weights.sum(), abs=1e-13)
