@@ -23,7 +23,7 @@ from skcal._reduction import (
 )
 from skcal.inference._test_result import TestResult
 from skcal.metrics._class_kernels import check_class_kernel
-from skcal.metrics._kernel_blocks import TILE, estimate_blocks, read_rows, split_into_blocks
+from skcal.metrics._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
 from skcal.metrics._squared_kernel import check_test_points, embed_rows
 
 
@@ -191,7 +191,7 @@ def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs):
 def _test_by_blocks(vectors, kernel, block_size, n_jobs):
     if block_size is None:
         raise ValueError("block_size must be an integer or a callable; got None.")
-    vectors, bounds = split_into_blocks(vectors, block_size, unbiased=True)
+    vectors, bounds = split_vectors(vectors, block_size, unbiased=True)
     values = estimate_blocks(vectors, bounds, kernel, unbiased=True, n_jobs=n_jobs)
     if len(values) < 2:
         raise ValueError(

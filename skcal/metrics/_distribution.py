@@ -14,7 +14,8 @@ from skcal._numerics._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
-from skcal._reduction import check_integer, check_number, check_option, check_sample_weight
+from skcal._reduction import check_number, check_option, check_sample_weight
+from skcal.metrics._kernel_blocks import split_into_blocks
 from skcal.metrics._predicted_distribution import read_predictions
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
@@ -142,8 +143,12 @@ def distribution_kernel_calibration_error(
     targets, predictions = read_predictions("y_true", y_true, "distribution", distribution)
     unbiased = estimator == "unbiased"
     weights = check_sample_weight(sample_weight, len(targets))
-    rows, weights, bounds = _split_into_blocks(len(targets), weights, block_size, unbiased)
-    targets, predictions = targets[rows], predictions.take(rows)
+    weights = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
+    present = np.flatnonzero(weights)  # a row without weight need not be compared
+    rows, weights, bounds = split_into_blocks(
+        len(present), weights[present], block_size, unbiased=unbiased
+    )
+    targets, predictions = targets[present[rows]], predictions.take(present[rows])
     scaled, targets = predictions.rescale(1 / target_bandwidth), targets / target_bandwidth
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
@@ -303,47 +308,6 @@ def _call_kernel(kernel, first, second):
             "kernel must give a symmetric matrix between rows and themselves; it is not symmetric."
         )
     return values
-
-
-def _split_into_blocks(n_samples, weights, block_size, unbiased):
-    """Rows and weights of blocks that have `block_size` rows or units of weight each.
-
-    A row whose weight spans the end of a block is split, so that a weight equals repetition. What
-    is left of a block at the end is dropped, and so are rows without weight.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_pieces,)
-        Numbers of the rows of all blocks.
-    weights : ndarray of shape (n_pieces,)
-    bounds : ndarray of shape (n_blocks + 1,)
-        First piece of each block, and the end.
-    """
-    weights = np.ones(n_samples) if weights is None else weights.astype(np.float64)
-    rows = np.flatnonzero(weights)
-    weights = weights[rows]
-    if block_size is None:
-        return rows, weights, np.array([0, len(rows)])
-    cumulative = np.cumsum(weights)
-    total = int(cumulative[-1] * (1 + 1e-12))
-    size = _check_block_size(block_size, total, 2 if unbiased else 1)
-    ends = np.minimum(size * np.arange(1.0, total // size + 1), cumulative[-1])
-    points = np.union1d(np.append(0.0, ends), cumulative[cumulative < ends[-1]])
-    pieces = np.searchsorted(cumulative, points[:-1], side="right")
-    return rows[pieces], np.diff(points), np.append(0, np.searchsorted(points, ends))
-
-
-def _check_block_size(block_size, n_samples, minimum):
-    name = "block_size"
-    if callable(block_size):
-        name, block_size = "block_size(n)", block_size(n_samples)
-    size = check_integer(name, block_size, minimum)
-    if size > n_samples:
-        raise ValueError(
-            f"{name} must be at most {n_samples}, the number of rows or their total weight; "
-            f"got {size}."
-        )
-    return size
 
 
 def _check_same_kind(predictions, tests):

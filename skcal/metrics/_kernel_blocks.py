@@ -22,7 +22,7 @@ _GROUP = 128
 _TASK_ROWS = 1 << 14
 
 
-def split_into_blocks(vectors, block_size, *, unbiased):
+def split_into_blocks(n_rows, weights, block_size, *, unbiased):
     """Blocks of consecutive rows that have `block_size` rows or units of weight each.
 
     A row whose weight spans the end of a block is split, so that a weight equals repetition. What
@@ -30,26 +30,33 @@ def split_into_blocks(vectors, block_size, *, unbiased):
 
     Returns
     -------
-    vectors : ClassVectors
-        Rows of all blocks.
+    rows : ndarray of shape (n_pieces,) or slice
+        Rows of all blocks, pieces of one row side by side.
+    weights : ndarray of shape (n_pieces,) or None
     bounds : ndarray of shape (n_blocks + 1,)
-        First row of each block, and the end.
+        First piece of each block, and the end.
     """
-    n_rows, weights = len(vectors.proba), vectors.weights
     if block_size is None:
-        return vectors, np.array([0, n_rows])
-    total = n_rows
-    if weights is not None:
-        cumulative = np.cumsum(weights, dtype=np.float64)
-        total = int(cumulative[-1] * (1 + 1e-12))
-    size = _check_block_size(block_size, total, 2 if unbiased else 1)
+        return slice(None), weights, np.array([0, n_rows])
+    minimum = 2 if unbiased else 1
     if weights is None:
-        return vectors, np.arange(0, n_rows + 1, size)
+        size = _check_block_size(block_size, n_rows, minimum)
+        return slice(None), None, np.arange(0, n_rows + 1, size)
+    cumulative = np.cumsum(weights, dtype=np.float64)
+    total = int(cumulative[-1] * (1 + 1e-12))
+    size = _check_block_size(block_size, total, minimum)
     ends = np.minimum(size * np.arange(1.0, total // size + 1), cumulative[-1])
     points = np.union1d(np.append(0.0, ends), cumulative[cumulative < ends[-1]])
     rows = np.searchsorted(cumulative, points[:-1], side="right")
-    pieces = ClassVectors(vectors.proba[rows], vectors.target[rows], np.diff(points))
-    return pieces, np.append(0, np.searchsorted(points, ends))
+    return rows, np.diff(points), np.append(0, np.searchsorted(points, ends))
+
+
+def split_vectors(vectors, block_size, *, unbiased):
+    """`split_into_blocks` of class vectors: those of all blocks, and their bounds."""
+    rows, weights, bounds = split_into_blocks(
+        len(vectors.proba), vectors.weights, block_size, unbiased=unbiased
+    )
+    return ClassVectors(vectors.proba[rows], vectors.target[rows], weights), bounds
 
 
 def _check_block_size(block_size, n_rows, minimum):

@@ -8,7 +8,7 @@ from skcal._reduction import (
     check_option,
 )
 from skcal.metrics._class_kernels import check_class_kernel
-from skcal.metrics._kernel_blocks import estimate_blocks, read_rows, split_into_blocks
+from skcal.metrics._kernel_blocks import estimate_blocks, read_rows, split_vectors
 
 # Values of features at test points that are computed at a time.
 _CHUNK = 1 << 18
@@ -142,7 +142,7 @@ def squared_kernel_calibration_error(
     )
     kernel = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
     unbiased = estimator == "unbiased"
-    vectors, bounds = split_into_blocks(vectors, block_size, unbiased=unbiased)
+    vectors, bounds = split_vectors(vectors, block_size, unbiased=unbiased)
     blocks = estimate_blocks(
         vectors, bounds, kernel, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
     )
