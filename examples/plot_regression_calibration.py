@@ -74,7 +74,7 @@ for (name, distribution), (above, below) in zip(predictions.items(), axes.T, str
     inside = (low <= y_test) & (y_test <= high)
     above.vlines(mean, low, high, color="0.85")
     above.plot(mean[inside], y_test[inside], ".", color="tab:blue")
-    above.plot(mean[~inside], y_test[~inside], ".", color="tab:red")
+    above.plot(mean[~inside], y_test[~inside], "x", color="tab:red", markersize=5)
     above.set(title=name, xlabel="Predicted mean", ylabel="Target", ylim=(-60, 420))
     above.text(0.03, 0.93, f"coverage {inside.mean():.0%}", transform=above.transAxes)
 
@@ -85,11 +85,11 @@ for (name, distribution), (above, below) in zip(predictions.items(), axes.T, str
     below.hist(errors, bins=15, color="0.7", label="calibrated")
     below.axvline(error, color="tab:red", label=f"{error:.4f}, p = {pvalue:.3f}")
     below.set(xlabel="Kernel calibration error", ylabel="Draws")
-    below.legend(loc="upper right")
+    below.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 plt.show()
 
 # %%
-# Intervals of 90 %, with the targets outside of them in red, tell at once that the noise is
+# Intervals of 90 %, with crosses for the targets outside of them, tell at once that the noise is
 # missing. Of the two other predictions each covers 91 % of the targets. But the intervals of the
 # process are too wide on the left: below a predicted mean of 100 one target in 42 is outside.
 # Between 150 and 200, where they are too narrow, it is one in five. The error sees it, and it
