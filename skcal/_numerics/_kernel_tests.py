@@ -4,7 +4,7 @@ p-values are kept above 0: the smallest normal float stands for all that are sma
 """
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import fdtrc, ndtr
 
 _SMALLEST = np.finfo(np.float64).tiny
 # Correlation matrices with an eigenvalue below this are singular but for rounding.
@@ -19,7 +19,7 @@ def bound_unbiased(estimate, n_rows, bound):
 
 def bound_biased(estimate, n_rows, bound):
     """Bounded-differences bound of the p-value for the mean over all pairs, itself included."""
-    exponent = max(0.0, np.sqrt(n_rows * estimate / bound) - 1) ** 2 / 2
+    exponent = max(0.0, np.sqrt(n_rows * max(estimate, 0.0) / bound) - 1) ** 2 / 2
     return max(float(np.exp(-exponent)), _SMALLEST)
 
 
@@ -86,8 +86,9 @@ def count_exceedances(statistic, resampled):
 def find_chi_squared(features):
     """n m' S^-1 m for the mean m and covariance S of rows, its p-value, and the rank of S.
 
-    The p-value is that of the chi-squared distribution with a degree for each column. Both are
-    NaN where S is singular: where columns are constant or depend on each other.
+    The p-value is that of Hotelling's F distribution, which tends to the chi-squared one with a
+    degree for each column as n grows. Both are NaN where S is singular: where columns are constant
+    or depend on each other.
     """
     n, degrees = features.shape
     mean = features.mean(axis=0)
@@ -102,4 +103,6 @@ def find_chi_squared(features):
         return np.nan, np.nan, rank
     projected = vectors.T @ (mean / scale)
     statistic = float(n * (projected**2 / values).sum())
-    return statistic, max(float(chdtrc(degrees, statistic)), _SMALLEST), rank
+    left = n - degrees
+    pvalue = fdtrc(degrees, left, statistic * left / (degrees * (n - 1)))
+    return statistic, max(float(pvalue), _SMALLEST), rank

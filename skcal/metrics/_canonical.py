@@ -89,15 +89,16 @@ def canonical_calibration_error(
 
     Uniform bins are closed on the right, the first one on both sides; empty ones count for
     nothing. Each component is binned by itself, also the second one of a binary problem: there a
-    prediction of exactly 0.5 is one of two components in the same bin, and gets a cell of its own
-    if `n_bins` is even.
+    prediction on an inner edge, such as 0.5 if `n_bins` is even, lies in one bin with those below
+    it by the one component and with those above it by the other, and gets a cell of its own.
 
     Splits at the median put rows strictly below it to the left, so equal predictions always share
-    a bin [2]_. The first component wins where variances are equal (up to rounding). A bin stays
-    whole when it holds fewer than twice `min_samples`, or when one of its sides would hold fewer
-    than `min_samples`; no other component is tried. An integer weight equals repetition: the
-    number of rows is the sum of the weights, the variance divides by that number less one, and
-    the median is where the cumulative weight passes one half.
+    a bin [2]_; of two classes the one with the smaller mean prediction is split. The first
+    component wins where variances are equal (up to rounding). A bin stays whole when it holds
+    fewer than twice `min_samples`, or when one of its sides would hold fewer than `min_samples`; no
+    other component is tried. An integer weight equals repetition: the number of rows is the sum of
+    the weights, the variance divides by that number less one, and the median is where the
+    cumulative weight passes one half.
 
     Binning lets opposite errors of a bin cancel, and is biased upwards where bins hold few rows.
     With many classes nearly every row has a uniform bin of its own; then the error is the mean
@@ -136,7 +137,10 @@ def canonical_calibration_error(
     if binning == "uniform":
         bins = bin_uniformly(proba, weights, n_bins)
     elif has_enough(weights, len(proba), min_samples):
-        bins = bin_by_median_variance(proba, weights, min_samples, max_bins)
+        rows = proba
+        if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:
+            rows = proba[:, ::-1]  # whichever label is called positive, the same one is split
+        bins = bin_by_median_variance(rows, weights, min_samples, max_bins)
     else:
         given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
         raise ValueError(

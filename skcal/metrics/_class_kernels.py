@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcal._numerics._squared_kernel import evaluate_kernel, find_median_distance
-from skcal._reduction import check_number, check_option
+from skcal._reduction import as_numbers, check_number, check_option
 
 KERNELS = ("total_variation", "euclidean", "gaussian")
 # The same as for kernel_calibration_error.
@@ -37,7 +37,8 @@ class ClassKernel:
         """Kernel on predictions between the rows of two float64 arrays."""
         if not callable(self.function):
             return evaluate_kernel(self.function, self.bandwidth, left, right)
-        return _check_matrix(self.function(left, right), (len(left), len(right)))
+        # Copies, as the rows may be the user's own.
+        return check_matrix(self.function(left.copy(), right.copy()), (len(left), len(right)))
 
     def evaluate_square(self, rows):
         """Kernel between rows and themselves; a symmetric matrix, or a ValueError."""
@@ -103,12 +104,7 @@ def _choose_bandwidth(kernel, vectors):
 def _check_label_kernel(label_kernel, n_classes):
     if label_kernel is None:
         return None
-    try:
-        matrix = np.array(label_kernel, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"label_kernel must be a matrix of numbers; got {label_kernel!r}."
-        ) from None
+    matrix = as_numbers("label_kernel", label_kernel).astype(np.float64)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"label_kernel must have shape ({n_classes}, {n_classes}), a row and a column for each "
@@ -128,13 +124,9 @@ def _check_label_kernel(label_kernel, n_classes):
     return (matrix + matrix.T) / 2
 
 
-def _check_matrix(matrix, shape):
-    try:
-        matrix = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"kernel must return a matrix of numbers; got an object of type {type(matrix)}."
-        ) from None
+def check_matrix(matrix, shape):
+    """What a callable kernel has returned, as a finite float64 array of this shape."""
+    matrix = as_numbers("The value of kernel", matrix).astype(np.float64, copy=False)
     if matrix.shape != shape:
         raise ValueError(
             f"kernel must return a matrix of shape {shape} for {shape[0]} and {shape[1]} rows; "

@@ -15,6 +15,7 @@ from skcal._numerics._distribution_kernels import (
     residual_kernel,
 )
 from skcal._reduction import check_number, check_option, check_sample_weight
+from skcal.metrics._class_kernels import check_matrix
 from skcal.metrics._kernel_blocks import split_into_blocks
 from skcal.metrics._predicted_distribution import read_predictions
 
@@ -294,15 +295,8 @@ def _check_kernels(kernel, bandwidth, target_bandwidth):
 
 def _call_kernel(kernel, first, second):
     parameters, others = first.list_parameters(), second.list_parameters()
-    values = np.array(kernel(parameters, others), dtype=np.float64)
-    needed = (len(parameters), len(others))
-    if values.shape != needed:
-        raise ValueError(
-            f"kernel must return a matrix of shape {needed} for {needed[0]} and {needed[1]} rows; "
-            f"got shape {values.shape}."
-        )
-    if not np.isfinite(values).all():
-        raise ValueError("kernel must return finite values; got NaN or infinity.")
+    # A copy, which the residuals are multiplied into.
+    values = check_matrix(kernel(parameters, others), (len(parameters), len(others))).copy()
     if first is second and np.abs(values - values.T).max() > _ROUNDING * np.abs(values).max():
         raise ValueError(
             "kernel must give a symmetric matrix between rows and themselves; it is not symmetric."

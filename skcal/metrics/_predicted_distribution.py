@@ -57,6 +57,26 @@ class Mixture(NamedTuple):
     weights: ArrayLike
     components: object
 
+    def cdf(self, x):
+        """Cumulative distribution function of every row, the weighted mean of the components'.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_samples,)
+            One number for each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Probability that the target is at most `x`.
+        """
+        x = np.asarray(x, dtype=np.float64)
+        if isinstance(self.components, list):
+            values = np.stack([component.cdf(x) for component in self.components], axis=-1)
+        else:
+            values = self.components.cdf(x[..., None])
+        return np.sum(np.asarray(self.weights) * values, axis=-1)
+
 
 def read_predictions(targets_name, targets, name, distribution):
     """Check targets and the distributions that were predicted for them.

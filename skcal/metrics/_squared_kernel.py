@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._reduction import (
+    as_numbers,
     check_class_vectors,
     check_labels,
     check_option,
@@ -289,7 +290,8 @@ def check_test_points(
     vectors = check_class_vectors(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
-    if _has_columns(test_labels):
+    test_proba = as_numbers("test_proba", test_proba)
+    if np.ndim(test_labels) == 2 and np.shape(test_labels)[1] > 1:
         pos_label = labels = None
     elif labels is None:
         labels = _find_labels(y_true, vectors)
@@ -302,12 +304,9 @@ def check_test_points(
     return vectors, points, check_class_kernel(kernel, bandwidth, label_kernel, vectors)
 
 
-def _has_columns(labels):
-    return len(np.shape(labels)) == 2 and np.shape(labels)[1] > 1
-
-
 def _check_columns(y_proba, test_proba):
-    rows, points = (np.shape(proba)[1:] or (1,) for proba in (y_proba, test_proba))
+    given = as_numbers("y_proba", y_proba)
+    rows, points = (proba.shape[1:] or (1,) for proba in (given, test_proba))
     if rows != points:
         raise ValueError(
             f"test_proba must have as many columns as the rows, {rows[0]}; got {points[0]}."
@@ -317,7 +316,7 @@ def _check_columns(y_proba, test_proba):
 def _find_labels(y_true, vectors):
     """Labels of the columns where the rows tell; test points need not hold all of them."""
     n_classes = vectors.proba.shape[1]
-    if _has_columns(y_true):
+    if vectors.target.ndim == 2:
         return np.arange(n_classes)
     found = np.unique(check_labels("y_true", y_true))
     is_soft = vectors.target.ndim == 2

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, f, norm
 
 from skcal.inference import TestResult, _kernel_tests, kernel_calibration_test, mean_embedding_test
 from skcal.metrics._squared_kernel import (
@@ -152,7 +152,10 @@ def test_mean_embedding_agrees_with_its_definition(rng):
     mean = features.mean(axis=0)
     statistic = 300 * mean @ np.linalg.solve(np.cov(features.T), mean)
     assert result.statistic == pytest.approx(statistic, rel=1e-10)
-    assert result.pvalue == pytest.approx(chi2.sf(statistic, 4), rel=1e-9)
+    hotelling = f.sf(statistic * (300 - 4) / (4 * (300 - 1)), 4, 300 - 4)
+    assert result.pvalue == pytest.approx(hotelling, rel=1e-9)
+    # The limit of many rows.
+    assert result.pvalue == pytest.approx(chi2.sf(statistic, 4), rel=0.2)
     assert result.estimate == pytest.approx(
         calibration_mean_embedding_error(y, proba, **points), abs=1e-15
     )
@@ -362,3 +365,50 @@ def test_bad_mean_embedding(rng):
 def test_metrics_do_not_import_inference():
     code = "import sys, skcal.metrics; assert 'skcal.inference' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("matrix", [np.ones((3, 3)), np.zeros((3, 3))])
+def test_label_kernels_that_tell_no_labels_apart(matrix):
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), size=12)
+    y = np.arange(12) % 3
+    points = {"test_proba": proba[:1], "test_labels": [1]}
+    for test, options in ((kernel_calibration_test, {}), (mean_embedding_test, points)):
+        with pytest.raises(ValueError, match="label_kernel must tell at least two labels apart"):
+            test(y, proba, label_kernel=matrix, **options)
+
+
+def test_biased_estimates_that_rounding_makes_negative():
+    def kernel(left, right):
+        return np.exp(-((left[:, None] - right) ** 2).sum(axis=-1))
+
+    result = kernel_calibration_test(
+        [0, 0, 1, 1, 1, 1, 1],
+        [5 / 7] * 7,
+        method="distribution-free",
+        estimator="biased",
+        kernel=kernel,
+        kernel_bound=1.0,
+    )
+    assert result.pvalue == 1
+
+
+def test_bound_below_a_value_of_the_kernel(rng):
+    proba = rng.random(700)
+    with pytest.raises(ValueError, match=r"kernel_bound must be the largest value .* got 1, but"):
+        kernel_calibration_test(
+            rng.random(700) < proba,
+            proba,
+            method="distribution-free",
+            kernel=lambda a, b: 100 * a @ b.T,
+            kernel_bound=1.0,
+        )
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "block"])
+def test_many_classes_make_tests_cautious(rng, method):
+    def test(y, proba):
+        return kernel_calibration_test(
+            y, proba, labels=range(50), method=method, n_resamples=99, random_state=0
+        )
+
+    assert find_level(test, rng, 200, 100, 50) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)

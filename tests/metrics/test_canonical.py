@@ -305,3 +305,15 @@ def test_bad_predictions():
         canonical_calibration_error([0, 1, 2], [[0.4, 0.3, 0.2]] * 3)
     with pytest.raises(ValueError, match="y_true and y_proba must have the same shape"):
         canonical_calibration_error([[0.5, 0.5]] * 5, FIVE)
+
+
+@pytest.mark.parametrize("binning", ["uniform", "median_variance"])
+def test_names_of_two_labels_do_not_matter(binning):
+    proba = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    y, both = np.array(list("nnyyy")), np.column_stack([1 - proba, proba])
+    options = {"binning": binning, "min_samples": 2}
+    expected = canonical_calibration_error(y, both, labels=["n", "y"], **options)
+    turned = canonical_calibration_error(y, both[:, ::-1], labels=["y", "n"], **options)
+    other = canonical_calibration_error(y, both, labels=["n", "y"], pos_label="n", **options)
+    assert turned == pytest.approx(expected, abs=1e-15)
+    assert other == pytest.approx(expected, abs=1e-15)

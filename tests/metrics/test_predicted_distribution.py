@@ -10,6 +10,7 @@ from skcal.metrics import (
     MultivariateNormal,
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
+    probability_integral_transform,
 )
 
 COV = np.eye(2)
@@ -142,3 +143,16 @@ def test_test_points_of_another_dimension():
         embed(other)
     with pytest.raises(ValueError, match="got mixtures of 2-dimensional normal"):
         embed(Mixture([1.0], [MultivariateNormal(np.zeros((1, 2)), COV)]))
+
+
+@pytest.mark.parametrize("layout", ["list", "columns"])
+def test_cdf_of_mixtures(layout):
+    rng = np.random.default_rng(0)
+    loc, x = rng.normal(size=(6, 2)), rng.normal(size=6)
+    weights = rng.dirichlet([1, 1], size=6)
+    parts = norm(loc, 0.5) if layout == "columns" else [norm(loc[:, k], 0.5) for k in (0, 1)]
+    expected = sum(weights[:, k] * norm.cdf(x, loc[:, k], 0.5) for k in (0, 1))
+    np.testing.assert_allclose(Mixture(weights, parts).cdf(x), expected, rtol=1e-14)
+    np.testing.assert_allclose(probability_integral_transform(x, Mixture(weights, parts)), expected)
+    shared = Mixture(weights[0], parts).cdf(x)
+    np.testing.assert_allclose(shared, Mixture(np.tile(weights[0], (6, 1)), parts).cdf(x))

@@ -530,7 +530,7 @@ def drop_last(a, b):
         ({"kernel": 3}, r"kernel must be one of .* or a function of two arrays of rows; got 3"),
         ({"kernel": drop_last}, r"kernel must return a matrix of shape \(4, 4\) .* shape \(4, 3\)"),
         ({"kernel": lambda a, b: 1.0}, r"kernel must return a matrix .* got shape \(\)"),
-        ({"kernel": lambda a, b: "x"}, r"kernel must return a matrix of numbers"),
+        ({"kernel": lambda a, b: "x"}, r"The value of kernel must hold real numbers"),
         ({"kernel": lambda a, b: np.full((4, 4), np.nan)}, r"kernel must return finite values"),
         (
             {"kernel": lambda a, b: np.exp(a[:, :1] - b[:, 0])},
@@ -554,7 +554,7 @@ def drop_last(a, b):
             {"label_kernel": np.eye(2)},
             r"label_kernel must have shape \(3, 3\).* got shape \(2, 2\)",
         ),
-        ({"label_kernel": "white"}, r"label_kernel must be a matrix of numbers; got 'white'"),
+        ({"label_kernel": "white"}, r"label_kernel must hold real numbers"),
         ({"label_kernel": np.full((3, 3), np.inf)}, r"label_kernel must be finite"),
         ({"label_kernel": np.triu(np.ones((3, 3)))}, r"label_kernel must be symmetric"),
         (
@@ -699,3 +699,40 @@ def test_test_points_of_another_dimension(rng):
     y, both = draw_vectors(rng, 20, 2)
     with pytest.raises(ValueError, match=r"as many columns as the rows, 2; got 1"):
         calibration_mean_embedding_error(y, both, test_proba=[0.2], test_labels=[1])
+
+
+def test_kernels_may_work_in_place_on_what_they_get(rng):
+    y, proba = rng.integers(0, 3, 20), rng.dirichlet(np.ones(3), size=20)
+    before = proba.copy()
+
+    def kernel(left, right):
+        left *= 2
+        return np.ones((len(left), len(right)))
+
+    squared_kernel_calibration_error(y, proba, labels=[0, 1, 2], kernel=kernel)
+    np.testing.assert_array_equal(proba, before)
+
+
+@pytest.mark.parametrize("kernel", [lambda a, b: 1j * (a @ b.T), lambda a, b: np.ma.ones(1)])
+def test_kernels_of_odd_values(rng, kernel):
+    y, proba = rng.integers(0, 2, 5), rng.random(5)
+    with pytest.raises(ValueError, match=r"kernel must (hold real numbers|return a matrix)"):
+        squared_kernel_calibration_error(y, proba, labels=[0, 1], kernel=kernel)
+
+
+def test_label_kernels_of_odd_values():
+    for matrix in (1j * np.eye(2), np.ma.array(np.eye(2), mask=np.eye(2))):
+        with pytest.raises(ValueError, match="label_kernel must"):
+            squared_kernel_calibration_error([0, 1], [0.2, 0.7], label_kernel=matrix)
+
+
+def test_columns_that_miss_a_sum_of_1_share_the_difference(rng):
+    """Both orders of the columns, and the code for more classes, give the same."""
+    v = rng.uniform(0.1, 0.9, 30)
+    both = np.column_stack([1 - v, v]) * (1 + 5e-4 * rng.uniform(-1, 1, (30, 1)))
+    y = rng.integers(0, 2, 30)
+    expected = squared_kernel_calibration_error(y, both)
+    turned = squared_kernel_calibration_error(1 - y, both[:, ::-1])
+    assert turned == pytest.approx(expected, abs=1e-14)
+    exact = squared_kernel_calibration_error(y, both / both.sum(axis=1, keepdims=True))
+    assert exact == pytest.approx(expected, abs=1e-3)
