@@ -1,15 +1,13 @@
 """Calibration-sharpness diagram: a reliability curve in a band of what recalibration leaves."""
 
-import numpy as np
-
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal.diagrams._response import (
     check_plot_options,
     count_effectively,
     join_folds,
-    list_folds,
     name_reduction,
     predict_class_probabilities,
+    predict_folds,
 )
 from skcal.diagrams._sharpness_plot import plot_diagram
 from skcal.diagrams._style import check_look
@@ -18,7 +16,6 @@ from skcal.metrics import (
     calibration_decomposition,
     calibration_sharpness_curve,
 )
-from skcal.recalibration._folds import take_rows
 
 
 class CalibrationSharpnessDisplay:
@@ -475,15 +472,12 @@ class CalibrationSharpnessDisplay:
         """
         check_plot_options(cls.plot, plot_kwargs)
         options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
-        folds = []
-        for estimator, rows in list_folds(cv_results, X, y, sample_weight):
-            y_fold = take_rows(y, rows)
-            y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
-            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-            data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
-            folds.append(_describe_curve(y_fold, y_proba, data, options))
+        folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
-            name = type(estimator).__name__
+            name = type(folds[0][0]).__name__
+        folds = [
+            _describe_curve(y_fold, y_proba, data, options) for _, y_fold, y_proba, data in folds
+        ]
         attributes = join_folds(folds, ("pos_label", "reduction", "divergence"))
         return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)
 

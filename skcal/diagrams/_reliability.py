@@ -1,19 +1,16 @@
 """Reliability diagram: mean outcome as a function of the prediction."""
 
-import numpy as np
-
 from skcal._reduction import check_option
 from skcal.diagrams._reliability_curve import KINDS, check_recipe, describe_curves
 from skcal.diagrams._reliability_plot import plot_panels, plot_square
 from skcal.diagrams._response import (
     check_plot_options,
     join_folds,
-    list_folds,
     predict_class_probabilities,
+    predict_folds,
 )
 from skcal.diagrams._style import check_look
 from skcal.metrics._smooth import CURVE_SCALES
-from skcal.recalibration._folds import take_rows
 
 
 class ReliabilityDisplay:
@@ -657,14 +654,12 @@ class ReliabilityDisplay:
         recipe = check_recipe(
             kind=kind, n_bins=n_bins, strategy=strategy, scale=scale, bandwidth=bandwidth
         )
-        folds = []
-        for estimator, rows in list_folds(cv_results, X, y, sample_weight):
-            y_fold = take_rows(y, rows)
-            y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
-            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-            data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
-            folds.append(describe_curves(y_fold, y_proba, data, reduction, recipe))
+        folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
-            name = type(estimator).__name__
+            name = type(folds[0][0]).__name__
+        folds = [
+            describe_curves(y_fold, y_proba, data, reduction, recipe)
+            for _, y_fold, y_proba, data in folds
+        ]
         attributes = join_folds(folds, ("kind", "scale", "pos_label", "reduction"))
         return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)

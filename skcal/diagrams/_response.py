@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skcal._reduction import split_by_top_label
+from skcal.recalibration._folds import take_rows
 
 
 def predict_class_probabilities(estimator, X, y):
@@ -54,8 +55,15 @@ def predict_class_probabilities(estimator, X, y):
     return estimator.predict_proba(X), labels
 
 
-def list_folds(cv_results, X, y, sample_weight):
-    """Fitted estimators of a cross-validation, each with the indices of its test rows."""
+def predict_folds(cv_results, X, y, sample_weight, pos_label):
+    """Predictions of the estimators of a cross-validation for their test rows.
+
+    Returns
+    -------
+    list of (estimator, y_true, y_proba, data)
+        One for each fold; `data` are the arguments `sample_weight`, `pos_label` and `labels` that
+        go with its rows.
+    """
     keys = sorted(cv_results) if isinstance(cv_results, Mapping) else []
     if not {"estimator", "indices"} <= set(keys):
         raise ValueError(
@@ -70,7 +78,14 @@ def list_folds(cv_results, X, y, sample_weight):
         raise ValueError(
             f"X must hold the rows that cross_validate got, {last + 1} at least; got {n_samples}."
         )
-    return list(zip(cv_results["estimator"], tests, strict=True))
+    folds = []
+    for estimator, rows in zip(cv_results["estimator"], tests, strict=True):
+        y_fold = take_rows(y, rows)
+        y_proba, labels = predict_class_probabilities(estimator, take_rows(X, rows), y_fold)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        data = {"sample_weight": weight, "pos_label": pos_label, "labels": labels}
+        folds.append((estimator, y_fold, y_proba, data))
+    return folds
 
 
 def join_folds(folds, shared):
