@@ -21,6 +21,8 @@ from skcal.metrics._predicted_distribution import read_predictions
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
 _ROUNDING = 1e-10
+# Laplace scales and the bandwidth of targets may differ by so much.
+_LARGEST_RATIO = 1e70
 _SMALLEST_BANDWIDTH = 1e-50
 # Families whose Wasserstein-2 distance is a Euclidean distance of parameters.
 _EUCLIDEAN = (Normals, Laplaces)
@@ -150,7 +152,8 @@ def distribution_kernel_calibration_error(
         len(present), weights[present], block_size, unbiased=unbiased
     )
     targets, predictions = targets[present[rows]], predictions.take(present[rows])
-    scaled, targets = predictions.rescale(1 / target_bandwidth), targets / target_bandwidth
+    scaled = _rescale("distribution", predictions, target_bandwidth)
+    targets = _rescale_targets("y_true", targets, target_bandwidth)
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
     def evaluate(rows, others):
@@ -259,8 +262,9 @@ def distribution_mean_embedding_error(
     weights = check_sample_weight(sample_weight, len(targets))
     share = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
     share /= share.sum()
-    scaled, targets = predictions.rescale(1 / target_bandwidth), targets / target_bandwidth
-    test_targets = test_targets / target_bandwidth
+    scaled = _rescale("distribution", predictions, target_bandwidth)
+    targets = _rescale_targets("y_true", targets, target_bandwidth)
+    test_targets = _rescale_targets("test_targets", test_targets, target_bandwidth)
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
     def evaluate(test_rows, rows):
@@ -291,6 +295,28 @@ def _check_kernels(kernel, bandwidth, target_bandwidth):
         return np.exp(-first.measure_distance(second) / bandwidth)
 
     return compare, target_bandwidth
+
+
+def _rescale(name, predictions, target_bandwidth):
+    """Predictions in units of the bandwidth; fourth powers of scales must be numbers."""
+    scaled = predictions.rescale(1 / target_bandwidth)
+    family = scaled.components if isinstance(scaled, Mixtures) else scaled
+    if isinstance(family, Laplaces):
+        low, high = family.scale.min(), family.scale.max()
+        if not 1 / _LARGEST_RATIO < low <= high < _LARGEST_RATIO:
+            raise ValueError(
+                f"The scale of {name} must lie within a factor of {_LARGEST_RATIO:g} of "
+                f"target_bandwidth; got scales from {low:.3g} to {high:.3g} times it."
+            )
+    return scaled
+
+
+def _rescale_targets(name, targets, target_bandwidth):
+    with np.errstate(over="ignore"):
+        targets = targets / target_bandwidth
+    if not np.isfinite(targets).all():
+        raise ValueError(f"{name} must be finite when divided by target_bandwidth.")
+    return targets
 
 
 def _call_kernel(kernel, first, second):

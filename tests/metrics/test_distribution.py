@@ -493,3 +493,14 @@ def test_rounded_input(rng):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         distribution_kernel_calibration_error([0.0, 1.0, 2.0], norm([0, 1, 2], 1), **options)
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e-160])
+def test_scales_that_no_bandwidth_can_match(scale):
+    with pytest.raises(ValueError, match="The scale of distribution must lie within a factor of"):
+        distribution_kernel_calibration_error([0.0, 1.0, 3.0], laplace([0, 0.5, 1], scale))
+    for far in (1e60, 1e-60):
+        value = distribution_kernel_calibration_error([0.0, 1.0, 3.0], laplace([0, 0.5, 1], far))
+        assert np.isfinite(value)
+    with pytest.raises(ValueError, match="y_true must be finite when divided"):
+        distribution_kernel_calibration_error([1e300, 0.0], norm(), target_bandwidth=1e-50)
