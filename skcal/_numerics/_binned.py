@@ -53,6 +53,13 @@ def sweep_edges(predictions, counts, positive):
     return quantile_edges(predictions, counts, most)
 
 
+def find_middles(places, mass, count):
+    """Of sorted places those in the middle of `count` equal shares of the mass."""
+    cumulative = np.cumsum(mass)
+    middles = (np.arange(count) + 0.5) / max(count, 1) * cumulative[-1]
+    return places[np.searchsorted(cumulative, middles)]
+
+
 def bin_index(predictions, edges):
     """Bin of every prediction; bins are right-closed, and the first holds its left edge too."""
     return np.searchsorted(edges[1:-1], predictions, side="left")

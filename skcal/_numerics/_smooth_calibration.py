@@ -50,6 +50,18 @@ def find_witness(knots, residual):
     return trace_witness(cumulative, gaps, fit_path(cumulative, gaps))
 
 
+def balance_witness(witness, residual, kept):
+    """Move a witness by a constant towards equal extremes of both signs.
+
+    The maximiser itself moves to -1 or 1 as soon as the mean residual is not exactly zero, though
+    next to nothing be gained by that, and hides that predictions are too low here, too high there.
+    What is returned attains at least the share `kept` of the maximum.
+    """
+    shift = (witness.max() + witness.min()) / 2
+    loss, allowed = shift * residual.sum(), (1 - kept) * (witness @ residual)
+    return witness - shift * (1.0 if loss <= allowed else allowed / loss)
+
+
 def trace_witness(cumulative, gaps, path):
     """The maximiser w that belongs to the path G of the dual.
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index
+from skcal._numerics._binned import bin_index, find_middles
 from skcal._numerics._grid import linear_nodes
 from skcal._numerics._resampling import (
     bootstrap_bin_means,
@@ -12,7 +12,7 @@ from skcal._numerics._resampling import (
     bootstrap_smooth_ece,
     find_percentile_band,
 )
-from skcal._numerics._smooth_calibration import find_witness
+from skcal._numerics._smooth_calibration import balance_witness, find_witness
 from skcal._reduction import (
     REDUCTIONS,
     check_flag,
@@ -212,17 +212,10 @@ def _pick_rug(sample):
     n_positive = int(np.clip(round(_MOST_TICKS * share), share > 0, _MOST_TICKS - (share < 1)))
     counts = (_MOST_TICKS - n_positive, n_positive)
     picked = [
-        _find_middles(ties.predictions, mass, count)
+        find_middles(ties.predictions, mass, count)
         for mass, count in zip((ties.weight - ties.positive, ties.positive), counts, strict=True)
     ]
     return {"rug_pred": np.concatenate(picked), "rug_true": np.repeat([0.0, 1.0], counts)}
-
-
-def _find_middles(places, mass, count):
-    """Places in the middle of `count` equal shares of the mass."""
-    cumulative = np.cumsum(mass)
-    middles = (np.arange(count) + 0.5) / max(count, 1) * cumulative[-1]
-    return places[np.searchsorted(cumulative, middles)]
 
 
 def _trace_witness(sample):
@@ -233,15 +226,5 @@ def _trace_witness(sample):
         moments, _ = sample.residual_in_cells(_WITNESS_CELLS)
         residual = linear_nodes(moments)
         knots = np.linspace(0.0, 1.0, _WITNESS_CELLS + 1)
-    return {"witness_pred": knots, "witness": _balance(find_witness(knots, residual), residual)}
-
-
-def _balance(witness, residual):
-    """Move a weight function towards as much weight of one sign as of the other.
-
-    The maximiser itself moves to -1 or 1 as soon as the mean residual is not exactly zero, though
-    next to nothing be gained by that, and hides that predictions are too low here, too high there.
-    """
-    shift = (witness.max() + witness.min()) / 2
-    loss, allowed = shift * residual.sum(), (1 - _KEPT) * (witness @ residual)
-    return witness - shift * (1.0 if loss <= allowed else allowed / loss)
+    witness = balance_witness(find_witness(knots, residual), residual, _KEPT)
+    return {"witness_pred": knots, "witness": witness}

@@ -69,13 +69,20 @@ class Mixture(NamedTuple):
         -------
         ndarray of shape (n_samples,)
             Probability that the target is at most `x`.
+
+        Raises
+        ------
+        ValueError
+            If the weights are invalid, or the components not univariate.
         """
         x = np.asarray(x, dtype=np.float64)
-        if isinstance(self.components, list):
+        if isinstance(self.components, MultivariateNormal):
+            raise ValueError("components must be univariate for a cdf; got MultivariateNormal.")
+        if isinstance(self.components, list | tuple):
             values = np.stack([component.cdf(x) for component in self.components], axis=-1)
         else:
             values = self.components.cdf(x[..., None])
-        return np.sum(np.asarray(self.weights) * values, axis=-1)
+        return np.sum(_read_weights("weights", self.weights, values.shape) * values, axis=-1)
 
 
 def read_predictions(targets_name, targets, name, distribution):

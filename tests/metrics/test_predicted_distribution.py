@@ -154,5 +154,13 @@ def test_cdf_of_mixtures(layout):
     expected = sum(weights[:, k] * norm.cdf(x, loc[:, k], 0.5) for k in (0, 1))
     np.testing.assert_allclose(Mixture(weights, parts).cdf(x), expected, rtol=1e-14)
     np.testing.assert_allclose(probability_integral_transform(x, Mixture(weights, parts)), expected)
+    if layout == "list":
+        np.testing.assert_array_equal(
+            Mixture(weights, tuple(parts)).cdf(x), Mixture(weights, parts).cdf(x)
+        )
+    with pytest.raises(ValueError, match="weights must sum to 1 in each row"):
+        Mixture([0.5, 0.4], parts).cdf(x)
+    with pytest.raises(ValueError, match="components must be univariate"):
+        Mixture([1.0], MultivariateNormal(np.zeros((6, 1, 2)), np.eye(2))).cdf(x)
     shared = Mixture(weights[0], parts).cdf(x)
     np.testing.assert_allclose(shared, Mixture(np.tile(weights[0], (6, 1)), parts).cdf(x))
