@@ -1,22 +1,27 @@
 """The entrance: user arrays to checked, weighted binary samples.
 
-Every measure comes through `reduce_to_samples`; nothing below this module looks at user input.
-Labels and ranges of the common cases are decided by minima and maxima alone, because
-scikit-learn's `check_array`, `type_of_target` and `unique` cost more than the measures.
+Every measure comes through `reduce_to_samples`; nothing below this module looks at user input,
+but for the checks of single arguments in `_validation`. Labels and ranges of the common cases are
+decided by minima and maxima alone, because scikit-learn's `check_array`, `type_of_target` and
+`unique` cost more than the measures.
 """
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 
 from skcal._sample import CHUNK, Sample
+from skcal._validation import (
+    check_labels,
+    check_option,
+    check_proba,
+    check_sample_weight,
+    show_labels,
+)
 
-# Rows of y_proba may miss a sum of 1 by this much: what a softmax in float16 or the rounding of
-# a table leaves behind.
-ROW_SUM_TOLERANCE = 1e-3
+# What messages call the outcomes and the predictions.
+_NAMES = ("y_true", "y_proba")
 
 
 class Predictions(NamedTuple):
@@ -98,7 +103,9 @@ class ClassVectors(NamedTuple):
         return np.equal.outer(target, np.arange(self.proba.shape[1])).astype(np.float64)
 
 
-def check_class_vectors(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None):
+def check_class_vectors(
+    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, names=_NAMES
+):
     """Check user input of a measure that takes the whole vector of probabilities.
 
     Parameters
@@ -111,6 +118,8 @@ def check_class_vectors(y_true, y_proba, *, sample_weight=None, pos_label=None, 
     pos_label : label, default=None
         With more than two classes it selects that class against the rest.
     labels : array-like of shape (n_classes,), default=None
+    names : pair of str, default=("y_true", "y_proba")
+        What messages call `y_true` and `y_proba`.
 
     Returns
     -------
@@ -118,9 +127,14 @@ def check_class_vectors(y_true, y_proba, *, sample_weight=None, pos_label=None, 
         Of two classes the last column is that of the positive label.
     """
     if _has_columns(y_true):
-        return _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels)
+        return _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names)
     predictions = check_predictions(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        names=names,
     )
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
     if _is_multiclass(predictions):
@@ -140,17 +154,18 @@ def _has_columns(y_true):
     return len(shape) == 2 and shape[1] > 1
 
 
-def _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels):
+def _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names):
+    outcomes, predictions = names
     for name, value in (("pos_label", pos_label), ("labels", labels)):
         if value is not None:
             raise ValueError(
-                f"{name} must be None where y_true has a column for each class; got {value!r}."
+                f"{name} must be None where {outcomes} has a column for each class; got {value!r}."
             )
-    proba, target = _check_proba(y_proba), _check_proba(y_true, "y_true")
+    proba, target = check_proba(predictions, y_proba), check_proba(outcomes, y_true)
     if proba.shape != target.shape:
         raise ValueError(
-            "y_true and y_proba must have the same shape where y_true has a column for each class; "
-            f"got {target.shape} and {proba.shape}."
+            f"{outcomes} and {predictions} must have the same shape where {outcomes} has a column "
+            f"for each class; got {target.shape} and {proba.shape}."
         )
     return ClassVectors(proba, target, check_sample_weight(sample_weight, len(proba)))
 
@@ -260,223 +275,40 @@ def _read_outcomes(sample):
 # --------------------------------------------------------------------------- user input
 
 
-def check_predictions(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None):
-    """Check user input; see `reduce_to_samples`.
+def check_predictions(
+    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, names=_NAMES
+):
+    """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
     Returns
     -------
     Predictions
     """
-    target = check_labels("y_true", y_true)
-    proba = _check_proba(y_proba)
+    target = check_labels(names[0], y_true)
+    proba = check_proba(names[1], y_proba)
     if len(target) != len(proba):
         raise ValueError(
-            "y_true and y_proba must have the same length; "
+            f"{names[0]} and {names[1]} must have the same length; "
             f"got {len(target)} labels and {len(proba)} rows of probabilities."
         )
     weights = check_sample_weight(sample_weight, len(proba))
     if labels is not None:
-        labels = _check_column_labels(labels, proba)
+        labels = _check_column_labels(labels, proba, names)
     n_classes = proba.shape[1] if proba.ndim == 2 else 2
     if n_classes > 2:
-        return _match_multiclass(proba, target, weights, pos_label, labels)
-    return _match_binary(proba, target, weights, pos_label, labels)
+        return _match_multiclass(proba, target, weights, pos_label, labels, names)
+    return _match_binary(proba, target, weights, pos_label, labels, names)
 
 
-def check_option(name, value, valid):
-    """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
-    if isinstance(value, str) and value in valid:
-        return
-    near = get_close_matches(value, valid, n=1, cutoff=0.5) if isinstance(value, str) else []
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    names = ", ".join(repr(v) for v in valid)
-    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
-
-
-def check_flag(name, value):
-    """Raise a ValueError unless `value` is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_integer(name, value, minimum):
-    """Return `value` as an int, or raise a ValueError that says what is needed."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{name} must be an integer; got {value!r}.")
-    if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
-    return int(value)
-
-
-def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
-    """Return `value` as a float in [minimum, below), or raise a ValueError."""
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or isinstance(value, bool) or np.isnan(value):
-        raise ValueError(f"{name} must be a number; got {value!r}.")
-    if below < np.inf and not minimum <= value < below:
-        raise ValueError(f"{name} must be at least {minimum} and below {below}; got {value!r}.")
-    if value < minimum or (np.isinf(value) and not allow_infinity):
-        finite = "" if allow_infinity else " and finite"
-        raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
-    return float(value)
-
-
-def check_generator(random_state):
-    """Source of random numbers; None gives a new one, because the global one is not ours."""
-    if random_state is None:
-        return np.random.RandomState()
-    try:
-        return check_random_state(random_state)
-    except ValueError:
-        raise ValueError(
-            f"random_state must be None, an integer or a RandomState; got {random_state!r}."
-        ) from None
-
-
-def check_sample_weight(sample_weight, n_samples):
-    """Check weights: one for each row, finite, none negative, not all zero.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-    n_samples : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or None
-        Of a real type; the caller's own array where no conversion was needed.
-    """
-    if sample_weight is None:
-        return None
-    weights = as_numbers("sample_weight", sample_weight)
-    if weights.ndim != 1 or len(weights) != n_samples:
-        raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one weight for each row; "
-            f"got shape {weights.shape}."
-        )
-    low, high = float(weights.min()), float(weights.max())
-    if not low >= 0 or not np.isfinite(high):
-        row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
-        raise ValueError(
-            f"sample_weight must be finite and not negative; got {weights[row]} at row {row}."
-        )
-    if high == 0:
-        raise ValueError("sample_weight must hold at least one positive weight; all are zero.")
-    if not 1e-100 < high < 1e100:
-        weights = weights / high  # their sums and products would overflow or vanish
-    return weights
-
-
-def _check_proba(values, name="y_proba"):
-    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
-    proba = as_numbers(name, values)
-    if proba.ndim == 2 and proba.shape[1] == 1:
-        proba = proba[:, 0]
-    if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
-        raise ValueError(
-            f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
-            f"got shape {proba.shape}."
-        )
-    if len(proba) == 0:
-        raise ValueError(f"{name} must hold at least one row; it is empty.")
-    if not (proba.min() >= 0 and proba.max() <= 1):  # also False for NaN
-        where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
-        value = proba[tuple(where)]
-        raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
-    if proba.ndim == 2:
-        _check_row_sums(proba, name)
-    return proba
-
-
-def _check_row_sums(proba, name):
-    for start in range(0, len(proba), CHUNK):
-        sums = proba[start : start + CHUNK].sum(axis=1, dtype=np.float64)
-        off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-        if off.any():
-            row = np.flatnonzero(off)[0]
-            raise ValueError(
-                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
-            )
-
-
-def _refuse_masked(name, values):
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
-
-
-def as_numbers(name, values):
-    """Array of a real numeric type."""
-    if issparse(values):
-        raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
-    _refuse_masked(name, values)
-    try:
-        values = np.asarray(values)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
-    if values.dtype.kind in "fbiu":
-        return values if values.dtype.kind != "b" else values.view(np.uint8)
-    if values.dtype.kind == "O":
-        try:
-            return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
-
-
-def check_labels(name, values):
-    """Labels as a one-dimensional array of numbers, booleans or strings."""
-    if issparse(values):
-        raise ValueError(f"{name} must be a dense array; got a sparse one.")
-    given = values
-    _refuse_masked(name, given)
-    try:
-        values = np.asarray(given)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"{name} must hold one label for each row; {error}") from None
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}. "
-            "For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
-            "indicator one at a time."
-        )
-    if values.dtype.kind in "OT":
-        values = _unpack_objects(name, values.tolist())
-    elif values.dtype.kind == "U" and not isinstance(given, np.ndarray):
-        values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
-    if values.dtype.kind in "biuU":
-        return values
-    if values.dtype.kind == "f":
-        if len(values) and not np.isfinite(values.min() + values.max()):
-            row = np.flatnonzero(~np.isfinite(values))[0]
-            raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
-        return values
-    raise ValueError(
-        f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
-    )
-
-
-def _unpack_objects(name, items):
-    """List of strings, or of numbers and booleans, as an array of that type."""
-    kinds = {type(item) for item in items}
-    is_text = {issubclass(kind, str) for kind in kinds}
-    is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
-    if is_text == {True} or is_number:
-        return np.asarray(items)
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise ValueError(f"{name} must hold labels of one type, none of them missing; got {names}.")
-
-
-def _check_column_labels(labels, proba):
-    """Distinct labels of the columns of y_proba."""
+def _check_column_labels(labels, proba, names):
+    """Distinct labels of the columns of the predictions."""
     labels = check_labels("labels", labels)
     n_classes = proba.shape[1] if proba.ndim == 2 else 2
     if len(np.unique(labels)) != len(labels):
         raise ValueError(f"labels must be distinct; got {show_labels(labels)}.")
     if len(labels) != n_classes:
         raise ValueError(
-            f"labels must name each of the {n_classes} classes of y_proba, in the order of its "
+            f"labels must name each of the {n_classes} classes of {names[1]}, in the order of its "
             f"columns; got {len(labels)}: {show_labels(labels)}."
         )
     return labels
@@ -485,14 +317,14 @@ def _check_column_labels(labels, proba):
 # --------------------------------------------------------------------------- labels
 
 
-def _match_binary(proba, target, weights, pos_label, labels):
+def _match_binary(proba, target, weights, pos_label, labels, names):
     """Predictions for one or two columns."""
     if _are_outcomes(pos_label, labels) and _is_zero_one(target):
         return Predictions(proba, target, weights)  # outcomes already: by far the most common
     found = _find_distinct(target)
     if len(found) > 2:
         raise ValueError(
-            f"y_true has {len(found)} labels, {show_labels(found)}, but y_proba has "
+            f"{names[0]} has {len(found)} labels, {show_labels(found)}, but {names[1]} has "
             f"{'one column' if proba.ndim == 1 else 'two columns'}; give one column for each "
             "label. (Soft labels in [0, 1] allow only labels=[0, 1] and pos_label=1.)"
         )
@@ -502,34 +334,34 @@ def _match_binary(proba, target, weights, pos_label, labels):
     if labels is None:
         if proba.ndim == 2 or pos_label is None or not _is_comparable(pos_label, found):
             raise ValueError(
-                f"y_true holds the single label {show_labels(found)}; name the labels of both "
+                f"{names[0]} holds the single label {show_labels(found)}; name the labels of both "
                 "classes with labels=."
             )
         return Predictions(proba, target, weights, pos_label)
-    _check_accounted(found, labels)
+    _check_accounted(found, labels, names)
     if pos_label is not None:
         column = _find_label(pos_label, labels)
     elif not named and proba.ndim == 1 and labels.dtype.kind == "U":
         raise ValueError(
             f"pos_label must say which of the labels {show_labels(labels)} the single column of "
-            "y_proba belongs to; got None."
+            f"{names[1]} belongs to; got None."
         )
     else:
         column = 1
     return Predictions(proba, target, weights, labels[column], column, labels)
 
 
-def _match_multiclass(proba, target, weights, pos_label, labels):
+def _match_multiclass(proba, target, weights, pos_label, labels, names):
     """Predictions for three or more columns."""
     found = _find_distinct(target)
     if labels is None:
         if len(found) != proba.shape[1]:
             raise ValueError(
-                f"y_true has {len(found)} labels, {show_labels(found)}, but y_proba has "
+                f"{names[0]} has {len(found)} labels, {show_labels(found)}, but {names[1]} has "
                 f"{proba.shape[1]} columns; name the label of every column with labels=."
             )
         labels = found
-    _check_accounted(found, labels)
+    _check_accounted(found, labels, names)
     if pos_label is not None:
         # One class against the rest.
         column = _find_label(pos_label, labels)
@@ -573,13 +405,14 @@ def _find_label(pos_label, labels):
     return int(match[0])
 
 
-def _check_accounted(found, labels):
+def _check_accounted(found, labels, names):
     same_kind = (found.dtype.kind == "U") == (labels.dtype.kind == "U")
     strange = np.setdiff1d(found, labels) if same_kind else found
     if len(strange):
         raise ValueError(
-            f"y_true has labels that no column of y_proba accounts for: {show_labels(strange)}; "
-            f"the columns are {show_labels(labels)}. Name the label of every column with labels=."
+            f"{names[0]} has labels that no column of {names[1]} accounts for: "
+            f"{show_labels(strange)}; the columns are {show_labels(labels)}. "
+            "Name the label of every column with labels=."
         )
 
 
@@ -599,9 +432,3 @@ def _find_distinct(values):
     # Chunk by chunk, so that no sorted copy of all rows is held.
     parts = [np.unique(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
     return np.unique(np.concatenate(parts))
-
-
-def show_labels(labels):
-    """Labels for a message; the first few when there are many."""
-    shown = ", ".join(repr(label) for label in labels[:10].tolist())
-    return f"[{shown}{', ...' if len(labels) > 10 else ''}]"

@@ -206,15 +206,13 @@ class Sample:
     def resampler(self, bandwidth, place=None, width=1.0):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
-        The grid has 40 cells in a bandwidth, or is that of `smooth_ece_curve`. Rows are drawn
-        one by one where they have soft labels or unequal weights, where they are few, and where
-        `place` moves them to a scale of this width; else by outcome and by groups of which 8
-        lie in a bandwidth.
+        The grid has 24 cells in a bandwidth, or more. Rows are drawn one by one where they have
+        soft labels or unequal weights, where they are few, and where `place` moves them to a
+        scale of this width; else by outcome and by groups of which 4 lie in a bandwidth.
         """
         bandwidth = bandwidth / width
-        n_groups = max(1 << 9, int(np.ceil(8 / bandwidth)))
-        curve_cells = max(1 << 14, int(np.ceil(32 / bandwidth)))
-        n_cells = min(curve_cells, next_fast_len(5 * n_groups, real=True))
+        n_groups = max(1 << 9, int(np.ceil(4 / bandwidth)))
+        n_cells = next_fast_len(6 * n_groups, real=True)
         many = self.n_present > max(FEW_ROWS, 2 * n_groups)
         if place is None and many and self._is_plain():
             return CellResampler(self.moments_by_outcome(n_cells), n_groups)

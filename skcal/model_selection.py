@@ -1,11 +1,30 @@
-"""Rules that choose a model by its calibration without losing sight of a proper score."""
+"""Calibration in cross-validation: a rule that chooses models by it, and its pooled value."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["calibrated_within_one_se"]
+from skcal._scoring import (
+    apply_measure,
+    check_measure_options,
+    find_measure,
+    find_unseen_labels,
+    name_measure,
+    predict_labelled,
+    takes_weights,
+    warn_of_unseen_labels,
+)
+from skcal._validation import check_sample_weight
+from skcal.recalibration._folds import check_rows, fit_rows, make_splits, spread_columns
+
+__all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]
 
 
 def calibrated_within_one_se(score, calibration):
@@ -38,6 +57,7 @@ def calibrated_within_one_se(score, calibration):
     See Also
     --------
     skcal.scorers.calibration_scorers : A ``scoring`` with several metrics.
+    pooled_cross_val_score : A measure of the model that was chosen.
 
     Notes
     -----
@@ -141,3 +161,183 @@ def _is_within_one_se(score):
     n_splits = loss.shape[1]
     error = loss.std(axis=1, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else 0.0
     return loss.mean(axis=1) <= error
+
+
+# --------------------------------------------------------------------------- pooled predictions
+
+
+class PooledScore(NamedTuple):
+    """A measure of cross-validated predictions.
+
+    Attributes
+    ----------
+    pooled : float
+        Value for the predictions of all test rows together.
+    fold_mean : float
+        Mean of `folds`; for a calibration error biased upwards, the more the smaller the folds.
+    folds : ndarray of shape (n_splits,)
+        Value for the test rows of each fold.
+    """
+
+    pooled: float
+    fold_mean: float
+    folds: np.ndarray
+
+
+def pooled_cross_val_score(
+    estimator,
+    X,
+    y,
+    *,
+    measure,
+    sample_weight=None,
+    cv=None,
+    params=None,
+    n_jobs=None,
+    **options,
+):
+    r"""Measure calibration on the pooled predictions of a cross-validation.
+
+    Every row is predicted by a model that was fitted on other rows, and the measure is taken of
+    all predictions together. The mean over folds, which scikit-learn reports, is given beside it:
+    for a calibration error it is biased upwards.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Classifier with `predict_proba`; a clone is fitted for each fold.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Whatever the classifier takes.
+    y : array-like of shape (n_samples,)
+        Labels.
+    measure : callable or str
+        A measure of :mod:`skcal.metrics` or its name, or any function
+        ``f(y_true, y_proba, *, labels=None, sample_weight=None, ...)`` that returns a float;
+        `y_proba` has one column for each of `labels`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows in the measure, and nowhere else.
+    cv : int, cross-validation splitter or iterable, default=None
+        As in scikit-learn: None stands for 5 stratified folds. A row may be tested several times,
+        or never: each time counts.
+    params : dict, default=None
+        What goes to ``estimator.fit`` and to the splitter. With metadata routing both get what
+        they request; without it ``"groups"`` go to the splitter, and all else to ``fit``.
+    n_jobs : int, default=None
+        Number of folds that joblib fits at a time.
+    **options : dict
+        Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
+        ``pos_label="yes"``. Their names are checked at once.
+
+    Returns
+    -------
+    PooledScore
+        The value on pooled predictions, the mean over folds, and the value of each fold, as the
+        measure gives them: of an error less is better.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if the classifier has no `predict_proba`, or if the measure
+        cannot be taken of a fold.
+    TypeError
+        If `measure` has no argument `labels`, or none of the name of an option.
+
+    See Also
+    --------
+    skcal.scorers.make_calibration_scorer : Values of folds for scikit-learn's functions.
+    skcal.recalibration.CrossFitProba : The predictions themselves.
+
+    Notes
+    -----
+    A calibration error adds up absolute deviations, which noise enlarges: that of a calibrated
+    model is about :math:`c / \sqrt n` on n rows (:math:`c / n^{1/3}` for SmoothECE). A mean over k
+    folds has the bias of n / k rows, up to :math:`\sqrt k` times as much; noise of opposite signs
+    does not cancel between folds. With bins of equal width the pooled expected calibration error
+    is never above the mean over folds of equal size. What is left is the bias of n rows.
+
+    The price is that the models of the folds are taken for one: opposite errors of two of them
+    cancel. With repeated splits the predictions of one row count as so many rows, which are not
+    independent. Unbiased measures, such as the unbiased squared kernel calibration error, may be
+    averaged over folds; a proper score has no such bias either.
+
+    All folds have columns for all labels. A label that test rows hold and training rows lack has
+    probability 0, with a warning.
+
+    Weights for the fit come from `params`, those of the measure from `sample_weight`, with
+    metadata routing and without it; pass both to use them for both. (`cross_validate` hands
+    weights to a scorer with metadata routing only.)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skcal.model_selection import pooled_cross_val_score
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> score = pooled_cross_val_score(model, X, y, measure="smooth_ece", cv=10)
+    >>> round(score.pooled, 2), round(score.fold_mean, 2)
+    (0.02, 0.04)
+    """
+    measure = find_measure(measure)
+    if "labels" in options:
+        raise TypeError("labels cannot be an option: they come from the classifiers.")
+    check_measure_options(measure, options)
+    X, y = check_rows(estimator, X, y)
+    weight = check_sample_weight(sample_weight, len(y))
+    if weight is not None and not takes_weights(measure):
+        raise ValueError(f"sample_weight must be None: {name_measure(measure)} takes no weights.")
+    splitter = check_cv(cv, y, classifier=True)
+    fit_params, split_params = _route_params(estimator, splitter, params)
+    tests, probas, labels = _predict_folds(
+        estimator, X, y, make_splits(splitter, X, y, split_params), fit_params, n_jobs
+    )
+
+    def apply(rows, proba):
+        weights = {} if weight is None else {"sample_weight": weight[rows]}
+        return apply_measure(measure, y[rows], proba, labels, {**options, **weights})
+
+    folds = np.array([apply(rows, proba) for rows, proba in zip(tests, probas, strict=True)])
+    pooled = apply(np.concatenate(tests), np.concatenate(probas))
+    return PooledScore(pooled, float(folds.mean()), folds)
+
+
+def _route_params(estimator, splitter, params):
+    """Arguments for the fit, and for the splitter."""
+    params = {} if params is None else dict(params)
+    if not get_config()["enable_metadata_routing"]:
+        groups = params.pop("groups", None)
+        return params, {} if groups is None else {"groups": groups}
+    fitting = MethodMapping().add(caller="fit", callee="fit")
+    splitting = MethodMapping().add(caller="fit", callee="split")
+    router = MetadataRouter(owner="pooled_cross_val_score")
+    router.add(estimator=estimator, method_mapping=fitting)
+    router.add(splitter=splitter, method_mapping=splitting)
+    routed = process_routing(router, "fit", **params)
+    return routed["estimator"]["fit"], routed["splitter"]["split"]
+
+
+def _predict_folds(estimator, X, y, splits, fit_params, n_jobs):
+    """Test rows and probabilities of each fold, and the sorted labels of all columns."""
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(_predict_fold)(clone(estimator), X, y, train, test, fit_params)
+        for train, test in splits
+    )
+    tests = [test for _, test in splits]
+    unseen = {
+        label
+        for test, (_, known) in zip(tests, folds, strict=True)
+        for label in find_unseen_labels(y[test], known)
+    }
+    labels = [known for _, known in folds]
+    if unseen:
+        warn_of_unseen_labels(estimator, sorted(unseen), stacklevel=3)
+        labels.append(np.array(sorted(unseen)))
+    labels = np.unique(np.concatenate(labels))
+    return tests, [spread_columns(proba, known, labels) for proba, known in folds], labels
+
+
+def _predict_fold(estimator, X, y, train, test, fit_params):
+    """Probabilities of the test rows, and the labels of their columns."""
+    return predict_labelled(estimator, fit_rows(estimator, X, y, train, test, fit_params))

@@ -6,21 +6,27 @@ hand over the whole `predict_proba` matrix and the label of every column.
 """
 
 import copy
-import functools
-import inspect
-import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-import numpy as np
 import sklearn
-from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 from sklearn.metrics import get_scorer as get_sklearn_scorer
 from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from skcal._reduction import check_option
+from skcal._scoring import (
+    add_labels,
+    apply_measure,
+    check_measure_options,
+    find_measure,
+    find_unseen_labels,
+    name_measure,
+    predict_labelled,
+    takes_weights,
+    warn_of_unseen_labels,
+)
+from skcal._validation import check_option
 from skcal.metrics import MEASURES
 
 __all__ = ["calibration_scorers", "get_scorer", "get_scorer_names", "make_calibration_scorer"]
@@ -87,11 +93,7 @@ def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     >>> cross_val_score(GaussianNB(), X, y, scoring=scorer, cv=3).round(2)
     array([-0.08, -0.05, -0.05])
     """
-    if isinstance(measure, str):
-        check_option("measure", measure, tuple(MEASURES))
-        measure = MEASURES[measure].function
-    if not callable(measure):
-        raise TypeError(f"measure must be a function or the name of a measure; got {measure!r}.")
+    measure = find_measure(measure)
     _check_options(measure, options)
     return _CalibrationScorer(measure, bool(greater_is_better), options)
 
@@ -242,40 +244,7 @@ def _check_options(measure, options):
     for name, source in (("labels", "estimator.classes_"), ("sample_weight", "the call")):
         if name in options:
             raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
-    keywords = _list_keywords(measure)
-    if keywords is None:
-        return
-    name = _name_of(measure)
-    if "labels" not in keywords:
-        raise TypeError(
-            "measure must have an argument labels, the label of every column of y_proba; "
-            f"{name} has none."
-        )
-    valid = [keyword for keyword in keywords if keyword not in ("labels", "sample_weight")]
-    for option in options:
-        if option not in valid:
-            near = get_close_matches(option, valid, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(
-                f"{name} has no option {option!r}; its options are {', '.join(valid)}.{hint}"
-            )
-
-
-def _list_keywords(measure):
-    """Names of the arguments after y_true and y_proba, or None where every name may do."""
-    try:
-        parameters = inspect.signature(measure).parameters
-    except ValueError:  # compiled functions need not have a signature
-        return None
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return None
-    return list(parameters)[2:]
-
-
-def _name_of(measure):
-    while isinstance(measure, functools.partial):
-        measure = measure.func
-    return getattr(measure, "__name__", type(measure).__name__)
+    check_measure_options(measure, options)
 
 
 class _CalibrationScorer:
@@ -289,7 +258,7 @@ class _CalibrationScorer:
         self.greater_is_better = greater_is_better
         self.options = dict(options)
         # scikit-learn's displays name their axis after the scorer.
-        self.__name__ = ("" if greater_is_better else "neg_") + _name_of(measure)
+        self.__name__ = ("" if greater_is_better else "neg_") + name_measure(measure)
         self._requests = make_scorer(
             measure,
             greater_is_better=greater_is_better,
@@ -305,13 +274,7 @@ class _CalibrationScorer:
 
     def score_predictions(self, y_true, proba, labels, metadata):
         """Score of predictions that were made and matched with labels before."""
-        options = {**self.options, **metadata}
-        if len(labels) == 1:
-            # Measures need two classes; the only outcome was certain, so the other is moot.
-            only, pos_label = labels.tolist()[0], options.get("pos_label")
-            other = _invent_label(only) if pos_label in (None, only) else pos_label
-            proba, labels = _add_labels(proba, labels, [other])
-        value = float(self.measure(y_true, proba, labels=labels, **options))
+        value = apply_measure(self.measure, y_true, proba, labels, {**self.options, **metadata})
         return value if self.greater_is_better else -value
 
     def set_score_request(self, **requests):
@@ -325,8 +288,7 @@ class _CalibrationScorer:
 
     def _accept_sample_weight(self):
         # scikit-learn asks every scorer when weights are passed and metadata routing is off.
-        keywords = _list_keywords(self.measure)
-        return keywords is None or "sample_weight" in keywords
+        return takes_weights(self.measure)
 
     def __eq__(self, other):
         if not isinstance(other, _CalibrationScorer):
@@ -344,7 +306,7 @@ class _CalibrationScorer:
     def __repr__(self):
         sign = ", greater_is_better=True" if self.greater_is_better else ""
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"make_calibration_scorer({_name_of(self.measure)}{sign}{options})"
+        return f"make_calibration_scorer({name_measure(self.measure)}{sign}{options})"
 
 
 class _JointScorer:
@@ -410,77 +372,9 @@ def _predict_proba(estimator, X, y_true):
 
     Labels of `y_true` that the estimator does not know get columns of zeros.
     """
-    if not hasattr(estimator, "predict_proba"):
-        raise ValueError(_explain_missing_proba(estimator))
-    proba = estimator.predict_proba(X)
-    labels = getattr(estimator, "classes_", None)
-    name = type(estimator).__name__
-    if isinstance(proba, list) or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
-        raise ValueError(
-            f"A calibration scorer needs one output; {name} predicts several. "
-            "Score the probabilities of each output with the measure itself."
-        )
-    if labels is None:
-        raise ValueError(
-            f"A calibration scorer needs the attribute classes_, the label of every column of "
-            f"predict_proba; {name} has none. Score its probabilities with the measure itself."
-        )
-    labels = np.asarray(labels)
-    unseen = _find_unseen_labels(y_true, labels)
+    proba, labels = predict_labelled(estimator, X)
+    unseen = find_unseen_labels(y_true, labels)
     if unseen:
-        warnings.warn(
-            f"y holds labels that {name} was not fitted on, {unseen}: they have probability 0. "
-            "Stratified splits keep every class in every training set.",
-            UserWarning,
-            stacklevel=3,
-        )
-        proba, labels = _add_labels(proba, labels, unseen)
+        warn_of_unseen_labels(estimator, unseen, stacklevel=3)
+        proba, labels = add_labels(proba, labels, unseen)
     return proba, labels
-
-
-def _explain_missing_proba(estimator):
-    name = type(estimator).__name__
-    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
-        return (
-            "A calibration scorer needs a classifier with predict_proba; "
-            f"{name} is a regressor and predicts no probabilities of classes."
-        )
-    return (
-        f"A calibration scorer needs predict_proba, which {name} does not have as it is set. "
-        "Choose a classifier, or parameters, that give probabilities, or wrap a classifier with "
-        f"decision_function: sklearn.calibration.CalibratedClassifierCV({name}(...))."
-    )
-
-
-def _find_unseen_labels(y_true, labels):
-    """Sorted labels of `y_true` that are not among `labels`.
-
-    Empty where `y_true` holds no class labels of the same kind: the measure then says what is
-    wrong.
-    """
-    target = np.asarray(y_true)
-    if target.ndim == 2 and target.shape[1] == 1:
-        target = target[:, 0]
-    if target.ndim != 1 or (target.dtype.kind == "f" and (target != np.rint(target)).any()):
-        return []
-    found = target.tolist() if target.dtype.kind == "O" else np.unique(target).tolist()
-    unseen = set(found).difference(labels.tolist())
-    text = isinstance(labels.tolist()[0], str)
-    if not all(isinstance(label, str if text else int | float) for label in unseen):
-        return []
-    return sorted(unseen)
-
-
-def _add_labels(proba, labels, new):
-    """Columns of zeros for `new` labels, all columns in the order of the labels."""
-    all_labels = np.concatenate([labels, np.asarray(new)])
-    zeros = np.zeros((len(proba), len(new)))
-    order = np.argsort(all_labels)
-    return np.hstack([np.asarray(proba), zeros])[:, order], all_labels[order]
-
-
-def _invent_label(label):
-    """A label of the same kind that differs from `label`."""
-    if isinstance(label, str):
-        return f"not {label}"
-    return not label if isinstance(label, bool) else label - 1

@@ -11,8 +11,10 @@ import skcal
 LEVELS = (
     {"_numerics"},
     {"_sample"},
+    {"_validation"},
     {"_reduction"},
     {"metrics", "recalibration", "datasets"},
+    {"_scoring"},
     {"scorers", "model_selection", "streaming"},
     {"inference"},
     {"diagrams"},
@@ -22,7 +24,12 @@ LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 
 # The modules that look at the values of user input, and what they look with. Checks of lengths
 # and of fitted attributes see no values and are free.
-ENTRANCES = {"skcal._reduction", "skcal.recalibration._base", "skcal.recalibration._folds"}
+ENTRANCES = {
+    "skcal._reduction",
+    "skcal._validation",
+    "skcal.recalibration._base",
+    "skcal.recalibration._folds",
+}
 VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
 VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
 FREE = ("check_consistent_length", "check_is_fitted", "check_random_state")
@@ -108,6 +115,7 @@ def test_every_room_has_a_level():
         ("skcal.metrics._smooth", "from skcal import recalibration"),
         ("skcal.metrics._smooth", "from ..recalibration import TemperatureScaling"),
         ("skcal.scorers", "from skcal.model_selection import calibrated_within_one_se"),
+        ("skcal._validation", "from skcal._reduction import reduce_to_samples"),
         ("skcal._numerics._grid", "from skcal._sample import Sample"),
         ("skcal._numerics._grid", "from .._sample import Sample"),
         ("skcal._numerics._grid", "from sklearn.isotonic import IsotonicRegression"),

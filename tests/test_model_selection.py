@@ -1,26 +1,45 @@
-"""The refit rule: hand-made results, where the answer is known, and searches of scikit-learn."""
+"""The refit rule and pooled scores: results where the answer is known, and scikit-learn's own."""
 
 import copy
 import pickle
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import make_classification
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_iris, make_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
     RandomizedSearchCV,
     RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
     StratifiedShuffleSplit,
+    cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from skcal.model_selection import calibrated_within_one_se
+from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
+from skcal.model_selection import (
+    PooledScore,
+    calibrated_within_one_se,
+    pooled_cross_val_score,
+)
+from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
 from skcal.scorers import calibration_scorers, get_scorer
 
 RULE = calibrated_within_one_se("ll", "cal")
@@ -225,3 +244,371 @@ def test_other_splitters_and_searches(cv, problem):
     ).fit(X, y)
     assert search.best_params_["n_neighbors"] != 1
     assert search.n_splits_ == cv.get_n_splits()
+
+
+# --------------------------------------------------------------------------- pooled predictions
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X, y = load_iris(return_X_y=True)
+    return X + np.random.default_rng(0).normal(size=X.shape), y
+
+
+class FirstColumn(ClassifierMixin, BaseEstimator):
+    """Predicts what the first column of X says."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+class Recorder(FirstColumn):
+    """Notes what its fit receives in a list that clones share."""
+
+    seen = ()
+
+    def fit(self, X, y, sample_weight=None, note=None):
+        self.seen.append((X[:, 0].copy(), sample_weight, note))
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def recorder():
+    return type("Recorder", (Recorder,), {"seen": []})()
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def unweighted_gap(y_true, y_proba, *, labels=None):
+    """A measure that takes no weights and no options."""
+    return abs((y_true == labels[-1]).mean() - y_proba[:, -1].mean())
+
+
+def predict_by_hand(model, X, y, cv, weight=None):
+    """Labels, probabilities and weights of the test rows of all folds."""
+    folds = []
+    for train, test in cv.split(X, y):
+        proba = clone(model).fit(X[train], y[train]).predict_proba(X[test])
+        folds.append((y[test], proba, None if weight is None else weight[test]))
+    return folds
+
+
+SPLITTERS = [
+    KFold(4, shuffle=True, random_state=0),
+    RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),  # each row twice
+    StratifiedShuffleSplit(3, test_size=0.3, random_state=0),  # some rows never
+    ShuffleSplit(2, test_size=1, random_state=0),  # a row each
+]
+
+
+@pytest.mark.parametrize("cv", SPLITTERS, ids=lambda cv: type(cv).__name__)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pooled_score_equals_a_loop_by_hand(cv, weighted, problem):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
+    score = pooled_cross_val_score(
+        GaussianNB(),
+        X,
+        y,
+        measure="expected_calibration_error",
+        sample_weight=weight,
+        cv=cv,
+        n_bins=7,
+    )
+    assert isinstance(score, PooledScore)
+    folds = predict_by_hand(GaussianNB(), X, y, cv, weight)
+    values = [
+        expected_calibration_error(y_fold, proba, sample_weight=share, n_bins=7)
+        for y_fold, proba, share in folds
+    ]
+    np.testing.assert_allclose(score.folds, values, rtol=1e-12)
+    assert score.fold_mean == pytest.approx(np.mean(values))
+    y_all, proba_all = (np.concatenate([fold[i] for fold in folds]) for i in (0, 1))
+    weight_all = np.concatenate([fold[2] for fold in folds]) if weighted else None
+    assert score.pooled == pytest.approx(
+        expected_calibration_error(y_all, proba_all, sample_weight=weight_all, n_bins=7)
+    )
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["no", "yes"], [-1, 1]])
+def test_folds_are_those_of_scikit_learn(name, labels, problem):
+    X, y = problem
+    y = np.array(labels)[y]
+    score = pooled_cross_val_score(GaussianNB(), X, y, measure=name, cv=3)
+    expected = cross_val_score(GaussianNB(), X, y, scoring=get_scorer(f"neg_{name}"), cv=3)
+    np.testing.assert_allclose(score.folds, -expected, rtol=1e-12)
+
+
+def test_options_and_callables(three_classes):
+    X, y = three_classes
+    y = np.array(["a", "b", "c"], dtype=object)[y]
+    cv = StratifiedKFold(3)
+    folds = predict_by_hand(GaussianNB(), X, y, cv)
+    y_all, proba_all = (np.concatenate([fold[i] for fold in folds]) for i in (0, 1))
+    for options in ({"reduction": "classwise"}, {"pos_label": "b"}):
+        expected = smooth_ece(y_all, proba_all, **options)
+        for measure in ("smooth_ece", smooth_ece):
+            score = pooled_cross_val_score(GaussianNB(), X, y, measure=measure, cv=cv, **options)
+            assert score.pooled == pytest.approx(expected, rel=1e-12)
+    gap = pooled_cross_val_score(GaussianNB(), X, y, measure=unweighted_gap, cv=cv)
+    assert gap.pooled == pytest.approx(abs((y == "c").mean() - proba_all[:, 2].mean()))
+
+
+@pytest.mark.parametrize("n_splits", [2, 5, 10])
+def test_fold_average_of_ece_is_never_below_the_pooled_one(n_splits):
+    """The sum of absolute residuals of bins is convex; folds have equal sizes."""
+    rng = np.random.default_rng(n_splits)
+    for _ in range(10):
+        X = rng.random((200, 1))
+        y = (rng.random(200) < X[:, 0] ** rng.uniform(0.5, 2)).astype(int)
+        score = pooled_cross_val_score(
+            FirstColumn(), X, y, measure="expected_calibration_error", cv=KFold(n_splits)
+        )
+        assert score.pooled <= score.fold_mean + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("measure", "power"),
+    [
+        ("expected_calibration_error", 1 / 2),
+        ("smooth_calibration_error", 1 / 2),
+        ("smooth_ece", 1 / 3),
+    ],
+)
+def test_fold_average_has_the_bias_of_few_rows(measure, power):
+    """Calibrated predictions: the error falls with a power of the number of rows."""
+    rng = np.random.default_rng(0)
+    pooled, fold_mean = [], []
+    for _ in range(40):
+        X = rng.random((2000, 1))
+        y = (rng.random(2000) < X[:, 0]).astype(int)
+        score = pooled_cross_val_score(FirstColumn(), X, y, measure=measure, cv=KFold(10))
+        pooled.append(score.pooled)
+        fold_mean.append(score.fold_mean)
+    assert np.mean(fold_mean) / np.mean(pooled) == pytest.approx(10**power, rel=0.12)
+
+
+def test_opposite_errors_of_models_cancel():
+    """Half of the rows are predicted .25 too low, half .25 too high, at the same predictions."""
+    X, y = np.full((80, 1), 0.5), np.repeat([1, 1, 1, 0, 1, 0, 0, 0], 10)
+    score = pooled_cross_val_score(FirstColumn(), X, y, measure="smooth_ece", cv=KFold(2))
+    np.testing.assert_allclose(score.folds, 0.25, atol=1e-6)
+    assert score.pooled == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("names", [np.array(["a", "b", "c"]), np.array([0, 1, 2])])
+def test_folds_that_miss_a_class(names, three_classes):
+    X, y = three_classes
+    X, y = X[:130], y[:130]
+    cv = KFold(2)  # the first fold alone has class 0, the second alone class 2
+    message = f"GaussianNB was not fitted on, {names.tolist()[::2]}: "
+    with pytest.warns(UserWarning, match=re.escape(message)) as record:
+        score = pooled_cross_val_score(
+            GaussianNB(), X, names[y], measure="expected_calibration_error", cv=cv
+        )
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    folds = []
+    for train, test in cv.split(X):
+        model = GaussianNB().fit(X[train], y[train])
+        proba = np.zeros((len(test), 3))
+        proba[:, model.classes_] = model.predict_proba(X[test])
+        folds.append((y[test], proba))
+    values = [expected_calibration_error(*fold, labels=[0, 1, 2]) for fold in folds]
+    np.testing.assert_allclose(score.folds, values, rtol=1e-12)
+    pooled = expected_calibration_error(*map(np.concatenate, zip(*folds, strict=True)))
+    assert score.pooled == pytest.approx(pooled)
+
+
+def test_a_single_class_everywhere(problem):
+    X, y = problem
+    score = pooled_cross_val_score(
+        DummyClassifier(), X, np.zeros_like(y), measure="smooth_ece", cv=KFold(2)
+    )
+    assert score.pooled == score.fold_mean == 0
+
+
+def test_containers_pass_through(problem):
+    X, y = problem
+    model = LogisticRegression(C=0.1)
+    expected = pooled_cross_val_score(model, X, y, measure="smooth_ece", cv=3)
+    frame = pd.DataFrame(
+        X, columns=[f"x{i}" for i in range(X.shape[1])], index=range(7, 7 + len(X))
+    )
+    for data, target in (
+        (frame, pd.Series(y, index=frame.index)),
+        (X.tolist(), y.tolist()),
+        (sparse.csr_array(X), y),
+        (sparse.coo_array(X), y[:, None].ravel()),
+    ):
+        score = pooled_cross_val_score(model, data, target, measure="smooth_ece", cv=3)
+        np.testing.assert_allclose(score.folds, expected.folds, rtol=1e-6)
+        assert score.pooled == pytest.approx(expected.pooled, rel=1e-6)
+    by_name = make_pipeline(StandardScaler().set_output(transform="pandas"), GaussianNB())
+    with_names = pooled_cross_val_score(by_name, frame, y, measure="smooth_ece", cv=3)
+    assert with_names.pooled == pytest.approx(
+        pooled_cross_val_score(GaussianNB(), X, y, measure="smooth_ece", cv=3).pooled, rel=1e-6
+    )
+
+
+def test_kernel_matrices(problem):
+    X, y = problem[0][:60], problem[1][:60]
+    options = {"measure": "smooth_ece", "cv": 3}
+    distances = np.abs(X[:, None] - X).sum(axis=2)
+    square = KNeighborsClassifier(5, metric="precomputed")
+    plain = KNeighborsClassifier(5, metric="manhattan")
+    expected = pooled_cross_val_score(plain, X, y, **options)
+    score = pooled_cross_val_score(square, distances, y, **options)
+    np.testing.assert_array_equal(score.folds, expected.folds)
+
+
+def test_searches_recalibrated_and_frozen_models(problem):
+    X, y = problem
+    cv = StratifiedKFold(3)
+    fitted = GaussianNB().fit(X, y)
+    for model in (
+        GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [5, 20]}, cv=2),
+        RecalibratedClassifierCV(GaussianNB(), TemperatureScaling(), cv=2),
+    ):
+        score = pooled_cross_val_score(model, X, y, measure="smooth_ece", cv=cv)
+        folds = predict_by_hand(model, X, y, cv)
+        y_all, proba_all = (np.concatenate([fold[i] for fold in folds]) for i in (0, 1))
+        assert score.pooled == pytest.approx(smooth_ece(y_all, proba_all), rel=1e-9)
+    frozen = pooled_cross_val_score(FrozenEstimator(fitted), X, y, measure="smooth_ece", cv=cv)
+    assert frozen.pooled == pytest.approx(smooth_ece(y, fitted.predict_proba(X)), rel=1e-9)
+
+
+def test_two_processes_give_the_same(problem):
+    X, y = problem
+    one = pooled_cross_val_score(GaussianNB(), X, y, measure="smooth_ece")
+    two = pooled_cross_val_score(GaussianNB(), X, y, measure="smooth_ece", n_jobs=2)
+    np.testing.assert_array_equal(one.folds, two.folds)
+    assert one.pooled == two.pooled
+    assert len(one.folds) == 5
+
+
+def test_the_estimator_is_left_alone(problem):
+    X, y = problem
+    model = GaussianNB()
+    pooled_cross_val_score(model, X, y, measure="smooth_ece", cv=2)
+    assert not hasattr(model, "classes_")
+
+
+def test_splits_may_be_an_iterator(problem):
+    X, y = problem
+    cv = StratifiedKFold(3)
+    expected = pooled_cross_val_score(GaussianNB(), X, y, measure="smooth_ece", cv=cv)
+    for splits in (list(cv.split(X, y)), cv.split(X, y)):
+        score = pooled_cross_val_score(GaussianNB(), X, y, measure="smooth_ece", cv=splits)
+        assert score.pooled == expected.pooled
+
+
+# --------------------------------------------------------------------------- metadata
+
+
+@pytest.fixture
+def first_column(problem):
+    y = problem[1]
+    rng = np.random.default_rng(5)
+    return rng.random((len(y), 1)), y, rng.uniform(0.5, 2, len(y))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, pd.Series])
+def test_params_go_to_fit_without_routing(kind, recorder, first_column):
+    X, y, weight = first_column
+    cv = StratifiedKFold(3)
+    options = {"measure": "smooth_ece", "cv": cv}
+    params = {"sample_weight": kind(weight), "note": "all"}
+    score = pooled_cross_val_score(recorder, X, y, params=params, **options)
+    for (rows, share, note), (train, _) in zip(recorder.seen, cv.split(X, y), strict=True):
+        np.testing.assert_array_equal(rows, X[train, 0])
+        np.testing.assert_array_equal(share, weight[train])
+        assert note == "all"
+    # Weights of the fit are no weights of the measure, and the other way round.
+    assert score.pooled == pytest.approx(smooth_ece(y, X[:, 0]), rel=1e-9)
+    recorder.seen.clear()
+    score = pooled_cross_val_score(recorder, X, y, sample_weight=kind(weight), **options)
+    assert [share for _, share, _ in recorder.seen] == [None] * 3
+    assert score.pooled == pytest.approx(smooth_ece(y, X[:, 0], sample_weight=weight), rel=1e-9)
+
+
+@pytest.mark.usefixtures("routing")
+def test_params_go_where_they_are_requested_with_routing(recorder, first_column):
+    X, y, weight = first_column
+    groups = np.arange(len(y)) % 4
+    options = {"measure": "smooth_ece", "cv": GroupKFold(4)}
+    params = {"sample_weight": weight, "groups": groups}
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        pooled_cross_val_score(recorder, X, y, params=params, **options)
+    recorder.set_fit_request(sample_weight=False)
+    with pytest.raises(TypeError, match="sample_weight"):  # as in cross_validate
+        pooled_cross_val_score(recorder, X, y, params=params, **options)
+    assert recorder.seen == []
+    recorder.set_fit_request(sample_weight=True)
+    score = pooled_cross_val_score(recorder, X, y, params=params, **options)
+    assert len(recorder.seen) == 4
+    for rows, share, _ in recorder.seen:
+        train = np.flatnonzero(np.isin(X[:, 0], rows))
+        assert len(set(groups[train])) == 3
+        np.testing.assert_array_equal(share, weight[train])
+    assert score.pooled == pytest.approx(smooth_ece(y, X[:, 0]), rel=1e-9)
+    score = pooled_cross_val_score(
+        recorder, X, y, params={"groups": groups}, sample_weight=weight, **options
+    )
+    assert score.pooled == pytest.approx(smooth_ece(y, X[:, 0], sample_weight=weight), rel=1e-9)
+
+
+def test_groups_go_to_the_splitter_without_routing(recorder, first_column):
+    X, y, _ = first_column
+    groups = np.arange(len(y)) % 4
+    params = {"groups": groups}
+    cv = LeaveOneGroupOut()
+    score = pooled_cross_val_score(recorder, X, y, measure="smooth_ece", cv=cv, params=params)
+    expected = [smooth_ece(y[groups == k], X[groups == k, 0]) for k in range(4)]
+    np.testing.assert_allclose(score.folds, expected, rtol=1e-9)
+    assert params == {"groups": groups}
+
+
+# --------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "error", "message"),
+    [
+        (GaussianNB(), {"measure": "smoth_ece"}, ValueError, "Did you mean 'smooth_ece'"),
+        (GaussianNB(), {"measure": None}, TypeError, "measure must be a function or the name"),
+        (GaussianNB(), {"n_bins": 10}, TypeError, "smooth_ece has no option 'n_bins'"),
+        (GaussianNB(), {"labels": [0, 1]}, TypeError, "labels cannot be an option"),
+        (GaussianNB(), {"sample_weight": [1]}, ValueError, r"shape \(\d+,\), one weight for each"),
+        (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),
+        (SVC(), {}, ValueError, "which SVC does not have.*CalibratedClassifierCV"),
+        (LinearRegression(), {}, ValueError, "LinearRegression is a regressor"),
+    ],
+)
+def test_bad_arguments_of_pooled_scores(model, options, error, message, problem):
+    X, y = problem
+    with pytest.raises(error, match=message):
+        pooled_cross_val_score(model, X, y, **{"measure": "smooth_ece", "cv": 2, **options})
+
+
+def test_bad_data_of_pooled_scores(problem):
+    X, y = problem
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        pooled_cross_val_score(GaussianNB(), X, None, measure="smooth_ece")
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        pooled_cross_val_score(GaussianNB(), X, y[:-1], measure="smooth_ece")
+    with pytest.raises(ValueError, match="continuous"):
+        pooled_cross_val_score(GaussianNB(), X, y + 0.25 * X[:, 0], measure="smooth_ece")
+    with pytest.raises(ValueError, match="unweighted_gap takes no weights"):
+        pooled_cross_val_score(
+            GaussianNB(), X, y, measure=unweighted_gap, sample_weight=np.ones(len(y))
+        )

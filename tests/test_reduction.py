@@ -5,16 +5,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from skcal._reduction import (
-    check_class_vectors,
-    check_integer,
-    check_number,
-    check_option,
-    check_predictions,
-    check_sample_weight,
-    reduce_to_samples,
-)
+from skcal._reduction import check_class_vectors, check_predictions, reduce_to_samples
 from skcal._sample import CHUNK
+from skcal._validation import check_integer, check_number, check_option, check_sample_weight
 from skcal.metrics import MEASURES
 
 Y = [0, 1, 1, 0]
@@ -100,6 +93,16 @@ def test_bad_input_is_refused_with_the_reason(measure, case):
     arguments, options, message = BAD_INPUT[case]
     with pytest.raises(ValueError, match=message):
         measure.function(*arguments, **options)
+
+
+@pytest.mark.parametrize("case", sorted(set(BAD_INPUT) - {"reduction", "reduction type"}))
+def test_messages_take_the_names_of_the_arguments(case):
+    (y_true, y_proba), options, _ = BAD_INPUT[case]
+    others = "first|second|labels|pos_label|sample_weight"
+    with pytest.raises(ValueError, match=others) as error:
+        check_class_vectors(y_true, y_proba, names=("first", "second"), **options)
+    assert "y_true" not in str(error.value)
+    assert "y_proba" not in str(error.value)
 
 
 def test_rows_that_nearly_sum_to_one_are_accepted():

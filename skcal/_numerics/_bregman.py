@@ -42,8 +42,9 @@ def diverge_rows(divergence, positive, negative, predictions):
     """
     values = np.zeros(len(predictions))
     for outcome, mass in ((1.0, positive), (0.0, negative)):
-        present = mass > 0
-        values[present] += mass[present] * divergence(outcome, predictions[present])
+        expected = np.zeros(len(predictions))
+        np.multiply(mass, divergence(outcome, predictions), out=expected, where=mass > 0)
+        values += expected
     return values
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from skcal._numerics._bregman import mean_outcome
-from skcal._numerics._grid import cubic_nodes
 
 # The kernel is interpolated on so many cells in a bandwidth, see `count_cells`.
 _CELLS_IN_BANDWIDTH = 256
@@ -74,20 +73,20 @@ def place_on_grid(predictions, n_cells):
     return (predictions * n_cells + 1) / (n_cells + 2)
 
 
-def sum_gaussian(moments, bandwidth):
+def sum_gaussian(nodes, bandwidth):
     """Kernel sums at the nodes of the grid of `place_on_grid`.
 
     Parameters
     ----------
-    moments : ndarray of shape (4, n_cells + 2)
-        As `skcal._numerics._grid.sum_moments` returns them for the placed predictions.
+    nodes : ndarray of shape (n_cells + 3,)
+        Masses, as `skcal._numerics._grid.cubic_nodes` shares the placed predictions. Nothing is
+        reflected, because the outer cells are empty.
     bandwidth : float
 
     Returns
     -------
     ndarray of shape (n_cells + 3,)
     """
-    nodes = cubic_nodes(moments)  # nothing is reflected, as the outer cells are empty
     n_cells = len(nodes) - 3
     reach = min(len(nodes), int(np.ceil(_REACH * bandwidth * n_cells)))
     length = next_fast_len(len(nodes) + reach, real=True)

@@ -30,28 +30,68 @@ def sum_moments(chunks, n_cells, order):
     return moments
 
 
-def linear_nodes(moments):
-    """Mass on the nodes j / n_cells when each row is shared between the two nodes beside it."""
-    nodes = np.zeros(moments.shape[1] + 1)
-    nodes[:-1] += moments[0] - moments[1]
-    nodes[1:] += moments[1]
-    return nodes
+def share_linearly(moments):
+    """Mass that each cell gives to the two nodes beside it, and the numbers of these nodes.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (2, n_cells)
+
+    Returns
+    -------
+    shares, nodes : ndarray of shape (2, n_cells)
+    """
+    one, a = moments
+    cell = np.arange(len(one))
+    return np.stack([one - a, a]), np.stack([cell, cell + 1])
 
 
-def cubic_nodes(moments):
-    """Mass on the nodes j / n_cells when each row is shared by cubic Lagrange weights.
+def share_by_cubics(moments):
+    """Mass that each cell gives by cubic Lagrange weights to four nodes, and their numbers.
 
     A row at place a between two nodes is shared among the four nodes -1, 0, 1, 2 around it, so
     that sums of any smooth function over the nodes are those over the rows up to a fourth-order
     error. Nodes outside [0, 1] are reflected, as the functions to be summed are.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (4, n_cells)
+
+    Returns
+    -------
+    shares, nodes : ndarray of shape (4, n_cells)
     """
     one, a, a2, a3 = moments
-    n_cells = len(one)
-    nodes = np.zeros(n_cells + 3)  # node j sits at index j + 1
-    nodes[:-3] += (-a3 + 3 * a2 - 2 * a) / 6
-    nodes[1:-2] += (a3 - 2 * a2 - a + 2 * one) / 2
-    nodes[2:-1] += (-a3 + a2 + 2 * a) / 2
-    nodes[3:] += (a3 - a) / 6
-    nodes[2] += nodes[0]
-    nodes[-3] += nodes[-1]
-    return nodes[1:-1]
+    shares = np.stack(
+        [
+            (-a3 + 3 * a2 - 2 * a) / 6,
+            (a3 - 2 * a2 - a + 2 * one) / 2,
+            (-a3 + a2 + 2 * a) / 2,
+            (a3 - a) / 6,
+        ]
+    )
+    nodes = np.arange(-1, 3)[:, None] + np.arange(len(one))
+    nodes[0, 0], nodes[3, -1] = 1, len(one) - 1
+    return shares, nodes
+
+
+def linear_nodes(moments):
+    """Mass on the nodes j / n_cells when each row is shared between the two nodes beside it."""
+    before, after = share_linearly(moments)[0]
+    nodes = np.zeros(moments.shape[1] + 1)
+    nodes[:-1] += before
+    nodes[1:] += after
+    return nodes
+
+
+def cubic_nodes(moments):
+    """Mass on the nodes j / n_cells when rows are shared as in `share_by_cubics`."""
+    shares, numbers = share_by_cubics(moments)
+    nodes = np.zeros(moments.shape[1] + 1)
+    nodes[:-2] += shares[0, 1:]
+    nodes[:-1] += shares[1]
+    nodes[1:] += shares[2]
+    nodes[2:] += shares[3, :-1]
+    nodes[numbers[0, 0]] += shares[0, 0]
+    nodes[numbers[3, -1]] += shares[3, -1]
+    return nodes

@@ -16,7 +16,7 @@ from skcal._numerics._decomposition import (
     sum_epanechnikov,
     sum_gaussian,
 )
-from skcal._numerics._grid import sum_moments
+from skcal._numerics._grid import cubic_nodes, sum_moments
 
 # Fourier transforms and running sums are rounded by some 1e-16 of the total: where less than this
 # share of it is gathered, rows are summed over one by one.
@@ -94,8 +94,8 @@ def _sum_on_nodes(list_rows, grid, bandwidth):
         placed = place_on_grid(places, n_cells)
         for column, values in zip(moments, _keep_finite(masses).T, strict=True):
             column += sum_moments([(placed, values)], n_cells + 2, order=4)
-    nodes = [sum_gaussian(column, bandwidth) for column in moments]
-    return np.column_stack(read_between_nodes(nodes, grid)), moments[:, 0].sum(axis=1)
+    sums = [sum_gaussian(cubic_nodes(column), bandwidth) for column in moments]
+    return np.column_stack(read_between_nodes(sums, grid)), moments[:, 0].sum(axis=1)
 
 
 def _sum_running(list_rows, grid, bandwidth):

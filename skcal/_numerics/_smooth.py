@@ -29,19 +29,19 @@ def count_cells(bandwidth, absolute_residual):
 
 
 def cosine_moments(nodes):
-    """a_k = sum_j nodes_j cos(k pi j / M), k = 0..M."""
+    """a_k = sum_j nodes_j cos(k pi j / M), k = 0..M, along the last axis."""
     scaled = nodes / 2
-    scaled[[0, -1]] *= 2
+    scaled[..., [0, -1]] *= 2
     return dct(scaled, type=1)
 
 
 def evaluate_cosines(moments, bandwidth, n_intervals):
-    """a_0 + 2 sum_k a_k g_k cos(k pi t) at t = 0, 1/n, ..., 1 for n = n_intervals."""
-    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2)
+    """a_0 + 2 sum_k a_k g_k cos(k pi t) at t = 0, 1/n, ..., 1 for n = n_intervals, by rows of a."""
+    n_modes = min(moments.shape[-1], int(LAST_MODE / bandwidth) + 2)
     refine = -(-n_modes // n_intervals)  # the transform must hold all modes
-    damped = np.zeros(refine * n_intervals + 1)
-    damped[:n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
-    return dct(damped, type=1)[::refine]
+    damped = np.zeros((*moments.shape[:-1], refine * n_intervals + 1))
+    damped[..., :n_modes] = moments[..., :n_modes] * _damping(n_modes, bandwidth)
+    return dct(damped, type=1)[..., ::refine]
 
 
 def smoothed_error(moments, bandwidth, absolute_residual):

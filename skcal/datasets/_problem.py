@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._reduction import check_flag, check_generator, check_integer, check_number
+from skcal._validation import check_flag, check_generator, check_integer, check_number
 
 
 class CalibrationProblem(NamedTuple):

@@ -12,8 +12,8 @@ ENOUGH = 5
 # How long the arrays of a curve must be: as long as another one of it.
 _AS_LONG_AS = {
     "prob_true": "prob_pred",
-    "prob_true_low": "prob_pred",
-    "prob_true_high": "prob_pred",
+    "prob_true_low": "band_pred",
+    "prob_true_high": "band_pred",
     "sharpness_gap": "prob_pred",
     "density": "density_grid",
     "density_positive": "density_grid",
@@ -38,6 +38,7 @@ class Curve(NamedTuple):
     n_samples: Any
     prob_true_low: Any = None
     prob_true_high: Any = None
+    band_pred: Any = None
     density_grid: Any = None
     density_positive: Any = None
     rug_pred: Any = None
@@ -45,6 +46,12 @@ class Curve(NamedTuple):
     witness_pred: Any = None
     witness: Any = None
     kind: str = "smooth"
+    band: str = "bootstrap"
+
+    @property
+    def band_places(self):
+        """Where the band is known."""
+        return self.prob_pred if self.band_pred is None else self.band_pred
 
     @property
     def density_places(self):

@@ -39,41 +39,68 @@ def draw_curves(ax, curves, labels, styles, *, separate):
 
 
 def draw_bands(ax, curves, lines, user_style, *, as_edges=False):
-    """Bands around the curves, where they are known, masked as the curves are.
+    """Bands of the curves, where they are known.
 
-    Bins are apart, and so are their bands: vertical bars. `as_edges` draws edges alone, for curves
-    that have a stroke of their own.
+    A bootstrap band is masked as its curve is. Bins are apart, and so are their bands: vertical
+    bars. `as_edges` draws edges alone, for curves that have a stroke of their own.
     """
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.colors import to_rgba
-
     bands = []
     for curve, line in zip(curves, lines, strict=True):
         if curve.prob_true_low is None:
             continue
-        if curve.kind == "binned":
-            default = {"color": line.get_color(), "linewidth": 1.2, "zorder": 1.9}
-            style = merge_style(default, user_style, LineCollection)
-            ends = curve.prob_true_low, curve.prob_true_high
-            bands.append(draw_bars(ax, curve.prob_pred, *ends, style))
+        color, share = line.get_color(), max(0.25 / len(curves), 0.08)
+        if curve.kind == "binned" and curve.band != "isotonic":
+            bands.append(_draw_bin_ranges(ax, curve, color, share, user_style))
             continue
-        style = merge_style({"color": line.get_color()}, user_style, PolyCollection)
-        color = style.pop("color")
-        default = {
-            "facecolor": "none" if as_edges else to_rgba(color, max(0.25 / len(curves), 0.08)),
-            "edgecolor": color if as_edges else "none",
-            "linewidth": 0.8,
-            "zorder": 1.95 if as_edges else 1.5,
-        }
-        band = ax.fill_between(
-            curve.prob_pred,
-            curve.prob_true_low,
-            curve.prob_true_high,
-            where=find_supported(curve),
-            **{**default, **style},
-        )
-        bands.append(band)
+        ends = curve.band_places, curve.prob_true_low, curve.prob_true_high
+        if curve.band == "isotonic":
+            ends = _trace_steps(*ends)
+            # The band has a gap where no non-decreasing curve fits.
+            shown = ends[1] <= ends[2]
+        else:
+            shown = find_supported(curve)
+        style = _style_band(color, share, user_style, as_edges, is_stepped=curve.band == "isotonic")
+        bands.append(ax.fill_between(*ends, where=shown, **style))
     return bands
+
+
+def _draw_bin_ranges(ax, curve, color, share, user_style):
+    """Bars at bins: thin ones on the points, or wide pale ones that the points may leave."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
+
+    if curve.band == "consistency":
+        default = {"color": to_rgba(color, 1.4 * share), "linewidth": 7, "zorder": 1.7}
+    else:
+        default = {"color": color, "linewidth": 1.2, "zorder": 1.9}
+    style = merge_style(default, user_style, LineCollection)
+    return draw_bars(ax, curve.band_places, curve.prob_true_low, curve.prob_true_high, style)
+
+
+def _style_band(color, share, user_style, as_edges, *, is_stepped):
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgba
+
+    style = merge_style({"color": color}, user_style, PolyCollection)
+    color = style.pop("color")
+    edge = to_rgba(color, 0.5) if is_stepped else "none"  # also a lone prediction has an edge
+    default = {
+        "facecolor": "none" if as_edges else to_rgba(color, share),
+        "edgecolor": color if as_edges else edge,
+        "linewidth": 0.8,
+        "zorder": 1.95 if as_edges else 1.5,
+    }
+    return {**default, **style}
+
+
+def _trace_steps(places, low, high):
+    """Corners of an isotonic band: between places the lower end of the left one, the upper end of
+    the right one.
+    """
+    at = np.arange(len(places))
+    before, after = np.maximum(at - 1, 0), np.minimum(at + 1, len(at) - 1)
+    lower, upper = np.column_stack([before, at, at]), np.column_stack([at, at, after])
+    return np.repeat(places, 3), low[lower.ravel()], high[upper.ravel()]
 
 
 def draw_bars(ax, places, low, high, style):

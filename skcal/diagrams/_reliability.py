@@ -1,7 +1,7 @@
 """Reliability diagram: mean outcome as a function of the prediction."""
 
-from skcal._reduction import check_option
-from skcal.diagrams._reliability_curve import KINDS, check_recipe, describe_curves
+from skcal._validation import check_option
+from skcal.diagrams._reliability_curve import KINDS, check_band, check_recipe, describe_curves
 from skcal.diagrams._reliability_plot import plot_panels, plot_square
 from skcal.diagrams._response import (
     check_plot_options,
@@ -58,8 +58,12 @@ class ReliabilityDisplay:
     reduction : str, default=None
         What the probabilities stand for: "confidence" is the largest probability of every
         row, None the probability of one label.
-    prob_true_low, prob_true_high : ndarray of shape (n_points,) or list, default=None
-        Lower and upper end of the band around `prob_true`. None draws no band.
+    band : {"bootstrap", "isotonic", "consistency"}, default="bootstrap"
+        What the band shows, see :meth:`from_predictions`.
+    band_pred : ndarray of shape (n_knots,) or list of ndarrays, default=None
+        Predictions at which the band is known; None stands for `prob_pred`.
+    prob_true_low, prob_true_high : ndarray of shape (n_knots,) or list, default=None
+        Lower and upper end of the band. None draws no band.
     smooth_ece_interval : tuple (low, high) or list of tuples, default=None
         Interval of each smooth calibration error, shown in the legend.
     rug_pred, rug_true : ndarray of shape (n_ticks,) or list of ndarrays, default=None
@@ -101,13 +105,18 @@ class ReliabilityDisplay:
 
     Notes
     -----
-    The band, with `n_resamples`, holds the given share of the curves of bootstrap resamples at
-    every point: smoothed at the same bandwidth, or of the same bins. It shows how much the curve
-    depends on the sample, and is no confidence band for the mean outcome itself, whose smoothing
-    it does not undo. An isotonic curve has none, as the bootstrap of an isotonic regression is
-    not consistent [2]_. The interval of smECE holds the same share of the values of the
-    resamples. Each of these is, like smECE itself, too large where the error is small, so that
-    the interval may lie above the value of the sample.
+    The bootstrap band holds the given share of the curves of resamples at every point, smoothed at
+    the same bandwidth, or of the same bins. It shows how much the curve depends on the sample, and
+    is no confidence band for the mean outcome itself, whose smoothing it does not undo. An isotonic
+    curve has none, as the bootstrap of an isotonic regression is not consistent [2]_. The interval
+    of smECE holds the same share of the values of the resamples. Each of these is, like smECE
+    itself, too large where the error is small, so that the interval may lie above the value of the
+    sample.
+
+    The isotonic band is a confidence band for the mean outcome, if that rises with the prediction
+    [5]_: of all predictions at once. Where the diagonal leaves it the model is not calibrated. It
+    has a gap where no rising curve fits. Bars of consistency lie around the diagonal [6]_: a bin
+    outside of its own bar is more than chance.
 
     A kernel moves the curve towards the outcomes of the predictions around. Beside a steep heap of
     predictions, as of confidences near 1, it shows their outcomes more than those of the few
@@ -145,6 +154,10 @@ class ReliabilityDisplay:
        :doi:`10.1073/pnas.2016191118`
     .. [4] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
        calibration. STOC. :doi:`10.48550/arXiv.2211.16886`
+    .. [5] T. Dimitriadis, L. Dümbgen, A. Henzi, M. Puke, J. Ziegel (2023). Honest calibration
+       assessment for binary outcome predictions. Biometrika 110. :doi:`10.1093/biomet/asac068`
+    .. [6] J. Bröcker, L. A. Smith (2007). Increasing the reliability of reliability diagrams.
+       Weather and Forecasting 22. :doi:`10.1175/WAF993.1`
 
     Examples
     --------
@@ -174,6 +187,8 @@ class ReliabilityDisplay:
         name=None,
         pos_label=None,
         reduction=None,
+        band="bootstrap",
+        band_pred=None,
         prob_true_low=None,
         prob_true_high=None,
         smooth_ece_interval=None,
@@ -195,6 +210,8 @@ class ReliabilityDisplay:
         self.name = name
         self.pos_label = pos_label
         self.reduction = reduction
+        self.band = band
+        self.band_pred = band_pred
         self.prob_true_low = prob_true_low
         self.prob_true_high = prob_true_high
         self.smooth_ece_interval = smooth_ece_interval
@@ -278,6 +295,7 @@ class ReliabilityDisplay:
         """
         check_option("kind", self.kind, KINDS)
         check_option("scale", self.scale, tuple(CURVE_SCALES))
+        check_band(self.band, self.kind)
         if curve_density is not None:
             check_option("curve_density", curve_density, ("width", "color"))
         look = {
@@ -316,6 +334,7 @@ class ReliabilityDisplay:
         strategy="uniform",
         scale="probability",
         bandwidth=None,
+        band="bootstrap",
         n_resamples=0,
         confidence_level=0.95,
         random_state=None,
@@ -362,11 +381,17 @@ class ReliabilityDisplay:
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
             legend does not depend on it.
+        band : {"bootstrap", "isotonic", "consistency"}, default="bootstrap"
+            What the band shows. "bootstrap" is how the curve varies over resamples; "isotonic"
+            where the whole curve of mean outcomes lies if it does not decrease, see
+            :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
+            ``kind="binned"`` lies if the model is calibrated, see
+            :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
-            neither. An isotonic curve has no band.
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
+            draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
-            Share of the resamples that band and interval hold, at every point. In (0, 1).
+            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState instance or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         rug : bool, default=False
@@ -424,6 +449,7 @@ class ReliabilityDisplay:
             strategy=strategy,
             scale=scale,
             bandwidth=bandwidth,
+            band=band,
             n_resamples=n_resamples,
             confidence_level=confidence_level,
             random_state=random_state,
@@ -449,6 +475,7 @@ class ReliabilityDisplay:
         strategy="uniform",
         scale="probability",
         bandwidth=None,
+        band="bootstrap",
         n_resamples=0,
         confidence_level=0.95,
         random_state=None,
@@ -498,11 +525,17 @@ class ReliabilityDisplay:
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
             legend does not depend on it.
+        band : {"bootstrap", "isotonic", "consistency"}, default="bootstrap"
+            What the band shows. "bootstrap" is how the curve varies over resamples; "isotonic"
+            where the whole curve of mean outcomes lies if it does not decrease, see
+            :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
+            ``kind="binned"`` lies if the model is calibrated, see
+            :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the band and the interval of smECE; 0 draws
-            neither. An isotonic curve has no band.
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
+            draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
-            Share of the resamples that band and interval hold, at every point. In (0, 1).
+            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState instance or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         rug : bool, default=False
@@ -548,6 +581,7 @@ class ReliabilityDisplay:
             strategy=strategy,
             scale=scale,
             bandwidth=bandwidth,
+            band=band,
             n_resamples=n_resamples,
             confidence_level=confidence_level,
             random_state=random_state,
@@ -661,5 +695,5 @@ class ReliabilityDisplay:
             describe_curves(y_fold, y_proba, data, reduction, recipe)
             for _, y_fold, y_proba, data in folds
         ]
-        attributes = join_folds(folds, ("kind", "scale", "pos_label", "reduction"))
+        attributes = join_folds(folds, ("kind", "band", "scale", "pos_label", "reduction"))
         return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)

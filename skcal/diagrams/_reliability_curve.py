@@ -13,16 +13,12 @@ from skcal._numerics._resampling import (
     find_percentile_band,
 )
 from skcal._numerics._smooth_calibration import balance_witness, find_witness
-from skcal._reduction import (
-    REDUCTIONS,
-    check_flag,
-    check_generator,
-    check_integer,
-    check_number,
-    check_option,
-    check_predictions,
-)
+from skcal._reduction import REDUCTIONS, check_predictions
+from skcal._validation import check_flag, check_generator, check_integer, check_option
 from skcal.diagrams._response import count_effectively, name_reduction
+from skcal.inference._consistency_band import BLIND_STRATEGIES, bound_bins
+from skcal.inference._independent_rows import check_confidence_level, check_rows
+from skcal.inference._isotonic_band import bound_sample
 from skcal.metrics._binned import find_edges
 from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically
 from skcal.metrics._smooth import (
@@ -34,6 +30,7 @@ from skcal.metrics._smooth import (
 )
 
 KINDS = ("smooth", "isotonic", "binned")
+_BANDS = ("bootstrap", "isotonic", "consistency")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _N_POINTS = (201, 2001)
@@ -56,6 +53,7 @@ class Recipe(NamedTuple):
     strategy: str
     scale: str
     bandwidth: float | None
+    band: str
     n_resamples: int
     confidence_level: float
     random_state: object
@@ -70,6 +68,7 @@ def check_recipe(
     strategy="uniform",
     scale="probability",
     bandwidth=None,
+    band="bootstrap",
     n_resamples=0,
     confidence_level=0.95,
     random_state=None,
@@ -81,17 +80,27 @@ def check_recipe(
     n_bins = check_integer("n_bins", n_bins, minimum=1)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
+    check_band(band, kind)
+    if band == "consistency":
+        check_option("strategy", strategy, BLIND_STRATEGIES)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
-    level = check_number("confidence_level", confidence_level, 0, below=1)
-    if level == 0:
-        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
+    level = check_confidence_level(confidence_level)
     check_flag("rug", rug)
     check_flag("witness", witness)
     if n_resamples:
         check_generator(random_state)
-    return Recipe(
-        kind, n_bins, strategy, scale, bandwidth, n_resamples, level, random_state, rug, witness
-    )
+    options = (kind, n_bins, strategy, scale, bandwidth, band)
+    return Recipe(*options, n_resamples, level, random_state, rug, witness)
+
+
+def check_band(band, kind):
+    """Check the kind of band, and that this kind of curve can have it."""
+    check_option("band", band, _BANDS)
+    if band == "consistency" and kind != "binned":
+        raise ValueError(
+            "band='consistency' needs kind='binned', whose bins it says the range of; "
+            f"got kind={kind!r}."
+        )
 
 
 def describe_curves(y_true, y_proba, data, reduction, recipe):
@@ -111,12 +120,18 @@ def describe_curves(y_true, y_proba, data, reduction, recipe):
         Those of several panels are lists.
     """
     check_option("reduction", reduction, REDUCTIONS)
+    if recipe.band != "bootstrap" and reduction == "full":
+        raise ValueError(
+            f"band={recipe.band!r} needs independent rows; got reduction='full', which pools "
+            "dependent ones. Choose another reduction, or one class with pos_label."
+        )
     predictions = check_predictions(y_true, y_proba, **data)
     samples = REDUCTIONS[reduction](predictions)
     curves = [_describe_sample(sample, recipe) for sample in samples]
     reduction, pos_label = name_reduction(predictions, reduction)
     shared = {
         "kind": recipe.kind,
+        "band": recipe.band,
         "scale": recipe.scale,
         "pos_label": pos_label,
         "reduction": reduction,
@@ -148,6 +163,7 @@ def _describe_sample(sample, recipe):
         "smooth_ece": value,
         "bandwidth": smooth.bandwidth,
         "n_samples": count_effectively(sample),
+        **_find_exact_band(sample, edges, recipe),
         **_resample(sample, smooth, line, edges, recipe),
         **(_pick_rug(sample) if recipe.rug else {}),
         **(_trace_witness(sample) if recipe.witness else {}),
@@ -173,6 +189,18 @@ def _find_isotonic_knots(ties):
     return {"prob_pred": ties.predictions[knots], "prob_true": mean[knots]}
 
 
+def _find_exact_band(sample, edges, recipe):
+    """Attributes of a band that needs no resamples; none for the bootstrap band."""
+    if recipe.band == "bootstrap":
+        return {}
+    check_rows(sample)
+    if recipe.band == "isotonic":
+        places, low, high, _ = bound_sample(sample, recipe.confidence_level)
+        return {"band_pred": places, "prob_true_low": low, "prob_true_high": high}
+    low, high = bound_bins(sample, edges, recipe.confidence_level)
+    return {"prob_true_low": low, "prob_true_high": high}
+
+
 def _resample(sample, smooth, line, edges, recipe):
     """Attributes that come from bootstrap resamples; none without resamples."""
     if recipe.n_resamples == 0:
@@ -181,19 +209,20 @@ def _resample(sample, smooth, line, edges, recipe):
     resampler = sample.resampler(finest, line.place, line.width)
     size, rng = recipe.n_resamples, check_generator(recipe.random_state)
     attributes = {}
-    if recipe.kind == "smooth":
+    # The bootstrap of an isotonic regression is not consistent: no band is better than that.
+    has_band = recipe.band == "bootstrap" and recipe.kind != "isotonic"
+    if has_band and recipe.kind == "smooth":
         errors, curves = bootstrap_diagram(
             resampler, smooth.bandwidth / line.width, line.n_points, size, rng
         )
         curves = curves[:, line.inside]
     else:
         errors = bootstrap_smooth_ece(resampler, size, rng)
-    if recipe.kind == "binned":
+    if has_band and recipe.kind == "binned":
         rows = next(sample.present_chunks(size=len(sample.predictions)))
         filled, index = np.unique(bin_index(rows[0], edges), return_inverse=True)
         curves = bootstrap_bin_means(index, *rows[1:], len(filled), size, rng)
-    # The bootstrap of an isotonic regression is not consistent: no band is better than that.
-    if recipe.kind != "isotonic":
+    if has_band:
         low, high = find_percentile_band(curves, recipe.confidence_level)
         attributes = {"prob_true_low": low, "prob_true_high": high}
     tail = (1 - recipe.confidence_level) / 2

@@ -29,10 +29,11 @@ from skcal.diagrams._layers import draw_curve_densities, draw_rugs, draw_witness
 
 # Attributes of a display that its curves have each, and that they share.
 _ARRAYS = ("prob_pred", "prob_true", "density_grid", "density", "density_positive")
-_ARRAYS += ("prob_true_low", "prob_true_high", "rug_pred", "rug_true", "witness_pred", "witness")
+_ARRAYS += ("band_pred", "prob_true_low", "prob_true_high")
+_ARRAYS += ("rug_pred", "rug_true", "witness_pred", "witness")
 _NUMBERS = ("bandwidth", "n_samples")
 _OTHERS = ("smooth_ece", "smooth_ece_interval", "pos_label")
-_SHARED = ("kind", "scale", "reduction")
+_SHARED = ("kind", "band", "scale", "reduction")
 
 
 class _Plan(NamedTuple):
@@ -78,7 +79,7 @@ def plot_panels(display, ax, name, options):
 
 def _plan_square(display, name, options):
     rows = read_curves(display, _ARRAYS, _NUMBERS)
-    curves = [Curve(kind=display.kind, **row) for row in rows]
+    curves = [Curve(kind=display.kind, band=display.band, **row) for row in rows]
     has_parts = curves[0].density is None or curves[0].density_positive is not None
     if options["split_density"] and not has_parts:
         raise ValueError("split_density needs density_positive, the part with outcome 1; got None.")

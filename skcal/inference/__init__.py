@@ -1,6 +1,27 @@
 """Tests of calibration: is the error of a model more than chance."""
 
+from skcal.inference._consistency_band import ConsistencyBand, consistency_band
+from skcal.inference._cox import CoxRecalibration, cox_recalibration
+from skcal.inference._cumulative_test import cumulative_calibration_test
+from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
+from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._spiegelhalter import spiegelhalter_test
+from skcal.inference._t_cal import t_cal_test
 from skcal.inference._test_result import TestResult
 
-__all__ = ["TestResult", "kernel_calibration_test", "mean_embedding_test"]
+__all__ = [
+    "ConsistencyBand",
+    "CoxRecalibration",
+    "IsotonicBand",
+    "TestResult",
+    "consistency_band",
+    "cox_recalibration",
+    "cumulative_calibration_test",
+    "hosmer_lemeshow_test",
+    "isotonic_band",
+    "kernel_calibration_test",
+    "mean_embedding_test",
+    "spiegelhalter_test",
+    "t_cal_test",
+]

@@ -14,13 +14,8 @@ from skcal._numerics._kernel_tests import (
     sum_resampled_pairs,
 )
 from skcal._numerics._squared_kernel import square_residuals
-from skcal._reduction import (
-    check_class_vectors,
-    check_generator,
-    check_integer,
-    check_number,
-    check_option,
-)
+from skcal._reduction import check_class_vectors
+from skcal._validation import check_generator, check_integer, check_number, check_option
 from skcal.inference._test_result import TestResult
 from skcal.metrics._class_kernels import check_class_kernel
 from skcal.metrics._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
@@ -355,10 +350,10 @@ def mean_embedding_test(
     chi-squared with m degrees of freedom for a calibrated model [1]_. The p-value is that of
     Hotelling's F distribution, which has the same limit and is nearer at a finite n. The
     approximation needs some hundred rows for each test point; with ten, a test at 5 % rejects a
-    calibrated model in up to 20 % of samples. The labels of one prediction sum up to nothing: leave
-    out one class where test points share a prediction, and with two classes use one label only, and
-    spread the points among the predictions: beyond all of them the differences at two points are
-    multiples of each other with an exponential kernel.
+    calibrated model in up to a quarter of samples. The labels of one prediction sum up to nothing:
+    leave out one class where test points share a prediction, and with two classes use one label
+    only, and spread the points among the predictions: beyond all of them the differences at two
+    points are multiples of each other with an exponential kernel.
 
     References
     ----------

@@ -15,6 +15,8 @@ class TestResult(NamedTuple):
         large; never 0.
     estimate : float
         Estimate of the calibration error that the statistic is built on.
+    worst_group : label or None
+        Group that stands out most, of a test that compares groups; None for all others.
     """
 
     __test__ = False  # its name makes pytest take it for a class of tests
@@ -22,3 +24,4 @@ class TestResult(NamedTuple):
     statistic: float
     pvalue: float
     estimate: float
+    worst_group: object = None

@@ -13,14 +13,8 @@ from skcal._numerics._binned import (
     sweep_edges,
     uniform_edges,
 )
-from skcal._reduction import (
-    average_over_samples,
-    check_flag,
-    check_integer,
-    check_number,
-    check_option,
-    reduce_to_samples,
-)
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_flag, check_integer, check_number, check_option
 
 
 def expected_calibration_error(

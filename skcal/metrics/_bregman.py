@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from skcal._numerics._bregman import bregman_divergence, log_divergence, squared_difference
-from skcal._reduction import check_option
+from skcal._validation import check_option
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {

@@ -9,7 +9,8 @@ from skcal._numerics._simplex_binning import (
     bin_uniformly,
     has_enough,
 )
-from skcal._reduction import check_class_vectors, check_integer, check_option
+from skcal._reduction import check_class_vectors
+from skcal._validation import check_integer, check_option
 
 
 def canonical_calibration_error(
@@ -92,13 +93,13 @@ def canonical_calibration_error(
     prediction on an inner edge, such as 0.5 if `n_bins` is even, lies in one bin with those below
     it by the one component and with those above it by the other, and gets a cell of its own.
 
-    Splits at the median put rows strictly below it to the left, so equal predictions always share
-    a bin [2]_; of two classes the one with the smaller mean prediction is split. The first
+    Splits at the median part the rows at or below it from those above, so equal predictions always
+    share a bin [2]_; of two classes the one with the smaller mean prediction is split. The first
     component wins where variances are equal (up to rounding). A bin stays whole when it holds
     fewer than twice `min_samples`, or when one of its sides would hold fewer than `min_samples`; no
     other component is tried. An integer weight equals repetition: the number of rows is the sum of
     the weights, the variance divides by that number less one, and the median is where the
-    cumulative weight passes one half.
+    cumulative weight reaches one half.
 
     Binning lets opposite errors of a bin cancel, and is biased upwards where bins hold few rows.
     With many classes nearly every row has a uniform bin of its own; then the error is the mean

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcal._numerics._squared_kernel import evaluate_kernel, find_median_distance
-from skcal._reduction import as_numbers, check_number, check_option
+from skcal._validation import as_numbers, check_number, check_option
 
 KERNELS = ("total_variation", "euclidean", "gaussian")
 # The same as for kernel_calibration_error.

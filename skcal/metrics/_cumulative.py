@@ -5,7 +5,8 @@ from skcal._numerics._cumulative import (
     cumulative_maximum,
     cumulative_range,
 )
-from skcal._reduction import average_over_samples, check_option, reduce_to_samples
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_option
 
 _STATISTICS = {"range": cumulative_range, "max": cumulative_maximum}
 

@@ -13,7 +13,8 @@ from skcal._numerics._interval import (
     best_interval_postprocessing,
     bound_interval_postprocessing,
 )
-from skcal._reduction import average_over_samples, check_number, reduce_to_samples
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_number
 from skcal.metrics._bounds import average_bounds
 
 # Below this the linear program outgrows what its solution is good for.

@@ -14,7 +14,7 @@ from skcal._numerics._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
-from skcal._reduction import check_number, check_option, check_sample_weight
+from skcal._validation import check_number, check_option, check_sample_weight
 from skcal.metrics._class_kernels import check_matrix
 from skcal.metrics._kernel_blocks import split_into_blocks
 from skcal.metrics._predicted_distribution import read_predictions

@@ -5,7 +5,8 @@ from skcal._numerics._interval import (
     random_interval_error,
     surrogate_interval_error,
 )
-from skcal._reduction import average_over_samples, check_number, reduce_to_samples
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_number
 
 # Narrower intervals than this hold one prediction each, to within the accuracy of a double.
 _SMALLEST_WIDTH = 1e-15

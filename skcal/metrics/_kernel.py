@@ -9,15 +9,8 @@ from skcal._numerics._kernel import (
     gaussian_error,
     laplace_error,
 )
-from skcal._reduction import (
-    average_over_samples,
-    check_flag,
-    check_generator,
-    check_integer,
-    check_number,
-    check_option,
-    reduce_to_samples,
-)
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_flag, check_generator, check_integer, check_number, check_option
 
 # The grid of the Gaussian kernel has 67 cells in a bandwidth: some million for this one.
 _SMALLEST_BANDWIDTH = 1e-5

@@ -11,8 +11,9 @@ from skcal._numerics._squared_kernel import (
     sum_pairs,
     sum_pairs_by_block,
 )
-from skcal._reduction import ClassVectors, check_integer
+from skcal._reduction import ClassVectors
 from skcal._sample import Sample
+from skcal._validation import check_integer
 
 # Rows and columns of the kernel matrix that are held at a time: 2 MB.
 TILE = 512

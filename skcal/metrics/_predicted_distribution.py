@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
-from skcal._reduction import ROW_SUM_TOLERANCE, as_numbers
+from skcal._validation import ROW_SUM_TOLERANCE, as_numbers
 
 # A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-5

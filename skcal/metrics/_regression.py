@@ -10,7 +10,7 @@ from skcal._numerics._regression import (
     coverage,
     mean_normalized_gap,
 )
-from skcal._reduction import (
+from skcal._validation import (
     as_numbers,
     check_integer,
     check_number,

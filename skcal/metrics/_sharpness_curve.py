@@ -7,14 +7,9 @@ import numpy as np
 from skcal._numerics._bregman import diverge_rows, mean_outcome
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._numerics._sharpness_curve import sum_on_grid
-from skcal._reduction import (
-    REDUCTIONS,
-    check_integer,
-    check_number,
-    check_option,
-    check_predictions,
-)
+from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._sample import CHUNK
+from skcal._validation import check_integer, check_number, check_option
 from skcal.metrics._bregman import find_divergence
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
 from skcal.metrics._mean_outcomes import split_mass

@@ -14,13 +14,8 @@ from skcal._numerics._smooth import (
     find_fixed_point,
     smoothed_error,
 )
-from skcal._reduction import (
-    average_over_samples,
-    check_integer,
-    check_number,
-    check_option,
-    reduce_to_samples,
-)
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_integer, check_number, check_option
 
 # Cells of the first grid: fine enough for any bandwidth above about 1e-3.
 _CELLS = 1 << 14

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._smooth_calibration import bracket_on_grid, find_witness, smooth_error
-from skcal._reduction import average_over_samples, check_option, reduce_to_samples
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._validation import check_option
 from skcal.metrics._bounds import average_bounds
 
 # Cells of the first grid, and the rows up to which sorting them is the quicker way.

@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from skcal._reduction import (
-    as_numbers,
-    check_class_vectors,
-    check_labels,
-    check_option,
-)
+from skcal._reduction import check_class_vectors
+from skcal._validation import as_numbers, check_labels, check_option
 from skcal.metrics._class_kernels import check_class_kernel
 from skcal.metrics._kernel_blocks import estimate_blocks, read_rows, split_vectors
 
@@ -295,12 +291,14 @@ def check_test_points(
         pos_label = labels = None
     elif labels is None:
         labels = _find_labels(y_true, vectors)
-    try:
-        _check_columns(y_proba, test_proba)
-        points = check_class_vectors(test_labels, test_proba, pos_label=pos_label, labels=labels)
-    except ValueError as error:  # its message may name the rows; these are the test points
-        message = str(error).replace("y_proba", "test_proba").replace("y_true", "test_labels")
-        raise ValueError(message) from None
+    _check_columns(y_proba, test_proba)
+    points = check_class_vectors(
+        test_labels,
+        test_proba,
+        pos_label=pos_label,
+        labels=labels,
+        names=("test_labels", "test_proba"),
+    )
     return vectors, points, check_class_kernel(kernel, bandwidth, label_kernel, vectors)
 
 

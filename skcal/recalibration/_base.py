@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skcal._numerics._temperature import fit_temperature
-from skcal._reduction import (
+from skcal._validation import (
     ROW_SUM_TOLERANCE,
     check_labels,
     check_option,

@@ -7,7 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._reduction import check_option
+from skcal._validation import check_option
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,

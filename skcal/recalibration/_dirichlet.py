@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax
 
-from skcal._reduction import check_number
+from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
 

@@ -86,6 +86,12 @@ def fit_fold(classifier, X, y, train, test, method, fit_params):
     scores : ndarray
         Its scores of the test rows, one column for each of its own classes.
     """
+    X_test = fit_rows(classifier, X, y, train, test, fit_params)
+    return classifier, score_rows(classifier, X_test, method)
+
+
+def fit_rows(classifier, X, y, train, test, fit_params):
+    """Fit a classifier on the training rows, and return X of the test rows as it takes them."""
     fold_params = {
         name: take_rows(value, train) if _has_length(value, len(y)) else value
         for name, value in fit_params.items()
@@ -95,7 +101,7 @@ def fit_fold(classifier, X, y, train, test, method, fit_params):
         # Columns of a kernel or distance matrix are training rows too.
         X_train, X_test = _take_columns(X_train, train), _take_columns(X_test, train)
     classifier.fit(X_train, y[train], **fold_params)
-    return classifier, score_rows(classifier, X_test, method)
+    return X_test
 
 
 def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):

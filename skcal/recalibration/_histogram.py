@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._numerics._binned import bin_index, uniform_edges
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
-from skcal._reduction import check_integer, check_number, check_option
+from skcal._validation import check_integer, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 # Rounding must not move a row into the next bin, neither that of exp nor that of quantiles, which

@@ -2,7 +2,7 @@
 
 from sklearn.isotonic import IsotonicRegression
 
-from skcal._reduction import check_number
+from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 

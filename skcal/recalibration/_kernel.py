@@ -11,8 +11,8 @@ from skcal._numerics._kernel_curve import (
     find_bandwidth,
     trace_curve,
 )
-from skcal._reduction import check_number
 from skcal._sample import Sample
+from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 # Up to so many distinct probabilities are taken as they are; more are shared among a grid.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._reduction import check_number
+from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._logistic import fit_logistic
-from skcal._reduction import check_flag
+from skcal._validation import check_flag
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
-from skcal._reduction import check_generator, check_number
+from skcal._validation import check_generator, check_number
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelRecalibration

@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._reduction import check_option, check_sample_weight, show_labels
+from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,

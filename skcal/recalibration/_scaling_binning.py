@@ -8,7 +8,7 @@ from scipy.special import expit
 from skcal._numerics._binned import bin_index
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
-from skcal._reduction import check_integer
+from skcal._validation import check_integer
 from skcal.recalibration._histogram import check_counts, raise_edges
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 

@@ -1,7 +1,7 @@
 """Spline recalibration."""
 
 from skcal._numerics._spline import fit_natural_spline
-from skcal._reduction import check_flag, check_integer, check_number
+from skcal._validation import check_flag, check_integer, check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 

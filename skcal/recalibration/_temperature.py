@@ -3,7 +3,7 @@
 from scipy.special import softmax
 
 from skcal._numerics._temperature import fit_temperature
-from skcal._reduction import check_option
+from skcal._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
 
 

@@ -12,7 +12,7 @@ from skcal._numerics._bregman import (
     mean_outcome,
     squared_difference,
 )
-from skcal._numerics._grid import sum_moments
+from skcal._numerics._grid import cubic_nodes, sum_moments
 
 
 @pytest.fixture
@@ -84,10 +84,8 @@ def test_expected_divergence_ignores_what_does_not_happen():
 def regress_on_grid(places, masses, bandwidth):
     n_cells = kernels.count_cells(bandwidth)
     placed = kernels.place_on_grid(places, n_cells)
-    sums = [
-        kernels.sum_gaussian(sum_moments([(placed, m.copy())], n_cells + 2, order=4), bandwidth)
-        for m in masses.T
-    ]
+    moments = [sum_moments([(placed, m.copy())], n_cells + 2, order=4) for m in masses.T]
+    sums = [kernels.sum_gaussian(cubic_nodes(column), bandwidth) for column in moments]
     return kernels.read_between_nodes(sums, places)
 
 

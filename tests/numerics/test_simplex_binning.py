@@ -62,8 +62,8 @@ def split_slowly(proba, min_samples, max_bins=None):
         widest = max(range(len(waiting)), key=lambda i: waiting[i][0])  # the first that is
         _, k, rows = waiting.pop(widest)
         middle = median(exact[i][k] for i in rows)
-        left = [i for i in rows if exact[i][k] < middle]
-        right = [i for i in rows if exact[i][k] >= middle]
+        left = [i for i in rows if exact[i][k] <= middle]
+        right = [i for i in rows if exact[i][k] > middle]
         if min(len(left), len(right)) < min_samples:
             final.append(rows)
         else:
@@ -72,28 +72,41 @@ def split_slowly(proba, min_samples, max_bins=None):
     return sorted(sorted(rows) for rows in final + [rows for *_, rows in waiting])
 
 
-def test_worked_example():
-    """Five predictions of the tests of CalibrationErrors.jl, rows numbered from 0.
-
-    Of the three components the last has the largest variance, and the median 0.2: strictly
-    below it lie the rows 2 and 4. (Old versions put rows at the median to the left, which gives
-    [0, 3] and [1, 2, 4].)
-    """
+def test_worked_example_of_uniform_bins():
+    """Five predictions of the tests of CalibrationErrors.jl, rows numbered from 0."""
     assert list_bins(bin_uniformly(FIVE, None, 2)) == [[0, 1], [2], [3], [4]]
     assert list_bins(bin_uniformly(FIVE, None, 1)) == [[0, 1, 2, 3, 4]]
     assert len(list_bins(bin_uniformly(FIVE, None, 3))) == 5
-    assert list_bins(bin_by_median_variance(FIVE, None, 2)) == [[0, 1, 3], [2, 4]]
-    assert list_bins(bin_by_median_variance(FIVE, None, 3)) == [[0, 1, 2, 3, 4]]
-    # With min_samples=1 the rows part in the order [4] [2], then [1], then [0] [3].
-    for max_bins, bins in (
-        (1, [[0, 1, 2, 3, 4]]),
-        (2, [[0, 1, 3], [2, 4]]),
-        (3, [[0, 1, 3], [2], [4]]),
-        (4, [[0, 3], [1], [2], [4]]),
-        (5, [[0], [1], [2], [3], [4]]),
-        (9, [[0], [1], [2], [3], [4]]),
-    ):
-        assert list_bins(bin_by_median_variance(FIVE, None, 1, max_bins)) == bins
+
+
+@pytest.mark.parametrize(
+    ("n", "min_samples", "max_bins", "bins"),
+    [
+        (3, 1, 2, [[3], [1, 2]]),
+        (3, 1, 3, [[3], [2], [1]]),
+        (3, 2, 9, [[1, 2, 3]]),
+        (5, 1, 1, [[1, 2, 3, 4, 5]]),
+        (5, 1, 2, [[2, 3, 5], [1, 4]]),
+        (5, 1, 3, [[3], [1, 4], [2, 5]]),
+        (5, 1, 4, [[3], [1], [4], [2, 5]]),
+        (5, 1, 5, [[3], [1], [4], [2], [5]]),
+        (5, 1, 9, [[3], [1], [4], [2], [5]]),
+        (5, 2, 9, [[2, 3, 5], [1, 4]]),
+        (5, 3, 9, [[1, 2, 3, 4, 5]]),
+    ],
+)
+def test_worked_examples_of_median_variance(n, min_samples, max_bins, bins):
+    """Rows from 1, bins and steps as in test/binning/medianvariance.jl of CalibrationErrors.jl.
+
+    (Commit 3db25aa695b900dc76c7b645c3f1d8396a1ef9cc.) Of the five rows the last component has the
+    largest variance, and the median 0.2: at or below it lie the rows 2, 3 and 5. Finished bins
+    come first, in the order in which they were finished.
+    """
+    order, sizes = bin_by_median_variance(FIVE[:n], None, min_samples, max_bins)
+    found = [(rows + 1).tolist() for rows in np.split(order, np.cumsum(sizes)[:-1])]
+    if max_bins >= n:
+        assert found == bins
+    assert sorted(found) == sorted(bins)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 40])
@@ -140,15 +153,15 @@ def test_rounding_does_not_choose_the_component(rng):
     """The components of a binary problem have equal variances; the first is split."""
     v = np.array([0.1, 0.3, 0.3, 0.3, 0.7, 0.9])  # a tie at the median
     for order in (np.arange(6), np.arange(6)[::-1], *(rng.permutation(6) for _ in range(20))):
-        for first, left in ((v, [0]), (1 - v, [4, 5])):
+        for first, left in ((v, [0, 1, 2, 3]), (1 - v, [1, 2, 3, 4, 5])):
             proba = np.column_stack([first, 1 - first])[order]
             bins = list_bins(bin_by_median_variance(proba, None, 1, max_bins=2))
             assert sorted(order[bins[0]]) == left or sorted(order[bins[1]]) == left
 
 
 def test_no_other_component_is_tried():
-    """Half of the rows share the smallest value of the widest component, which is its median."""
-    proba = np.array([[0, 0.8, 0.2], [0, 0.9, 0.1], [0, 0.7, 0.3], [1, 0, 0]])
+    """Three rows share the largest value of the widest component, which is its median."""
+    proba = np.array([[0.6, 0.4, 0], [0.6, 0.3, 0.1], [0.6, 0.2, 0.2], [0, 0.5, 0.5]])
     assert list_bins(bin_by_median_variance(proba, None, 1)) == [[0, 1, 2, 3]]
 
 

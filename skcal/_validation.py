@@ -1,0 +1,214 @@
+"""Checks of single arguments: options, numbers, weights, probabilities and labels.
+
+Each returns what it checked in the form that the rest of the package reads, or raises a ValueError
+that names the argument.
+"""
+
+from difflib import get_close_matches
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+
+from skcal._sample import CHUNK
+
+# Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
+# of a table leaves behind.
+ROW_SUM_TOLERANCE = 1e-3
+
+
+# --------------------------------------------------------------------------- options
+
+
+def check_option(name, value, valid):
+    """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
+    if isinstance(value, str) and value in valid:
+        return
+    near = get_close_matches(value, valid, n=1, cutoff=0.5) if isinstance(value, str) else []
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    names = ", ".join(repr(v) for v in valid)
+    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
+
+
+def check_flag(name, value):
+    """Raise a ValueError unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_integer(name, value, minimum):
+    """Return `value` as an int, or raise a ValueError that says what is needed."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be an integer; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    return int(value)
+
+
+def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
+    """Return `value` as a float in [minimum, below), or raise a ValueError."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or isinstance(value, bool) or np.isnan(value):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+    if below < np.inf and not minimum <= value < below:
+        raise ValueError(f"{name} must be at least {minimum} and below {below}; got {value!r}.")
+    if value < minimum or (np.isinf(value) and not allow_infinity):
+        finite = "" if allow_infinity else " and finite"
+        raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
+    return float(value)
+
+
+def check_generator(random_state):
+    """Source of random numbers; None gives a new one, because the global one is not ours."""
+    if random_state is None:
+        return np.random.RandomState()
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, an integer or a RandomState; got {random_state!r}."
+        ) from None
+
+
+# --------------------------------------------------------------------------- arrays
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Check weights: one for each row, finite, none negative, not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        Of a real type; the caller's own array where no conversion was needed.
+    """
+    if sample_weight is None:
+        return None
+    weights = as_numbers("sample_weight", sample_weight)
+    if weights.ndim != 1 or len(weights) != n_samples:
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight for each row; "
+            f"got shape {weights.shape}."
+        )
+    low, high = float(weights.min()), float(weights.max())
+    if not low >= 0 or not np.isfinite(high):
+        row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {weights[row]} at row {row}."
+        )
+    if high == 0:
+        raise ValueError("sample_weight must hold at least one positive weight; all are zero.")
+    if not 1e-100 < high < 1e100:
+        weights = weights / high  # their sums and products would overflow or vanish
+    return weights
+
+
+def check_proba(name, values):
+    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
+    proba = as_numbers(name, values)
+    if proba.ndim == 2 and proba.shape[1] == 1:
+        proba = proba[:, 0]
+    if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
+        raise ValueError(
+            f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
+            f"got shape {proba.shape}."
+        )
+    if len(proba) == 0:
+        raise ValueError(f"{name} must hold at least one row; it is empty.")
+    if not (proba.min() >= 0 and proba.max() <= 1):  # also False for NaN
+        where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
+        value = proba[tuple(where)]
+        raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
+    if proba.ndim == 2:
+        _check_row_sums(name, proba)
+    return proba
+
+
+def _check_row_sums(name, proba):
+    for start in range(0, len(proba), CHUNK):
+        sums = proba[start : start + CHUNK].sum(axis=1, dtype=np.float64)
+        off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
+        if off.any():
+            row = np.flatnonzero(off)[0]
+            raise ValueError(
+                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
+            )
+
+
+def _refuse_masked(name, values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
+
+
+def as_numbers(name, values):
+    """Array of a real numeric type."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
+    _refuse_masked(name, values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
+    if values.dtype.kind in "fbiu":
+        return values if values.dtype.kind != "b" else values.view(np.uint8)
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+
+
+def check_labels(name, values):
+    """Labels as a one-dimensional array of numbers, booleans or strings."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one.")
+    given = values
+    _refuse_masked(name, given)
+    try:
+        values = np.asarray(given)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must hold one label for each row; {error}") from None
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}. "
+            "For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
+            "indicator one at a time."
+        )
+    if values.dtype.kind in "OT":
+        values = _unpack_objects(name, values.tolist())
+    elif values.dtype.kind == "U" and not isinstance(given, np.ndarray):
+        values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
+    if values.dtype.kind in "biuU":
+        return values
+    if values.dtype.kind == "f":
+        if len(values) and not np.isfinite(values.min() + values.max()):
+            row = np.flatnonzero(~np.isfinite(values))[0]
+            raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
+        return values
+    raise ValueError(
+        f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
+    )
+
+
+def _unpack_objects(name, items):
+    """List of strings, or of numbers and booleans, as an array of that type."""
+    kinds = {type(item) for item in items}
+    is_text = {issubclass(kind, str) for kind in kinds}
+    is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+    if is_text == {True} or is_number:
+        return np.asarray(items)
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(f"{name} must hold labels of one type, none of them missing; got {names}.")
+
+
+def show_labels(labels):
+    """Labels for a message; the first few when there are many."""
+    shown = ", ".join(repr(label) for label in labels[:10].tolist())
+    return f"[{shown}{', ...' if len(labels) > 10 else ''}]"

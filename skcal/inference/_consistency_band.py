@@ -1,0 +1,161 @@
+"""Where the mean outcomes of bins lie if the model is calibrated."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._binned import bin_index
+from skcal._numerics._poisson_binomial import find_law, find_quantiles
+from skcal._validation import check_flag, check_integer, check_option
+from skcal.inference._independent_rows import check_confidence_level, reduce_to_rows
+from skcal.metrics._binned import find_edges
+from skcal.metrics._mean_outcomes import average_by_bin
+
+# Ways to find bins that do not look at the outcomes.
+BLIND_STRATEGIES = ("uniform", "quantile")
+
+
+class ConsistencyBand(NamedTuple):
+    """Range of the mean outcome of every bin that holds rows, if the model is calibrated.
+
+    Attributes
+    ----------
+    prediction : ndarray of shape (n_filled_bins,)
+        Mean prediction of each bin.
+    outcome : ndarray of shape (n_filled_bins,)
+        Mean outcome of each bin.
+    low : ndarray of shape (n_filled_bins,)
+        Lower end of the range.
+    high : ndarray of shape (n_filled_bins,)
+        Upper end of the range.
+    confidence_level : float
+        Probability, at least, that a mean outcome lies in the range if the model is calibrated.
+    """
+
+    prediction: np.ndarray
+    outcome: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    confidence_level: float
+
+
+def consistency_band(
+    y_true,
+    y_proba,
+    *,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    n_bins=15,
+    strategy="uniform",
+    confidence_level=0.95,
+    simultaneous=False,
+):
+    r"""Exact range of the mean outcome in each bin if the model is calibrated.
+
+    A mean outcome outside of its range is more than chance. The ranges lie around the diagonal and
+    depend on the predictions alone. Rows must be independent.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`. The other reductions give several
+        problems, or rows that are not independent.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, or of equal mass. Bins must not be chosen by a look at the outcomes.
+    confidence_level : float, default=0.95
+        Probability, at least, of each range, or of all together. In (0, 1).
+    simultaneous : bool, default=False
+        Whether all mean outcomes together lie in their ranges with that probability, rather than
+        each of them.
+
+    Returns
+    -------
+    ConsistencyBand
+        Named tuple of ``prediction``, ``outcome``, ``low``, ``high`` and ``confidence_level``; see
+        :class:`ConsistencyBand`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if `y_true` holds soft labels.
+
+    See Also
+    --------
+    isotonic_band : Where the calibration curve itself lies, without bins.
+    skcal.diagrams.ReliabilityDisplay : Draws the ranges with ``band="consistency"``.
+
+    Notes
+    -----
+    If the model is calibrated, the number of outcomes 1 in a bin is Poisson-binomial: the sum of
+    independent Bernoulli variables with the predictions of its rows as probabilities. The range
+    reaches from the smallest to the largest number q with P(S < q) and P(S > q) of at most
+    (1 - confidence_level) / 2 each, divided by the number of rows. Since numbers are whole, it has
+    the level or more. [1]_ resamples the outcomes instead; here the law is exact.
+
+    Bins are independent given the predictions, so that with `simultaneous` each of B ranges has
+    the level :math:`\text{confidence\_level}^{1/B}`.
+
+    References
+    ----------
+    .. [1] J. Bröcker, L. A. Smith (2007). Increasing the reliability of reliability diagrams.
+       Weather and Forecasting 22. :doi:`10.1175/WAF993.1`
+
+    Examples
+    --------
+    >>> from skcal.inference import consistency_band
+    >>> band = consistency_band([0, 1] * 5 + [1] * 10, [0.2] * 10 + [0.9] * 10, n_bins=2)
+    >>> band.outcome
+    array([0.5, 1. ])
+    >>> band.low, band.high
+    (array([0. , 0.7]), array([0.5, 1. ]))
+    """
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    check_option("strategy", strategy, BLIND_STRATEGIES)
+    level = check_confidence_level(confidence_level)
+    check_flag("simultaneous", simultaneous)
+    sample = reduce_to_rows(
+        y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
+    )
+    edges = find_edges(sample, n_bins, strategy)
+    _, prediction, outcome = average_by_bin(sample, edges)
+    each = level ** (1 / len(prediction)) if simultaneous else level
+    return ConsistencyBand(prediction, outcome, *bound_bins(sample, edges, each), level)
+
+
+def bound_bins(sample, edges, confidence_level):
+    """Lower and upper ends of the ranges of all bins that hold rows, in their order.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of independent rows.
+    edges : ndarray of shape (n_bins + 1,)
+    confidence_level : float
+        Of each range.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_filled_bins,)
+    """
+    predictions = np.sort(sample.predictions.astype(np.float64, copy=False))
+    starts = np.flatnonzero(np.diff(bin_index(predictions, edges), prepend=-1))
+    ends = []
+    for rows in np.split(predictions, starts[1:]):
+        number = np.array(find_quantiles(*find_law(rows), 1 - confidence_level))
+        ends.append(number / len(rows))
+    return tuple(np.transpose(ends))

@@ -1,0 +1,174 @@
+"""Cox's recalibration: intercept and slope of the log odds, and the test of 0 and 1."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._classical_tests import chi_squared_tail
+from skcal._numerics._cox import CoxLikelihood
+from skcal.inference._binary_problem import (
+    check_counts,
+    list_weights,
+    reduce_to_labelled_sample,
+)
+from skcal.inference._independent_rows import check_confidence_level
+from skcal.inference._interval import Interval
+from skcal.inference._test_result import TestResult
+
+
+class CoxRecalibration(NamedTuple):
+    """Logistic recalibration of predictions, and the test that none is needed.
+
+    Attributes
+    ----------
+    intercept : Interval
+        Intercept that goes with the slope; 0 for a calibrated model.
+    slope : Interval
+        Slope of the log odds: 1 for a calibrated model, below 1 for predictions that are too
+        extreme, above 1 for timid ones.
+    calibration_in_the_large : Interval
+        Intercept at slope 1: above 0 for predictions that are too low as a whole.
+    test : TestResult
+        Likelihood-ratio test of intercept 0 and slope 1. Its estimate is the log loss that the
+        fitted recalibration gains on these rows.
+    """
+
+    intercept: Interval
+    slope: Interval
+    calibration_in_the_large: Interval
+    test: TestResult
+
+
+def cox_recalibration(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    confidence_level=0.95,
+):
+    r"""Intercept and slope of a logistic recalibration, with intervals and a test (Cox).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities, neither 0 nor 1: of the positive label, or one column per label
+        with rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights, read as counts: a weight of 2 is the same as two rows.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    confidence_level : float, default=0.95
+        Level of the intervals, each by itself, in (0, 1).
+
+    Returns
+    -------
+    CoxRecalibration
+        Named tuple of the intervals ``intercept``, ``slope`` and ``calibration_in_the_large``, and
+        of ``test``, a :class:`TestResult`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
+        sum to less than 2, or if all outcomes or all predictions are equal.
+
+    See Also
+    --------
+    spiegelhalter_test : A test that takes predictions of 0 and 1.
+    skcal.recalibration.PlattScaling : The recalibration itself.
+
+    Notes
+    -----
+    The model is :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by maximum
+    likelihood without a penalty. The test compares twice the gain in log-likelihood over a = 0,
+    b = 1 with the chi-squared law of 2 degrees of freedom [1]_. Each interval holds the values
+    whose profile likelihood, maximised over the other coefficient, is within the quantile of 1
+    degree of freedom [2]_; unlike estimate plus and minus a multiple of the standard error, it is
+    right for skewed likelihoods. All are approximations for many rows. Only errors of this form
+    are seen: a large p-value is no proof of calibration.
+
+    Log odds of predictions of 0 and 1 are infinite, and to clip them would decide the slope.
+
+    Where a threshold of the predictions separates the outcomes, the slope is infinite. Its interval
+    is bounded on one side only; so is that of the intercept, unless the threshold may be below 1/2
+    as well as above it, when all values are possible. The intercept is then the limit for the
+    middle threshold: infinite, or finite where that is 1/2.
+
+    References
+    ----------
+    .. [1] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika
+       45. :doi:`10.1093/biomet/45.3-4.562`
+    .. [2] D. J. Venzon, S. H. Moolgavkar (1988). A method for computing profile-likelihood-based
+       confidence intervals. Applied Statistics 37. :doi:`10.2307/2347496`
+
+    Examples
+    --------
+    Predictions with log odds that are twice too large:
+
+    >>> import numpy as np
+    >>> from skcal.inference import cox_recalibration
+    >>> rng = np.random.default_rng(0)
+    >>> log_odds = rng.normal(size=2000)
+    >>> y_true = (rng.random(2000) < 1 / (1 + np.exp(-log_odds))).astype(int)
+    >>> result = cox_recalibration(y_true, 1 / (1 + np.exp(-2 * log_odds)))
+    >>> result.slope.low < 0.5 < result.slope.high < 1
+    True
+    >>> result.intercept.low < 0 < result.intercept.high
+    True
+    >>> result.test.pvalue < 1e-6
+    True
+    """
+    confidence_level = check_confidence_level(confidence_level)
+    sample = reduce_to_labelled_sample(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    check_counts(sample)
+    _check_rows(sample)
+    weights = list_weights(sample)
+    likelihood = CoxLikelihood(sample.predictions, sample.outcomes, weights)
+    fit = likelihood.fit()
+    statistic, gain = likelihood.compare(fit)
+    return CoxRecalibration(
+        Interval(*likelihood.bound_intercept(fit, confidence_level)),
+        Interval(*likelihood.bound_slope(fit, confidence_level)),
+        Interval(*likelihood.bound_level(confidence_level)),
+        TestResult(statistic, chi_squared_tail(statistic, 2), gain),
+    )
+
+
+def _check_rows(sample):
+    low, high = sample.predictions.min(), sample.predictions.max()
+    if low <= 0 or high >= 1:
+        found = np.count_nonzero((sample.predictions <= 0) | (sample.predictions >= 1))
+        raise ValueError(
+            "y_proba must lie between 0 and 1, both excluded, because log odds of 0 and 1 are "
+            f"infinite; got {found} such predictions. Give probabilities that were not rounded "
+            "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
+        )
+    if low == high:
+        raise ValueError(
+            f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
+        )
+    if (sample.outcomes == sample.outcomes[0]).all():
+        raise ValueError(
+            "y_true must hold both outcomes, or no slope can be fitted; all rows are "
+            f"{'positive' if sample.outcomes[0] else 'negative'}."
+        )

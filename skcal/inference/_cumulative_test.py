@@ -1,0 +1,121 @@
+"""Kolmogorov-Smirnov and Kuiper tests of the cumulative residuals."""
+
+from skcal._numerics._classical_tests import (
+    cumulative_error,
+    divide_by_error,
+    maximum_tail,
+    range_tail,
+)
+from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
+from skcal._validation import check_option
+from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
+from skcal.inference._test_result import TestResult
+
+_STATISTICS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
+
+
+def cumulative_calibration_test(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    statistic="range",
+):
+    r"""Test calibration by the cumulative residuals (Kuiper, Kolmogorov-Smirnov).
+
+    It needs no bins and no bandwidth, and finds errors anywhere on [0, 1]. Rows must be
+    independent.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
+        the same as two rows.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    statistic : {"range", "max"}, default="range"
+        "range" compares the largest sum of residuals over an interval of predictions (Kuiper),
+        "max" the largest sum from one end (Kolmogorov-Smirnov).
+
+    Returns
+    -------
+    TestResult
+        The error over its standard deviation :math:`\sigma`, its asymptotic p-value, and as
+        estimate the error itself, in units of probability.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if labels are soft.
+
+    See Also
+    --------
+    calibration_test : With ``statistic="cumulative_calibration_error"`` exact for any number of
+        rows, by draws of the outcomes.
+    skcal.metrics.cumulative_calibration_error : The estimate.
+
+    Notes
+    -----
+    The error is :math:`\max_k C_k - \min_k C_k` or :math:`\max_k |C_k|`, with :math:`C_k` the
+    sum of weighted residuals over the k smallest distinct predictions, divided by the sum of
+    weights, and :math:`C_0 = 0`. In calibrated samples :math:`C_k / \sigma` with
+
+    .. math:: \sigma = \frac{\sqrt{\sum_i w_i^2 v_i (1 - v_i)}}{\sum_i w_i}
+
+    tends to Brownian motion on [0, 1] as rows accrue [1]_, so that p-values are
+
+    .. math:: 8 \sum_{k \ge 1} (-1)^{k-1} k\, \bar\Phi(k x) \quad\text{and}\quad
+              4 \sum_{k \ge 1} (-1)^{k-1} \bar\Phi((2k - 1) x),
+
+    :math:`\bar\Phi` the tail of the normal distribution [2]_. Their 5 % points are 2.497672 and
+    2.241403. The steps of a finite sample pass over some of the extremes, hence the test is
+    conservative for few rows and for heavily tied predictions.
+
+    Where all predictions are 0 or 1 the statistic is 0 and the p-value 1, or, if one was wrong,
+    the statistic is infinite and the p-value the smallest normal float, which also stands for all
+    that are smaller.
+
+    References
+    ----------
+    .. [1] I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration
+       for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
+    .. [2] W. Feller (1951). The asymptotic distribution of the range of sums of independent
+       random variables. Annals of Mathematical Statistics 22. :doi:`10.1214/aoms/1177729589`
+
+    Examples
+    --------
+    >>> from skcal.inference import cumulative_calibration_test
+    >>> result = cumulative_calibration_test([0, 1, 0, 1], [0.6, 0.8, 0.2, 0.4])
+    >>> round(result.statistic, 5), round(result.pvalue, 3), round(result.estimate, 2)
+    (0.67082, 1.0, 0.15)
+    """
+    check_option("statistic", statistic, _STATISTICS)
+    sample = reduce_to_labelled_sample(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    measure, find_tail = _STATISTICS[statistic]
+    estimate = measure(sample.sorted.residual)
+    error = cumulative_error(sample.predictions, list_weights(sample))
+    value = float(divide_by_error(estimate, error))
+    return TestResult(value, find_tail(value), estimate)

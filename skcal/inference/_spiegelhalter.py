@@ -1,0 +1,100 @@
+"""Spiegelhalter's test: is the Brier score what the predictions promise."""
+
+from skcal._numerics._classical_tests import compare_brier, two_sided_normal
+from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
+from skcal.inference._test_result import TestResult
+
+
+def spiegelhalter_test(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+):
+    r"""Test calibration by the Brier score (Spiegelhalter).
+
+    A calibrated model knows its own Brier score: predictions that are too extreme have a larger
+    one than they promise, timid ones a smaller one. The test is two-sided; rows must be
+    independent.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
+        the same as two rows.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+
+    Returns
+    -------
+    TestResult
+        The statistic z, above 0 where the Brier score is larger than promised (predictions that
+        are too extreme) and below 0 where it is smaller (timid ones); its p-value; and as estimate
+        the Brier score minus its expectation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if labels are soft.
+
+    See Also
+    --------
+    cox_recalibration : Tells in which way predictions are wrong, and by how much.
+    cumulative_calibration_test : Finds errors anywhere on [0, 1].
+
+    Notes
+    -----
+    Given the predictions v, a calibrated model has independent outcomes y of probability v, so that
+
+    .. math:: z = \frac{\sum_i w_i (y_i - v_i)(1 - 2 v_i)}
+              {\sqrt{\sum_i w_i^2 (1 - 2 v_i)^2 v_i (1 - v_i)}}
+
+    has mean 0 and variance 1, and tends to a standard normal variable as rows accrue. Predictions
+    of 1/2 count for nothing, and errors that leave the Brier score as it was expected stay unseen:
+    a large p-value is no proof of calibration.
+
+    Where all predictions are 0, 1/2 or 1, nothing is left to chance: z is 0 and the p-value 1, or,
+    if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,
+    which also stands for all that are smaller. Such an outcome refutes calibration, with or
+    without a test; next to other predictions it enters z as any other row.
+
+    References
+    ----------
+    .. [1] D. J. Spiegelhalter (1986). Probabilistic prediction in patient management and clinical
+       trials. Statistics in Medicine 5. :doi:`10.1002/sim.4780050506`
+
+    Examples
+    --------
+    Of 100 forecasts of 90 %, 80 come true:
+
+    >>> from skcal.inference import spiegelhalter_test
+    >>> result = spiegelhalter_test([1] * 80 + [0] * 20, [0.9] * 100)
+    >>> round(result.statistic, 3), round(result.pvalue, 5), round(result.estimate, 3)
+    (3.333, 0.00086, 0.08)
+    """
+    sample = reduce_to_labelled_sample(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    estimate, statistic = compare_brier(sample.predictions, sample.outcomes, list_weights(sample))
+    return TestResult(statistic, two_sided_normal(statistic), estimate)

@@ -1,0 +1,208 @@
+"""Cox's recalibration: closed forms, an independent optimiser, coverage, and separated outcomes."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import expit, logit
+from scipy.stats import chi2
+
+from skcal._numerics._cox import CoxLikelihood
+from skcal.inference import CoxRecalibration, TestResult, cox_recalibration
+from skcal.inference._interval import Interval
+
+INF = np.inf
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(17)
+
+
+def compute_deviance(coefficients, y, v, w=1.0):
+    scores = coefficients[0] + coefficients[1] * logit(v)
+    return 2 * np.sum(w * (np.logaddexp(0, scores) - y * scores))
+
+
+def draw_sample(rng, n, intercept=0.0, slope=1.0):
+    """Predictions, and outcomes of which they are the recalibration-to-be."""
+    v = expit(rng.normal(0.3, 1.2, n))
+    return (rng.random(n) < expit(intercept + slope * logit(v))).astype(int), v
+
+
+def test_two_predictions_are_fitted_exactly():
+    """Then the model is saturated: its log odds are those of the outcomes."""
+    counts, positive, v = np.array([40, 60]), np.array([10, 36]), np.array([0.1, 0.7])
+    y = np.concatenate([[1] * k + [0] * (n - k) for n, k in zip(counts, positive, strict=True)])
+    observed = positive / counts
+    result = cox_recalibration(y, np.repeat(v, counts))
+    slope = np.diff(logit(observed))[0] / np.diff(logit(v))[0]
+    assert result.slope.estimate == pytest.approx(slope, rel=1e-7)
+    intercept = logit(observed[0]) - slope * logit(v[0])
+    assert result.intercept.estimate == pytest.approx(intercept, rel=1e-7)
+    gain = positive * np.log(observed / v) + (counts - positive) * np.log((1 - observed) / (1 - v))
+    assert result.test.statistic == pytest.approx(2 * gain.sum(), rel=1e-10)
+    assert result.test.pvalue == pytest.approx(chi2.sf(2 * gain.sum(), 2), rel=1e-9)
+    assert result.test.estimate == pytest.approx(gain.sum() / 100, rel=1e-10)
+
+
+@pytest.mark.parametrize("confidence_level", [0.5, 0.95, 0.999])
+def test_independent_optimiser(rng, confidence_level):
+    y, v = draw_sample(rng, 150, 0.4, 0.7)
+    w = rng.uniform(0.5, 2, 150)
+    result = cox_recalibration(y, v, sample_weight=w, confidence_level=confidence_level)
+    assert isinstance(result, CoxRecalibration)
+    assert isinstance(result.slope, Interval)
+    assert isinstance(result.test, TestResult)
+    best = minimize(compute_deviance, [0.0, 1.0], (y, v, w), method="Nelder-Mead", tol=1e-12)
+    estimates = [result.intercept.estimate, result.slope.estimate]
+    np.testing.assert_allclose(estimates, best.x, atol=1e-5)
+    statistic = compute_deviance([0, 1], y, v, w) - best.fun
+    assert result.test.statistic == pytest.approx(statistic, rel=1e-9)
+    critical = chi2.isf(1 - confidence_level, 1)
+    for place, interval in enumerate((result.intercept, result.slope)):
+        assert interval.low < interval.estimate < interval.high
+        for end in interval[1:]:
+            profile = minimize_scalar(
+                lambda other, end=end, place=place: compute_deviance(
+                    [end, other] if place == 0 else [other, end], y, v, w
+                ),
+                options={"xtol": 1e-12},
+            )
+            assert profile.fun - best.fun == pytest.approx(critical, rel=1e-7)
+    level = result.calibration_in_the_large
+    assert w @ expit(level.estimate + logit(v)) == pytest.approx(w @ y, rel=1e-7)
+    least = compute_deviance([level.estimate, 1], y, v, w)
+    for end in level[1:]:
+        assert compute_deviance([end, 1], y, v, w) - least == pytest.approx(critical, rel=1e-7)
+
+
+def test_level_of_the_test(rng):
+    pvalues = []
+    for _ in range(2000):
+        y, v = draw_sample(rng, 1000)
+        likelihood = CoxLikelihood(v, y, np.ones(1000))
+        pvalues.append(chi2.sf(likelihood.compare(likelihood.fit())[0], 2))
+    assert 0.03 <= np.mean(np.array(pvalues) <= 0.05) <= 0.07
+    assert abs(np.mean(np.array(pvalues) <= 0.5) - 0.5) < 0.04
+
+
+def test_coverage_of_the_intervals(rng):
+    hits = np.zeros(2)
+    for _ in range(300):
+        result = cox_recalibration(*draw_sample(rng, 150, 0.3, 0.6), confidence_level=0.9)
+        for k, (interval, truth) in enumerate(((result.intercept, 0.3), (result.slope, 0.6))):
+            hits[k] += interval.low <= truth <= interval.high
+    assert (np.abs(hits / 300 - 0.9) < 3.5 * np.sqrt(0.09 / 300)).all()
+
+
+@pytest.mark.parametrize("scale", [0.1, 1e12, 1e90])
+def test_sums_of_weights_of_any_size(rng, scale):
+    """They scale the statistic and the length of the intervals, down to what floats resolve."""
+    y, v = draw_sample(rng, 100, 0.4, 0.7)
+    plain = cox_recalibration(y, v)
+    result = cox_recalibration(y, v, sample_weight=np.full(100, scale))
+    assert result.test.statistic == pytest.approx(scale * plain.test.statistic, rel=1e-8)
+    for interval, expected in zip(result[:3], plain[:3], strict=True):
+        assert interval.estimate == pytest.approx(expected.estimate, rel=1e-6)
+        assert interval.low <= interval.estimate <= interval.high
+        if scale > 1:
+            assert interval.high - interval.low < 1e-5
+
+
+def test_what_is_wrong_is_told(rng):
+    extreme = cox_recalibration(*draw_sample(rng, 2000, 0.0, 0.5))
+    assert extreme.slope.high < 1
+    assert extreme.intercept.low < 0 < extreme.intercept.high
+    shifted = cox_recalibration(*draw_sample(rng, 2000, 0.5, 1.0))
+    assert shifted.slope.low < 1 < shifted.slope.high
+    assert shifted.calibration_in_the_large.low > 0
+    assert max(extreme.test.pvalue, shifted.test.pvalue) < 1e-6
+
+
+def test_mirrored_problem(rng):
+    """To swap the labels turns the intercepts around and leaves the slope as it is."""
+    y, v = draw_sample(rng, 200, 0.4, 1.5)
+    result, mirrored = cox_recalibration(y, v), cox_recalibration(1 - y, 1 - v)
+    np.testing.assert_allclose(mirrored.slope, result.slope, rtol=1e-7)
+    assert mirrored.test.statistic == pytest.approx(result.test.statistic, rel=1e-9)
+    for name in ("intercept", "calibration_in_the_large"):
+        there, back = getattr(result, name), getattr(mirrored, name)
+        expected = [-there.estimate, -there.high, -there.low]
+        np.testing.assert_allclose(back, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_symmetric_separation(sign):
+    """Log odds of -c and c with n outcomes each: the deviance at slope b is 4n log(1 + e^-bc)."""
+    n, c = 5, 2.0
+    v = np.repeat(expit([-sign * c, sign * c]), n)
+    result = cox_recalibration(np.repeat([0, 1], n), v)
+    bound = -np.log(np.expm1(chi2.isf(0.05, 1) / (4 * n))) / c
+    if sign == 1:
+        assert result.slope == pytest.approx((INF, bound, INF), rel=1e-8)
+    else:
+        assert result.slope == pytest.approx((-INF, -INF, -bound), rel=1e-8)
+    assert result.intercept[1:] == (-INF, INF)
+    statistic = 4 * n * np.log1p(np.exp(-sign * c))
+    assert result.test.statistic == pytest.approx(statistic, rel=1e-9)
+    assert np.isfinite(result.calibration_in_the_large).all()
+
+
+@pytest.mark.parametrize(
+    ("v", "intercept"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], (INF, None, INF)),
+        ([0.6, 0.7, 0.8, 0.9], (-INF, -INF, None)),
+        ([0.1, 0.2, 0.7, 0.9], (INF, -INF, INF)),
+        ([0.1, 0.3, 0.8, 0.9], (-INF, -INF, INF)),
+        ([0.1, 0.3, 0.3, 0.9], (INF, None, INF)),
+        ([0.1, 0.5, 0.8, 0.9], (-INF, -INF, None)),
+        ([0.1, 0.5, 0.5, 0.9], (0.0, None, None)),
+    ],
+)
+def test_separated_outcomes(v, intercept):
+    """Intercepts are minus an infinite slope times the log odds of a threshold."""
+    result = cox_recalibration([0, 0, 1, 1], v)
+    assert result.slope.estimate == result.slope.high == INF
+    assert np.isfinite(result.slope.low)
+    for value, expected in zip(result.intercept, intercept, strict=True):
+        assert np.isfinite(value) if expected is None else value == expected
+
+
+def test_separated_but_for_predictions_of_one_half():
+    """At infinite slope the intercept is that of the rows at log odds 0 alone."""
+    result = cox_recalibration([0] * 9 + [0, 1, 1, 1] + [1] * 9, [0.1] * 9 + [0.5] * 4 + [0.9] * 9)
+    assert result.intercept.estimate == pytest.approx(np.log(3))
+
+    def exceed(a):
+        excess = compute_deviance([a, 0], np.array([0, 1, 1, 1]), np.full(4, 0.5))
+        return excess - 8 * (np.log(4) - 0.75 * np.log(3)) - chi2.isf(0.05, 1)
+
+    low, high = brentq(exceed, -9, np.log(3)), brentq(exceed, np.log(3), 9)
+    # The rest bounds the intercept no more than those rows do, as the slope may be infinite.
+    assert result.intercept == pytest.approx((np.log(3), low, high), rel=1e-6)
+
+
+def test_nearly_separated_outcomes():
+    y, v = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.4001, 0.8, 0.9]
+    result = cox_recalibration(y, v)
+    assert np.isfinite(result.slope).all()
+    assert result.slope.low < result.slope.estimate < result.slope.high
+
+
+def test_bad_input():
+    y, v = [0, 1, 0, 1], [0.2, 0.7, 0.6, 0.4]
+    for wrong in (0.0, 1.0):
+        with pytest.raises(ValueError, match=r"y_proba must lie between 0 and 1.*; got 1 such"):
+            cox_recalibration(y, [0.2, wrong, 0.6, 0.4])
+    with pytest.raises(ValueError, match=r"y_proba must hold at least two .*; all are 0.2"):
+        cox_recalibration([0, 1], [0.2, 0.2])
+    with pytest.raises(ValueError, match=r"y_proba must hold at least two different predictions"):
+        cox_recalibration([1], [0.2])
+    with pytest.raises(ValueError, match=r"y_true must hold both outcomes.*all rows are positive"):
+        cox_recalibration([1, 1, 1, 1], v)
+    with pytest.raises(ValueError, match=r"y_true must hold both outcomes.*all rows are negative"):
+        cox_recalibration([0, 0, 0, 0], v)
+    for level in (0, 1, 95, -0.1, "high"):
+        with pytest.raises(ValueError, match="confidence_level must be"):
+            cox_recalibration(y, v, confidence_level=level)

@@ -1,0 +1,68 @@
+"""Law of the number of successes: against products, the binomial law, and its own moments."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skcal._numerics._poisson_binomial import find_law, find_quantiles, poisson_binomial_pmf
+
+
+def convolve_directly(probabilities):
+    pmf = np.ones(1)
+    for p in probabilities:
+        pmf = np.convolve(pmf, [1 - p, p])
+    return pmf
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 10])
+def test_all_outcomes_enumerated(n):
+    probabilities = np.random.default_rng(n).random(n)
+    expected = np.zeros(n + 1)
+    for outcome in product([0, 1], repeat=n):
+        hits = np.array(outcome)
+        expected[hits.sum()] += np.where(hits, probabilities, 1 - probabilities).prod()
+    np.testing.assert_allclose(poisson_binomial_pmf(probabilities), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [31, 64, 333, 2000])
+@pytest.mark.parametrize("power", [1, 8])
+def test_one_convolution_after_the_other(n, power):
+    probabilities = np.sort(np.random.default_rng(n).random(n) ** power)
+    expected = convolve_directly(probabilities)
+    np.testing.assert_allclose(poisson_binomial_pmf(probabilities), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [1e-5, 0.3, 0.999])
+def test_many_equal_trials_are_binomial(p):
+    n = 100_000
+    pmf = poisson_binomial_pmf(np.full(n, p))
+    np.testing.assert_allclose(pmf, binom.pmf(np.arange(n + 1), n, p), rtol=0, atol=1e-12)
+
+
+def test_moments_of_unequal_halves():
+    """More trials than are worked on at a time; laws of the two halves differ in width."""
+    probabilities = np.concatenate([np.full(30_000, 1e-4), np.linspace(0, 1, 40_001)])
+    pmf, places = poisson_binomial_pmf(probabilities), np.arange(70_002)
+    mean, variance = probabilities.sum(), (probabilities * (1 - probabilities)).sum()
+    assert pmf.sum() == pytest.approx(1, abs=1e-12)
+    assert pmf @ places == pytest.approx(mean, rel=1e-11)
+    assert pmf @ (places - mean) ** 2 == pytest.approx(variance, rel=1e-10)
+
+
+def test_certain_outcomes():
+    np.testing.assert_array_equal(poisson_binomial_pmf(np.array([0.0, 1.0, 1.0])), [0, 0, 1, 0])
+    certain = poisson_binomial_pmf(np.repeat([0.0, 1.0], 500))
+    np.testing.assert_allclose(certain, np.arange(1001) == 500, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(poisson_binomial_pmf(np.empty(0)), [1])
+
+
+@pytest.mark.parametrize("n", [1, 7, 200])
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 0.001])
+def test_quantiles(n, alpha):
+    probabilities = np.random.default_rng(n).random(n)
+    low, high = find_quantiles(*find_law(probabilities), alpha)
+    cdf = np.concatenate([[0], np.cumsum(convolve_directly(probabilities))])  # P(S < q) at q
+    assert cdf[low] <= alpha / 2 < cdf[low + 1]
+    assert 1 - cdf[high + 1] <= alpha / 2 < 1 - cdf[high]
