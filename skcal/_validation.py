@@ -58,6 +58,14 @@ def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
     return float(value)
 
 
+def check_confidence_level(confidence_level):
+    """Return the level as a float above 0 and below 1, or raise a ValueError."""
+    level = check_number("confidence_level", confidence_level, 0, below=1)
+    if level == 0:
+        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
+    return level
+
+
 def check_generator(random_state):
     """Source of random numbers; None gives a new one, because the global one is not ours."""
     if random_state is None:

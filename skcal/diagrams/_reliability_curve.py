@@ -14,10 +14,16 @@ from skcal._numerics._resampling import (
 )
 from skcal._numerics._smooth_calibration import balance_witness, find_witness
 from skcal._reduction import REDUCTIONS, check_predictions
-from skcal._validation import check_flag, check_generator, check_integer, check_option
+from skcal._validation import (
+    check_confidence_level,
+    check_flag,
+    check_generator,
+    check_integer,
+    check_option,
+)
 from skcal.diagrams._response import count_effectively, name_reduction
+from skcal.inference._binary_problem import check_single_rows
 from skcal.inference._consistency_band import BLIND_STRATEGIES, bound_bins
-from skcal.inference._independent_rows import check_confidence_level, check_rows
 from skcal.inference._isotonic_band import bound_sample
 from skcal.metrics._binned import find_edges
 from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically
@@ -193,7 +199,7 @@ def _find_exact_band(sample, edges, recipe):
     """Attributes of a band that needs no resamples; none for the bootstrap band."""
     if recipe.band == "bootstrap":
         return {}
-    check_rows(sample)
+    check_single_rows(sample)
     if recipe.band == "isotonic":
         places, low, high, _ = bound_sample(sample, recipe.confidence_level)
         return {"band_pred": places, "prob_true_low": low, "prob_true_high": high}

@@ -1,9 +1,10 @@
-"""The entrance of tests for one binary problem whose rows are independent."""
+"""The entrance of tests and bands for one binary problem whose rows are independent."""
 
 import numpy as np
 
-from skcal._reduction import REDUCTIONS, check_option, reduce_to_samples
+from skcal._reduction import REDUCTIONS, reduce_to_samples
 from skcal._sample import Sample
+from skcal._validation import check_option
 
 
 def reduce_to_labelled_sample(
@@ -26,8 +27,8 @@ def reduce_to_labelled_sample(
     check_option("reduction", reduction, REDUCTIONS)
     if reduction not in ("auto", "confidence"):
         raise ValueError(
-            "reduction must be 'auto' or 'confidence' for this test, which needs one binary "
-            f"problem and independent rows; got {reduction!r}. Choose one class with pos_label."
+            "reduction must give one binary problem with independent rows, as 'auto' and "
+            f"'confidence' do; got {reduction!r}. Choose one class with pos_label."
         )
     (sample,) = reduce_to_samples(
         y_true,
@@ -37,18 +38,35 @@ def reduce_to_labelled_sample(
         labels=labels,
         reduction=reduction,
     )
+    check_outcomes(sample)
     predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
-    soft = (outcomes != 0) & (outcomes != 1)
-    if soft.any():
-        row = np.flatnonzero(soft)[0]
-        raise ValueError(
-            "y_true must hold labels; a soft label has no outcome to test; "
-            f"got {outcomes[row]:g} at row {row}."
-        )
     if weights is not None and not weights.all():
         present = weights > 0
         predictions, outcomes, weights = predictions[present], outcomes[present], weights[present]
     return Sample(predictions, outcomes, weights)
+
+
+def check_outcomes(sample):
+    """Raise a ValueError unless every row of a sample has an outcome of 0 or 1."""
+    start = 0
+    for _, outcomes, _ in sample.chunks():
+        soft = np.flatnonzero((outcomes != 0) & (outcomes != 1))
+        if len(soft):
+            raise ValueError(
+                "y_true must hold labels; a soft label has no outcome to test; "
+                f"got {outcomes[soft[0]]:g} at row {start + soft[0]}."
+            )
+        start += len(outcomes)
+
+
+def check_single_rows(sample):
+    """Raise a ValueError unless every row of a sample counts once and has an outcome of 0 or 1."""
+    if sample.weights is not None:
+        raise ValueError(
+            "sample_weight must be None for exact bounds, which hold for rows that count once "
+            "each; repeat rows that stand for several."
+        )
+    check_outcomes(sample)
 
 
 def list_weights(sample):

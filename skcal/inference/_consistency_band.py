@@ -6,8 +6,13 @@ import numpy as np
 
 from skcal._numerics._binned import bin_index
 from skcal._numerics._poisson_binomial import find_law, find_quantiles
-from skcal._validation import check_flag, check_integer, check_option
-from skcal.inference._independent_rows import check_confidence_level, reduce_to_rows
+from skcal._validation import (
+    check_confidence_level,
+    check_flag,
+    check_integer,
+    check_option,
+)
+from skcal.inference._binary_problem import reduce_to_labelled_sample
 from skcal.metrics._binned import find_edges
 from skcal.metrics._mean_outcomes import average_by_bin
 
@@ -128,7 +133,7 @@ def consistency_band(
     check_option("strategy", strategy, BLIND_STRATEGIES)
     level = check_confidence_level(confidence_level)
     check_flag("simultaneous", simultaneous)
-    sample = reduce_to_rows(
+    sample = reduce_to_labelled_sample(
         y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
     )
     edges = find_edges(sample, n_bins, strategy)

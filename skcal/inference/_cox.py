@@ -6,12 +6,12 @@ import numpy as np
 
 from skcal._numerics._classical_tests import chi_squared_tail
 from skcal._numerics._cox import CoxLikelihood
+from skcal._validation import check_confidence_level
 from skcal.inference._binary_problem import (
     check_counts,
     list_weights,
     reduce_to_labelled_sample,
 )
-from skcal.inference._independent_rows import check_confidence_level
 from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._isotonic_band import bound_isotonic_curve, find_blocks
-from skcal._validation import as_numbers
-from skcal.inference._independent_rows import check_confidence_level, reduce_to_rows
+from skcal._validation import as_numbers, check_confidence_level
+from skcal.inference._binary_problem import reduce_to_labelled_sample
 
 
 class IsotonicBand(NamedTuple):
@@ -177,7 +177,7 @@ def isotonic_band(
     (array([[0.  , 0.34]]), array([[0.68, 1.  ]]))
     """
     level = check_confidence_level(confidence_level)
-    sample = reduce_to_rows(
+    sample = reduce_to_labelled_sample(
         y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
     )
     return bound_sample(sample, level)

@@ -72,7 +72,7 @@ def test_multiclass_input(test):
 @every_test
 @pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
 def test_several_or_dependent_problems_are_refused(test, sample, reduction):
-    with pytest.raises(ValueError, match=f"reduction must be 'auto' or .*; got '{reduction}'"):
+    with pytest.raises(ValueError, match=f"reduction must give one binary .*; got '{reduction}'"):
         test(*sample, reduction=reduction)
 
 

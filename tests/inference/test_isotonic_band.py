@@ -225,7 +225,7 @@ def test_one_class_only():
         ([0, 1], {"reduction": "full"}, "one binary problem with independent rows.*got 'full'"),
         ([0, 1], {"reduction": "classwise"}, "Choose one class with pos_label"),
         ([0, 1], {"reduction": "confidense"}, "Did you mean 'confidence'"),
-        ([0.25, 1], {}, "y_true must hold labels for exact bounds.*soft label 0.25"),
+        ([0.25, 1], {}, r"y_true must hold labels; a soft label.*got 0\.25 at row 0"),
         ([0, 1, 1], {}, "same length"),
     ],
 )
