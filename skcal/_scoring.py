@@ -81,7 +81,15 @@ def apply_measure(measure, y_true, proba, labels, options):
         only, pos_label = labels.tolist()[0], options.get("pos_label")
         other = _invent_label(only) if pos_label in (None, only) else pos_label
         proba, labels = add_labels(proba, labels, [other])
-    return float(measure(y_true, proba, labels=labels, **options))
+    return read_value(measure, measure(y_true, proba, labels=labels, **options))
+
+
+def read_value(measure, value):
+    """What a measure returned as a float, or a ValueError if it is no number."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or np.isnan(value):
+        raise ValueError(f"measure must return a number; {name_measure(measure)} gave {value!r}.")
+    return float(value)
 
 
 def _invent_label(label):

@@ -590,6 +590,8 @@ def test_groups_go_to_the_splitter_without_routing(recorder, first_column):
         (GaussianNB(), {"labels": [0, 1]}, TypeError, "labels cannot be an option"),
         (GaussianNB(), {"sample_weight": [1]}, ValueError, r"shape \(\d+,\), one weight for each"),
         (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),
+        (GaussianNB(), {"measure": lambda y, p, labels: None}, ValueError, "<lambda> gave None"),
+        (GaussianNB(), {"measure": lambda y, p, labels: np.nan}, ValueError, "<lambda> gave nan"),
         (SVC(), {}, ValueError, "which SVC does not have.*CalibratedClassifierCV"),
         (LinearRegression(), {}, ValueError, "LinearRegression is a regressor"),
     ],

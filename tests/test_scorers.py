@@ -166,6 +166,14 @@ def test_any_function_can_be_a_measure(binary):
     assert make_calibration_scorer(unweighted_gap)(model, X, y) <= 0
 
 
+@pytest.mark.parametrize("value", [None, "0.1", np.ones(1), np.nan])
+def test_a_measure_must_return_a_number(binary, value):
+    X, y = binary
+    scorer = make_calibration_scorer(lambda y_true, y_proba, labels: value)
+    with pytest.raises(ValueError, match="measure must return a number; <lambda> gave"):
+        scorer(GaussianNB().fit(X, y), X, y)
+
+
 # --------------------------------------------------------------------------- inside scikit-learn
 
 

@@ -39,7 +39,9 @@ def accelerated_interval(values, confidence_level, estimate, left_out):
     shifted = bias + ndtri([(1 - confidence_level) / 2, (1 + confidence_level) / 2])
     slowed = 1 - find_acceleration(left_out) * shifted
     # Where the transformation turns round, the interval ends with the values.
-    places = np.where(slowed > 0, shifted / np.where(slowed > 0, slowed, 1.0), np.copysign(np.inf, shifted))
+    places = np.where(
+        slowed > 0, shifted / np.where(slowed > 0, slowed, 1.0), np.copysign(np.inf, shifted)
+    )
     low, high = np.quantile(values, ndtr(bias + places))
     return float(low), float(high)
 

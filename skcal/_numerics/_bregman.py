@@ -42,9 +42,10 @@ def diverge_rows(divergence, positive, negative, predictions):
     """
     values = np.zeros(len(predictions))
     for outcome, mass in ((1.0, positive), (0.0, negative)):
-        expected = np.zeros(len(predictions))
-        np.multiply(mass, divergence(outcome, predictions), out=expected, where=mass > 0)
-        values += expected
+        term = divergence(outcome, predictions)
+        if not np.isfinite(term).all():
+            term = np.where(mass > 0, term, 0.0)
+        values += mass * term
     return values
 
 

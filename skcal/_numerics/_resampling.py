@@ -365,11 +365,12 @@ def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
         following = np.exp(place - excess / slope)
         found = lowest & ~rises
         values[rows] = np.where(found, error, np.clip(following, low, np.maximum(low, high)))
-        left = ~found & (np.abs(error - point) > tolerance) & (high - low > tolerance)
-        slow = high - low > width / 2
-        following = np.where(slow | (following <= low), (low + high) / 2, following)
         unseen &= ~lowest
         look = unseen & ~rises & (error <= smallest)
+        near = (np.abs(error - point) <= tolerance) | (high - low <= tolerance)
+        left = ~found & (look | ~near)
+        slow = high - low > width / 2
+        following = np.where(slow | (following <= low), (low + high) / 2, following)
         following[look] = smallest
         width = np.where(look, np.inf, high - low)
         last = place[left], excess[left]

@@ -77,10 +77,13 @@ def average_epanechnikov(moments, bandwidth):
     edges = padded[filled] + padded[filled + 2 * CELLS]
     slack = step**2 / 4 * reach + step / 2 * edges
     ends = density[filled], density[filled + 1]
-    least = np.maximum(np.minimum(*ends) - slack, np.finfo(np.float64).tiny)
-    bend = np.abs(np.diff(ends, axis=0)[0]) / (4 * least)
+    least = np.minimum(*ends) - slack
     turn = np.abs(gap[filled + 1] - gap[filled])
-    off = np.minimum(2 * slack / least + bend * (turn + step * bandwidth), 1.0)
+    bend = np.abs(ends[1] - ends[0]) / 4 * (turn + step * bandwidth)
+    # Where nothing is known of the density, nor is it of the regression, which lies in [0, 1].
+    known = least > 0
+    off = np.divide(2 * slack + bend, least, where=known, out=np.ones_like(least))
+    off = np.minimum(off, 1.0)
     largest = np.maximum(np.abs(gap[filled]), np.abs(gap[filled + 1]))
     error = mass[0, filled] @ (off * (2 * largest + off) + turn**2 / 4)
     total = weight.sum()

@@ -87,8 +87,11 @@ def check_recipe(
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
     check_band(band, kind)
-    if band == "consistency":
-        check_option("strategy", strategy, BLIND_STRATEGIES)
+    if band == "consistency" and strategy not in BLIND_STRATEGIES:
+        raise ValueError(
+            "band='consistency' needs bins that do not depend on the outcomes, strategy='uniform' "
+            f"or 'quantile'; got strategy={strategy!r}."
+        )
     n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
     level = check_confidence_level(confidence_level)
     check_flag("rug", rug)

@@ -1,9 +1,12 @@
-"""Tests of calibration: is the error of a model more than chance."""
+"""Is a calibration error more than chance: tests, intervals and bands."""
 
+from skcal.inference._bootstrap import bootstrap_interval
+from skcal.inference._calibration_test import calibration_test
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative_test import cumulative_calibration_test
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
+from skcal.inference._interval import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
 from skcal.inference._spiegelhalter import spiegelhalter_test
@@ -13,8 +16,11 @@ from skcal.inference._test_result import TestResult
 __all__ = [
     "ConsistencyBand",
     "CoxRecalibration",
+    "Interval",
     "IsotonicBand",
     "TestResult",
+    "bootstrap_interval",
+    "calibration_test",
     "consistency_band",
     "cox_recalibration",
     "cumulative_calibration_test",

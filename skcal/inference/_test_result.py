@@ -9,10 +9,11 @@ class TestResult(NamedTuple):
     Attributes
     ----------
     statistic : float
-        Value that is compared with what calibrated models give; the larger, the less calibrated.
+        Value that is compared with what calibrated models give; the larger, the less calibrated,
+        in both directions where a test is two-sided.
     pvalue : float
         Probability (or a bound of it) that a calibrated model gives a statistic at least as
-        large; never 0.
+        extreme; never 0.
     estimate : float
         Estimate of the calibration error that the statistic is built on.
     worst_group : label or None

@@ -260,7 +260,8 @@ def test_result_is_a_record_of_floats(rng, method):
     y, proba = draw_sample(rng, 50, 3)
     result = kernel_calibration_test(y, proba, method=method, random_state=0)
     assert isinstance(result, TestResult)
-    assert [type(value) for value in result] == [float, float, float]
+    assert [type(value) for value in result[:3]] == [float, float, float]
+    assert result.worst_group is None
     assert result == kernel_calibration_test(y, proba, method=method, random_state=0)
 
 

@@ -304,7 +304,8 @@ def test_fixed_points_of_many_functions():
 
 
 def test_below_the_smallest_point_the_error_there_is_the_value():
-    found = find_fixed_points(lambda s, rows: np.full(len(s), 1e-6), np.array([0.4, 1e-3]), 1e-4)
+    start = np.array([0.4, 1e-3, 1e-4 + 5e-8])
+    found = find_fixed_points(lambda s, rows: np.full(len(s), 1e-6), start, 1e-4)
     np.testing.assert_array_equal(found, 1e-6)
 
 

@@ -99,3 +99,12 @@ def test_rows_one_bandwidth_apart_are_where_a_grid_is_worst():
     value, error = average_epanechnikov(read_cells(places, masses, bandwidth), bandwidth)
     expected = measure_directly(places, masses, bandwidth, kernels.epanechnikov_kernel)
     assert 1e-5 < abs(value - expected) <= error
+
+
+def test_a_lone_row_one_bandwidth_from_a_crowd():
+    """Its density is that of a crowd which comes into reach inside the cell: nothing is known."""
+    places = np.append(np.full(20000, 0.5), 0.45)
+    masses = np.column_stack([np.arange(20001) % 2 == 0, np.arange(20001) % 2 == 1]).astype(float)
+    value, error = average_epanechnikov(read_cells(places, masses, 0.05), 0.05)
+    # The crowd is right on average, and the lone row is off by .55 at most.
+    assert abs(value - 0.55**2 / 20001) <= error <= 3 / 20001

@@ -1,0 +1,198 @@
+"""Rows that are merged in small cells of [0, 1], and the sums of their outcomes under calibration.
+
+A statistic of the merged sample reads the outcomes through one sum for each cell. If y_i given v_i
+are independent Bernoulli(v_i), these sums are independent too, and their law is known: none of this
+depends on the number of rows any more.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._poisson_binomial import find_law
+
+# Cells of equal width, and again as many of equal numbers of rows: their edges are put together.
+N_CELLS = 1 << 10
+# Numbers of trials up to this are convolved for many cells at once.
+_FEW_TRIALS = 128
+# Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
+# byte.
+_N_PARTS = 256
+
+
+class Cells(NamedTuple):
+    """Sorted rows, cut in cells; equal predictions share a cell.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        The rows in the order of their predictions.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the sorted rows.
+    places : ndarray of shape (n_cells,)
+        Weighted mean prediction of each cell.
+    mass : ndarray of shape (n_cells,)
+        Sum of the weights of each cell.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
+    mass: np.ndarray
+
+    def sum_rows(self, values):
+        """Sums over the rows of each cell, of values in the order of the sorted rows."""
+        return np.add.reduceat(values, self.starts, axis=-1)
+
+
+def merge_rows(predictions, weights=None, edges=()):
+    """Merge equal predictions; where more than 2 `N_CELLS` are left, merge those of small cells.
+
+    Cells are closed on the right. No cell is wider than 1 / `N_CELLS`, holds more than a share of
+    1 / `N_CELLS` of the rows unless they are equal, or extends over one of `edges`.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,) or None
+        All positive.
+    edges : array-like, default=()
+        Places in [0, 1] that no cell may extend over.
+
+    Returns
+    -------
+    Cells
+    """
+    order = np.argsort(predictions)
+    predictions = predictions[order]
+    starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
+    if len(starts) > 2 * N_CELLS:
+        shares = predictions[np.arange(1, N_CELLS) * len(order) // N_CELLS]
+        widths = np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1]
+        inner = np.concatenate([shares, widths, np.asarray(edges, dtype=float)])
+        ends = np.searchsorted(predictions, inner, side="right")
+        # Many equal rows do not take those below them in.
+        tied = np.searchsorted(predictions, shares[1:][np.diff(shares) == 0], side="left")
+        starts = np.unique(np.concatenate([[0], ends, tied]))
+        starts = starts[starts < len(order)]
+    if weights is None:
+        mass = np.diff(starts, append=len(order)).astype(np.float64)
+        moment = np.add.reduceat(predictions, starts)
+    else:
+        weights = weights[order]
+        mass = np.add.reduceat(weights, starts)
+        moment = np.add.reduceat(weights * predictions, starts)
+    # Rounding must not move a cell out of its rows: of equal ones the mean is what they are.
+    last = np.append(starts[1:], len(order)) - 1
+    places = np.clip(moment / mass, predictions[starts], predictions[last])
+    return Cells(order, starts, places, mass)
+
+
+class BernoulliSums:
+    """Draws of sums of independent outcomes by cell, when all rows count alike.
+
+    The laws of all sums are tabulated once; a sum is then the inverse of its cumulative
+    distribution at a uniform number. A table tells the answer for each of 256 parts of [0, 1] in
+    which the inverse is constant; in the others the distribution itself is read.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+        Sorted probabilities of outcome 1.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the rows.
+    """
+
+    def __init__(self, predictions, starts):
+        n_cells = len(starts)
+        ends = np.append(starts[1:], len(predictions))
+        self._first = np.zeros(n_cells, dtype=np.intp)  # smallest sum of each table
+        self._offset = np.zeros(n_cells, dtype=np.intp)  # where its distribution begins
+        self._known = np.empty((n_cells, _N_PARTS), dtype=np.int32)
+        parts, length = [], 0
+        for cells, first, laws in _find_laws(predictions, starts, ends):
+            distributions = np.cumsum(laws, axis=1)
+            distributions /= distributions[:, -1:]
+            self._first[cells] = first
+            self._offset[cells] = length + np.arange(len(cells)) * laws.shape[1]
+            self._known[cells] = _invert_parts(distributions)
+            parts.append(distributions.ravel())
+            length += distributions.size
+        self._distributions = np.concatenate(parts)
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        shape = n_draws, len(self._first)
+        part = rng.integers(_N_PARTS, size=shape, dtype=np.uint8)
+        sums = np.take(self._known, part + _N_PARTS * np.arange(shape[1])).ravel()
+        unsure = np.flatnonzero(sums < 0)
+        at_least = -sums[unsure] - 1
+        place = (part.ravel()[unsure] + rng.random(len(unsure))) / _N_PARTS
+        begin = self._offset[unsure % shape[1]]
+        left = np.arange(len(unsure))
+        while len(left):
+            left = left[self._distributions[(begin + at_least)[left]] <= place[left]]
+            at_least[left] += 1
+        sums[unsure] = at_least
+        return (sums.reshape(shape) + self._first).astype(np.float64)
+
+
+class WeightedBernoulliSums:
+    """Draws of weighted sums of independent outcomes by cell: rows are drawn one by one.
+
+    Parameters are those of `BernoulliSums`, and positive weights of the rows.
+    """
+
+    def __init__(self, predictions, starts, weights):
+        self._predictions, self._starts, self._weights = predictions, starts, weights
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        sums = np.empty((n_draws, len(self._starts)))
+        for row in sums:
+            drawn = (rng.random(len(self._predictions)) < self._predictions) * self._weights
+            np.add.reduceat(drawn, self._starts, out=row)
+        return sums
+
+
+def _find_laws(predictions, starts, ends):
+    """Yield numbers of cells, the smallest sums in their laws, and their laws, of one length."""
+    sizes = ends - starts
+    padded = np.minimum(2 ** np.ceil(np.log2(sizes)).astype(int), 2 * _FEW_TRIALS)
+    for size in np.unique(padded[padded <= _FEW_TRIALS]):
+        cells = np.flatnonzero(padded == size)
+        rows = starts[cells, None] + np.arange(size)
+        inside = rows < ends[cells, None]
+        # A trial that never succeeds adds nothing.
+        trials = np.where(inside, predictions[np.minimum(rows, len(predictions) - 1)], 0.0)
+        yield cells, 0, _convolve_trials(trials)
+    for cell in np.flatnonzero(padded > _FEW_TRIALS):
+        first, law = find_law(predictions[starts[cell] : ends[cell]])
+        yield np.array([cell]), first, law[None]
+
+
+def _convolve_trials(probabilities):
+    """Laws of the numbers of successes for rows of 2^k independent trials."""
+    laws = np.stack([1.0 - probabilities, probabilities], axis=-1)
+    while laws.shape[1] > 1:
+        left, right = laws[:, ::2], laws[:, 1::2]
+        length = laws.shape[2]
+        laws = np.zeros((*left.shape[:2], 2 * length - 1))
+        for k in range(length):
+            laws[:, :, k : k + length] += left[:, :, k : k + 1] * right
+    return laws[:, 0]
+
+
+def _invert_parts(distributions):
+    """The inverse in each of `_N_PARTS` parts; -(j + 1) where j is only its smallest value."""
+    n_cells = len(distributions)
+    scaled = distributions * _N_PARTS  # exact: a power of two
+    row = (_N_PARTS + 1) * np.arange(n_cells)[:, None]
+
+    def count(edges):
+        index = (edges.astype(np.intp) + row).ravel()
+        counts = np.bincount(index, minlength=n_cells * (_N_PARTS + 1))
+        return np.cumsum(counts.reshape(n_cells, -1), axis=1)[:, :-1]
+
+    low, high = count(np.ceil(scaled)), count(np.floor(scaled))
+    return np.where(low == high, low, -low - 1)

@@ -1,0 +1,63 @@
+"""p-values of statistics among draws under the hypothesis."""
+
+import numpy as np
+
+# Statistics that differ by less, relative to the largest, are equal but for rounding.
+_ROUNDING = 1e-7
+
+
+def find_pvalue(observed, drawn):
+    """(1 + #{drawn >= observed}) / (1 + n): the observed value counts as one of the draws."""
+    slack = _ROUNDING * max(abs(observed), np.abs(drawn).max())
+    return float((1 + np.count_nonzero(drawn >= observed - slack)) / (len(drawn) + 1))
+
+
+def rank_draws(values):
+    """p-value of each draw among all of them, and how far it stands out.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_draws,)
+
+    Returns
+    -------
+    pvalues : ndarray of shape (n_draws,)
+        Share of the draws that are at least as large, itself counted.
+    scores : ndarray of shape (n_draws,)
+        Distance from the mean of the draws in standard deviations; 0 where all are equal.
+    """
+    slack = _ROUNDING * np.abs(values).max()
+    smaller = np.searchsorted(np.sort(values), values - slack, side="left")
+    deviation = values - values.mean()
+    spread = values.std()
+    scores = deviation / spread if spread > slack else np.zeros(len(values))
+    return (len(values) - smaller) / len(values), scores
+
+
+def find_smallest_pvalue(values):
+    """p-value of the first draw for the smallest of the p-values of several statistics.
+
+    The smallest p-value of each draw is compared with that of all draws (Westfall and Young's
+    min-p). Several draws have the smallest p-value that is possible, each with another
+    statistic; they are told apart by the scores of `rank_draws`. Both depend on the set of all
+    draws alone, not on which of them was observed, so that the test is exact.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_statistics, n_draws)
+        The first column is the observed one.
+
+    Returns
+    -------
+    pvalue : float
+    worst : int
+        The statistic that the observed draw stands out by.
+    """
+    pvalues, scores = (np.stack(parts) for parts in zip(*map(rank_draws, values), strict=True))
+    smallest = pvalues.min(axis=0)
+    leading = np.where(pvalues == smallest, scores, -np.inf)
+    highest = leading.max(axis=0)
+    slack = _ROUNDING * np.abs(highest).max()
+    ties = (smallest == smallest[0]) & (highest >= highest[0] - slack)
+    exceeding = (smallest < smallest[0]) | ties
+    return float(exceeding.mean()), int(leading[:, 0].argmax())

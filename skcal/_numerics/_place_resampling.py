@@ -1,0 +1,106 @@
+"""SmoothECE of many vectors of outcomes on the same predictions."""
+
+import numpy as np
+from scipy.fft import next_fast_len
+from scipy.sparse import coo_array
+
+from skcal._numerics._grid import share_by_cubics
+from skcal._numerics._resampling import find_fixed_points, smoothed_errors
+from skcal._numerics._smooth import LAST_MODE, cosine_moments
+
+# Cells of the grid in a bandwidth that calibrated outcomes lead to, about.
+_FINENESS = 20
+# A value of fewer cells than this is looked for again on a finer grid.
+_COARSE = 6
+# How much finer grids are than the one before, and a number of cells that is enough.
+_REFINEMENT = 4
+_MOST_CELLS = 1 << 17
+# The bandwidth there below which values are not told apart.
+_SMALLEST = _COARSE / _MOST_CELLS
+# The integrals may err by so many times what `smoothed_errors` allows.
+_LENIENCE = 10
+# Numbers on a grid that are worked on at a time.
+_BUDGET = 1 << 20
+
+
+class SmoothECEOnPlaces:
+    r"""SmoothECE as a function of the outcomes alone.
+
+    Residuals are shared among the nodes of a grid by one sparse matrix; many vectors of outcomes
+    are then measured at once.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n_places,)
+        Predictions in [0, 1].
+    mass : ndarray of shape (n_places,)
+        Weights of the places.
+    noise : float
+        Variance of the mean residual of a calibrated model.
+
+    Notes
+    -----
+    Calibrated outcomes of predictions that spread over a length L give a SmoothECE of about
+    :math:`(L\, \mathrm{noise})^{1/3} / 2`, or of :math:`\mathrm{noise}^{1/2}` where that is more.
+    The first grid is made for it; smaller values are found again on finer grids. With
+    h = 1/n_cells of the grid that a value s was found on, it is within 0.0657 (h/s)^4 E|r| + 5e-6
+    of SmoothECE, r the merged residuals and s above 6 h: within 1e-5, and hundred times nearer as a
+    rule. A value below 5e-5 is within 5e-5.
+    """
+
+    def __init__(self, places, mass, noise):
+        self._places, self._mass = places, mass
+        spread = np.ptp(places)
+        usual = max((noise * spread) ** (1 / 3) / 2, 0.8 * noise**0.5)
+        self._usual = float(np.clip(usual, 10 * _SMALLEST, 0.1))
+
+    def measure(self, sums):
+        """SmoothECE for each row of an array of summed outcomes."""
+        residuals = (sums - self._mass * self._places) / self._mass.sum()
+        sizes = np.abs(residuals).sum(axis=1)
+        if len(self._places) == 1:
+            return sizes
+        # No value is larger than the mean size of the residuals.
+        values, left = sizes.copy(), np.flatnonzero(sizes > _SMALLEST)
+        n_cells = next_fast_len(int(_FINENESS / self._usual), real=True)
+        while len(left):
+            values[left] = self._measure_on_grid(residuals[left], sizes[left], n_cells)
+            if n_cells >= _MOST_CELLS:
+                break
+            left = left[values[left] < _COARSE / n_cells]
+            n_cells *= _REFINEMENT
+        return values
+
+    def _measure_on_grid(self, residuals, sizes, n_cells):
+        share, smallest = self._share_places(n_cells), 0.9 * _COARSE / n_cells
+        n_modes = int(LAST_MODE / smallest) + 2  # all others are nil
+        sizes = sizes / _LENIENCE
+        values, step = np.empty(len(residuals)), max(1, _BUDGET // n_cells)
+        for start in range(0, len(residuals), step):
+            rows = slice(start, start + step)
+            nodes = share @ residuals[rows].T
+            moments = np.stack([cosine_moments(row)[:n_modes] for row in nodes.T])
+            values[rows] = _find_bandwidths(moments, sizes[rows], self._usual, smallest)
+        return values
+
+    def _share_places(self, n_cells):
+        """Matrix that takes residuals at the places to the nodes of a grid."""
+        place = self._places * n_cells
+        cell = np.minimum(place.astype(np.intp), n_cells - 1)
+        inside = place - cell
+        shares, nodes = share_by_cubics(np.stack([inside**k for k in range(4)]))
+        # `share_by_cubics` numbers the nodes of one row for each cell of the grid.
+        nodes = cell + np.arange(-1, 3)[:, None]
+        nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
+        rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
+        entries = shares.ravel(), (nodes.ravel(), rows.ravel())
+        return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()
+
+
+def _find_bandwidths(moments, sizes, start, smallest):
+    return find_fixed_points(
+        lambda points, rows: smoothed_errors(moments[rows], points, sizes[rows]),
+        np.full(len(sizes), max(start, smallest)),
+        smallest,
+        tolerance=1e-6,
+    )

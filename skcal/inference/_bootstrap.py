@@ -1,0 +1,215 @@
+"""Confidence intervals of measures by the bootstrap."""
+
+import numpy as np
+
+from skcal._numerics._bootstrap import (
+    accelerated_interval,
+    basic_interval,
+    percentile_interval,
+)
+from skcal._validation import check_confidence_level, check_flag, check_integer, check_option
+from skcal.inference._calibration_test import check_groups
+from skcal.inference._interval import Interval
+from skcal.inference._null_draws import check_source, draw_null, make_null, run_blocks
+from skcal.inference._resamples import Units, make_resamples
+from skcal.inference._statistic import check_rows, check_statistic
+
+# Parts of the sample that are left out, one after the other, for the acceleration of BCa.
+_N_PARTS = 200
+
+
+def bootstrap_interval(
+    measure,
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    method="percentile",
+    confidence_level=0.95,
+    debias=False,
+    groups=None,
+    n_resamples=1000,
+    n_jobs=None,
+    random_state=None,
+    **options,
+):
+    r"""Confidence interval of a measure by the bootstrap.
+
+    Rows are drawn from the sample with replacement, and the measure is computed for each such
+    resample. The interval shows how much the value depends on the rows at hand. It does not undo
+    the bias of the measure, see Notes; whether a model is calibrated is a question for
+    :func:`calibration_test`.
+
+    Parameters
+    ----------
+    measure : str or callable
+        A name in :data:`skcal.metrics.MEASURES`, or a function
+        ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
+        returns a float. Of these arguments it is given those that it has.
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of the measure. A row keeps its weight when it is drawn.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
+    method : {"percentile", "basic", "bca"}, default="percentile"
+        "percentile" takes quantiles of the resampled values, "basic" reflects them at the estimate,
+        "bca" corrects the quantiles for bias and skewness.
+    confidence_level : float, default=0.95
+        Between 0 and 1, exclusive.
+    debias : bool, default=False
+        Whether to subtract what a calibrated model would show by chance, see Notes.
+    groups : array-like of shape (n_samples,), default=None
+        Name of the group of each row. Whole groups are drawn (the cluster bootstrap), for
+        rows that depend on each other within groups, such as those of one patient.
+    n_resamples : int, default=1000
+        Number of resamples, at least 2.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the resamples.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    Interval
+        Named tuple of ``estimate``, the measure of the sample, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there is a single group, or if a callable returns no finite
+        float.
+    TypeError
+        If the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    calibration_test : Whether the value is more than chance.
+
+    Notes
+    -----
+    With the quantiles :math:`q_\beta` of the resampled values and
+    :math:`\alpha = 1 - \mathrm{confidence\_level}`, "percentile" is
+    :math:`[q_{\alpha/2}, q_{1 - \alpha/2}]` and "basic" is
+    :math:`[2T - q_{1 - \alpha/2}, 2T - q_{\alpha/2}]`. "bca" [1]_ reads quantiles at
+
+    .. math:: \Phi\Bigl( z_0 + \frac{z_0 + z_\beta}{1 - a\, (z_0 + z_\beta)} \Bigr),
+
+    where :math:`\Phi(z_0)` is the share of resampled values below T and a is the acceleration, from
+    the values of the sample without each of 200 random parts of its rows (or groups), or without
+    each row where these are fewer.
+
+    **Bias.** Most measures are larger than their population value by chance, by an amount that
+    resampling adds once more: the values of resamples are larger than the estimate. So for
+    a model that is nearly calibrated the percentile interval lies above the population value, and
+    hardly ever contains 0. It covers well where the miscalibration is large compared with chance.
+    "basic" and "bca" move down, "basic" possibly below 0. ``debias=True`` subtracts from the
+    estimate and from both ends the mean of the measure over labels drawn from the predictions,
+    which is known without a resample: the exact conditional mean for a calibrated model (up to
+    `n_resamples` draws of it). For a calibrated model the estimate then has mean 0; it is not
+    clipped there. It is meant for models near calibration and for ``method="percentile"``: far
+    from calibration chance adds little to an absolute value, and the debiased interval is too low
+    ("basic" would moreover take the bias off twice). Signed measures, such as
+    :func:`skcal.metrics.squared_calibration_error`, need no debiasing; their resampled values, in
+    which rows come more than once, are too large all the same: take "basic" for them.
+
+    **Many rows.** A measure of one binary problem with more than 4096 rows is resampled by numbers
+    of rows: those of one outcome and one of about 2000 small cells (see :func:`calibration_test`)
+    come and go as rows with their mean prediction. Their numbers are multinomial, so that a
+    resample costs the same for every number of rows, unless there are weights or groups. What is
+    lost is the variation of predictions inside cells narrower than 1/1024.
+    :func:`skcal.metrics.smooth_ece` has its own cells, see
+    :class:`skcal.diagrams.ReliabilityDisplay`.
+
+    **Groups.** The interval relies on the number of groups, not of rows: with few groups (below 20
+    or so) it is too narrow. A sample of one row, or of equal rows, gives an interval of length 0.
+
+    References
+    ----------
+    .. [1] B. Efron (1987). Better bootstrap confidence intervals. Journal of the American
+       Statistical Association 82(397). :doi:`10.1080/01621459.1987.10478410`
+    .. [2] A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application.
+       Cambridge University Press. :doi:`10.1017/CBO9780511802843`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import bootstrap_interval
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(2000)
+    >>> y_true = (rng.random(2000) < 0.2 + 0.6 * y_proba).astype(int)
+    >>> interval = bootstrap_interval("smooth_ece", y_true, y_proba, random_state=0)
+    >>> interval.low < interval.estimate < interval.high
+    True
+    """
+    statistic = check_statistic("measure", measure, options, reduction, sample_weight)
+    check_option("method", method, ("percentile", "basic", "bca"))
+    confidence_level = check_confidence_level(confidence_level)
+    check_flag("debias", debias)
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=2)
+    rng = check_source(random_state)
+    statistic, rows, is_binary = check_rows(
+        statistic,
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+    )
+    if rows.is_soft and debias:
+        raise ValueError(
+            "y_true must hold labels for debias=True; chance has no part in soft labels."
+        )
+    rows, units = _find_units(rows, groups)
+    estimate = rows.measure(statistic)
+    source = make_resamples(statistic, rows, is_binary, units, estimate)
+    (values,) = run_blocks([source.draw], n_resamples, rng, n_jobs)
+    if method == "percentile":
+        low, high = percentile_interval(values, confidence_level)
+    elif method == "basic":
+        low, high = basic_interval(values, confidence_level, estimate)
+    else:
+        left_out = _leave_parts_out(source, units, rng)
+        low, high = accelerated_interval(values, confidence_level, source.observed, left_out)
+    if debias:
+        null = make_null(statistic, rows, is_binary)
+        chance = float(draw_null([null], n_resamples, rng, n_jobs).mean())
+        estimate, low, high = estimate - chance, low - chance, high - chance
+    return Interval(estimate, low, high)
+
+
+def _find_units(rows, groups):
+    """The rows without those of weight zero, and what of them is drawn."""
+    present = slice(None) if rows.weights is None else rows.weights > 0
+    if groups is None:
+        rows = rows.take(present)
+        return rows, Units(rows.n_rows)
+    _, member = check_groups(groups, rows.n_rows)
+    rows = rows.take(present)
+    names, member = np.unique(member[present], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("groups must hold at least two groups with rows; got 1.")
+    return rows, Units(rows.n_rows, member)
+
+
+def _leave_parts_out(source, units, rng):
+    """Values of the sample without each of its rows, of its groups, or of random parts of them."""
+    if units.n_units == 1:
+        return np.zeros(1)
+    n_parts = min(_N_PARTS, units.n_units)
+    return np.array([source.measure(mask) for mask in units.split(n_parts, rng)])

@@ -1,0 +1,194 @@
+"""The exact test of calibration, by any measure."""
+
+import numpy as np
+
+from skcal._numerics._monte_carlo import find_pvalue, find_smallest_pvalue
+from skcal._validation import check_integer, check_labels
+from skcal.inference._null_draws import check_source, draw_null, make_null
+from skcal.inference._statistic import check_rows, check_statistic
+from skcal.inference._test_result import TestResult
+
+
+def calibration_test(
+    y_true,
+    y_proba,
+    *,
+    statistic="smooth_calibration_error",
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    groups=None,
+    n_resamples=999,
+    n_jobs=None,
+    random_state=None,
+    **options,
+):
+    r"""Test whether a model is calibrated, by any measure, exactly at every number of rows.
+
+    The hypothesis gives the law of the labels: they are drawn from the predictions. So labels are
+    drawn again and again, and the measure of the sample is compared with those of the draws. Rows
+    must be independent.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    statistic : str or callable, default="smooth_calibration_error"
+        A name in :data:`skcal.metrics.MEASURES`, or a function
+        ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
+        returns a float, the larger the less calibrated. Of these arguments it is given those
+        that it has.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of the measure. They are fixed: a label is drawn once for each row,
+        whatever its weight.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
+    groups : array-like of shape (n_samples,), default=None
+        Name of the group of each row. The hypothesis is then that the model is calibrated in every
+        group, and the error over all groups is controlled, see Notes.
+    n_resamples : int, default=999
+        Number of draws; the smallest possible p-value is 1 / (1 + n_resamples).
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    TestResult
+        The measure of the sample as statistic and as estimate, and the p-value. With `groups` the
+        measure is that of the group that stands out most, ``worst_group``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are soft labels, or if a callable returns no finite
+        float.
+    TypeError
+        If the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
+
+    Notes
+    -----
+    Under the hypothesis the labels given the predictions are independent draws, from
+    Bernoulli(v_i) or from Categorical(p_i) (rows of p_i are divided by their sum). With T the
+    statistic of the sample and T* those of the draws,
+
+    .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}},
+
+    so that p is at most u with a probability of at most u, for every measure, at every number of
+    rows [1]_ [2]_: T is one of n_resamples + 1 values, each of which is the largest with the same
+    probability. Statistics equal up to rounding count as ties. "confidence" reads whether
+    the largest probability comes true, which is Bernoulli with that probability.
+
+    **Many rows.** A measure of one binary problem with more than 4096 rows is compared on merged
+    rows: equal predictions are merged, and beyond 2048 different ones also those that lie in one of
+    about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of the rows
+    (unless they are equal), nor across the edge of one of `n_bins` equal bins. A prediction is
+    moved by less than 1/1024, to the mean of its cell. The sample and the draws are merged alike,
+    so that p stays exact; the measure that is returned is that of the sample itself. With equal
+    weights the sum of the labels of a cell is drawn from its exact law, the Poisson binomial
+    distribution, so that a draw costs the same for every number of rows. Of several binary problems
+    ("classwise", "top-label", "full"), of whole vectors and of a callable, labels are drawn for all
+    rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for any number of rows.
+
+    **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
+    for the sample and for every draw; the smallest of the p-values over groups is compared with
+    those of the draws (min-p of Westfall and Young [3]_). Equal ones, such as the smallest that is
+    possible, are ordered by the distance of the statistic from the mean of its draws in standard
+    deviations. The p-value is exact for the hypothesis that all groups are calibrated. Groups
+    in which all weights are zero are left out.
+
+    **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1: so
+    for predictions of 0 and 1 that come true. A single label against a prediction of 0 or 1 is
+    impossible under the hypothesis: p is then the smallest possible one. A single row,
+    or labels of a single class, are tested like all others.
+
+    Small p-values tell that a model is not calibrated; large ones do not prove that it is.
+
+    References
+    ----------
+    .. [1] A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application, chapter
+       4. Cambridge University Press. :doi:`10.1017/CBO9780511802843`
+    .. [2] J. Vaicenavicius, D. Widmann, C. Andersson, F. Lindsten, J. Roll, T. B. Schön (2019).
+       Evaluating model calibration in classification. AISTATS 22.
+       :doi:`10.48550/arXiv.1902.06977`
+    .. [3] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import calibration_test
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(1000)
+    >>> calibrated = (rng.random(1000) < y_proba).astype(int)
+    >>> calibration_test(calibrated, y_proba, random_state=0).pvalue > 0.05
+    True
+    >>> overconfident = (rng.random(1000) < 0.25 + 0.5 * y_proba).astype(int)
+    >>> calibration_test(overconfident, y_proba, random_state=0).pvalue
+    0.001
+    >>> site = np.where(np.arange(1000) < 500, "north", "south")
+    >>> y_true = np.where(site == "north", calibrated, overconfident)
+    >>> calibration_test(y_true, y_proba, groups=site, random_state=0).worst_group
+    'south'
+    """
+    statistic = check_statistic("statistic", statistic, options, reduction, sample_weight)
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
+    rng = check_source(random_state)
+    statistic, rows, is_binary = check_rows(
+        statistic,
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+    )
+    if rows.is_soft:
+        raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
+    names, parts = split_groups(rows, groups)
+    estimates = [part.measure(statistic) for part in parts]
+    problems = [make_null(statistic, part, is_binary) for part in parts]
+    drawn = draw_null(problems, n_resamples, rng, n_jobs)
+    if groups is None:
+        pvalue, worst = find_pvalue(problems[0].observed, drawn[0]), 0
+    else:
+        observed = np.array([problem.observed for problem in problems])
+        pvalue, worst = find_smallest_pvalue(np.column_stack([observed, drawn]))
+    return TestResult(estimates[worst], pvalue, estimates[worst], names[worst])
+
+
+def split_groups(rows, groups):
+    """Names of groups, and their rows without those of weight zero; None names all rows."""
+    if groups is None:
+        return [None], [rows.drop_absent()]
+    names, member = check_groups(groups, rows.n_rows)
+    parts = {name: rows.take(member == k).drop_absent() for k, name in enumerate(names)}
+    parts = {name: part for name, part in parts.items() if part.n_rows}
+    return list(parts), list(parts.values())
+
+
+def check_groups(groups, n_rows):
+    """Distinct names of groups, and the number of the group of each row."""
+    groups = check_labels("groups", groups)
+    if len(groups) != n_rows:
+        raise ValueError(
+            f"groups must hold one name for each of the {n_rows} rows; got {len(groups)}."
+        )
+    names, member = np.unique(groups, return_inverse=True)
+    return names.tolist(), member
