@@ -11,6 +11,7 @@ __all__ = [
     "metrics",
     "model_selection",
     "recalibration",
+    "report",
     "scorers",
 ]
 

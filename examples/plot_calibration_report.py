@@ -1,0 +1,56 @@
+"""
+Is my model calibrated? One report for three models
+===================================================
+
+Three classifiers learn the same problem: naive Bayes counts the same evidence many times over, a
+forest averages its trees and hardly ever says 0 or 1, and logistic regression is right about this
+problem. :func:`~skcal.report.calibration_report` says of each, in one sentence, whether its
+probabilities can be trusted, and if not, where they are off and whether it is worth repairing them.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import expit
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+
+from skcal.report import calibration_report
+
+# Twenty features repeat what four causes say, and add noise.
+rng = np.random.default_rng(0)
+causes = rng.normal(size=(6000, 4))
+X = causes @ rng.normal(size=(4, 20)) + 0.3 * rng.normal(size=(6000, 20))
+y = np.where(rng.random(6000) < expit(causes @ [2, -2, 1, 1]), "ill", "well")
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+models = {
+    "logistic regression": LogisticRegression(max_iter=1000),
+    "forest": RandomForestClassifier(min_samples_leaf=5, max_features=1, random_state=0),
+    "naive Bayes": GaussianNB(),
+}
+y_proba = {
+    name: model.fit(X_train, y_train).predict_proba(X_test) for name, model in models.items()
+}
+
+# %%
+# Printed, the report is text; at the end of a notebook cell it is a page with diagrams.
+report = calibration_report(
+    y_test, y_proba, labels=["ill", "well"], pos_label="ill", random_state=0
+)
+print(report)
+
+# %%
+# The numbers are a data frame, here those of the error beyond chance.
+frame = report.to_frame().set_index(["quantity", "model"])
+print(frame.loc["smooth_ece"].round(4).to_string())
+
+# %%
+# The diagrams of the report in full size. Shaded is the band that holds the true curve with a
+# confidence of 95 %, if it is increasing: where the diagonal leaves it, predictions are certainly
+# wrong.
+figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
+for ax, (name, model) in zip(axes, report.models.items(), strict=True):
+    model.diagram.plot(ax=ax, name=name)
+    ax.set_title(f"{name}: {model.verdict}")
+plt.show()

@@ -1,0 +1,42 @@
+"""The numbers of a report as a data frame."""
+
+import numpy as np
+import pandas as pd
+
+COLUMNS = ("model", "quantity", "estimate", "low", "high", "null_mean")
+
+
+def make_frame(models):
+    """One row for each model and quantity; NaN stands for what a quantity does not have."""
+    rows = [
+        {"model": name, "quantity": quantity, **values}
+        for name, model in models.items()
+        for quantity, values in _list_quantities(model)
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame["model"] = frame["model"].astype(object).where(frame["model"].notna(), None)
+    return frame.astype(dict.fromkeys(COLUMNS[2:], np.float64))
+
+
+def _list_quantities(model):
+    """Yield names of quantities and their numbers, by column."""
+    for name in ("n_rows", "n_effective", "mean_prediction", "mean_outcome"):
+        yield name, {"estimate": getattr(model.sample, name)}
+    for name, measure in model.measures.items():
+        ends = {"low": measure.excess.low, "high": measure.excess.high}
+        yield name, {"estimate": measure.estimate, **ends, "null_mean": measure.null_mean}
+    yield "pvalue", {"estimate": model.test.pvalue}
+    yield "average_error", {"estimate": model.error, "high": model.error_bound}
+    yield "skill_pvalue", {"estimate": model.skill_pvalue}
+    for name, score in model.scores.items():
+        yield name, {"estimate": score.score}
+        for part in score._fields[1:]:
+            yield f"{name}_{part}", {"estimate": getattr(score, part)}
+    for name, null in (("overconfidence", 0.0), ("bias", 0.0), ("slope", 1.0)):
+        interval = getattr(model.direction, name)
+        values = {} if interval is None else interval._asdict()
+        yield name, {**values, "null_mean": null}
+    summary = model.recalibration
+    yield "recalibrated_log_loss", {"estimate": summary.log_loss_after}
+    yield "recalibrated_brier_score", {"estimate": summary.brier_score_after}
+    yield "log_loss_gain", {} if summary.gain is None else summary.gain._asdict()

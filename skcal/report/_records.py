@@ -1,0 +1,193 @@
+"""What a report is made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import Interval, TestResult
+
+
+class SampleSummary(NamedTuple):
+    """Rows of a sample, and how often its labels come true.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows whose weight is not zero.
+    n_effective : float
+        Effective number of rows: the square of the sum of the weights over the sum of their
+        squares; `n_rows` without weights.
+    labels : list
+        Label of every column, in the order of the columns, but the positive label last; "other"
+        stands for what is not named.
+    frequency : ndarray of shape (n_classes,)
+        How often each label is the true one, weighted.
+    mean_probability : ndarray of shape (n_classes,)
+        Mean probability that each label is given, weighted.
+    reads : label or None
+        Label whose probability the measures read; None where they read the confidence.
+    mean_prediction : float
+        Mean of the predictions that the measures read: of the positive label, or confidences.
+    mean_outcome : float
+        How often what they predict comes true: the positive label, or the predicted one.
+    """
+
+    n_rows: int
+    n_effective: float
+    labels: list
+    frequency: np.ndarray
+    mean_probability: np.ndarray
+    reads: object
+    mean_prediction: float
+    mean_outcome: float
+
+
+class ScoreSummary(NamedTuple):
+    """A proper score and what it is made of; smaller is better.
+
+    Attributes
+    ----------
+    score : float
+        Mean score of the predictions; infinite if the log loss is.
+    miscalibration : float
+        Part of the score that miscalibration accounts for.
+    remainder : float or None
+        ``score - miscalibration``: what is left without it. None if both are infinite and nothing
+        can be said.
+    base_rate : float
+        Score of the frequencies of the labels, as a constant prediction.
+    """
+
+    score: float
+    miscalibration: float
+    remainder: float | None
+    base_rate: float
+
+
+class MeasureSummary(NamedTuple):
+    """A calibration measure of the sample, and what chance does to it.
+
+    Attributes
+    ----------
+    estimate : float
+        Value for the sample.
+    null_mean : float
+        Mean value of a calibrated model with the same predictions: what chance alone gives.
+    excess : Interval
+        What is left of the value without chance, with its bootstrap interval; at least 0.
+    """
+
+    estimate: float
+    null_mean: float
+    excess: Interval
+
+
+class Direction(NamedTuple):
+    """In which direction, and where, predictions are wrong.
+
+    Attributes
+    ----------
+    overconfidence : Interval
+        Mean confidence in the predicted label minus how often it comes true: above 0 for
+        over-confident models.
+    bias : Interval
+        Mean prediction minus mean outcome: above 0 for predictions that are too high.
+    slope : Interval or None
+        By how much the outcome rises with the prediction: 1 for a calibrated model, below 1 for
+        predictions that are too extreme, above 1 for timid ones. None if all predictions are
+        equal.
+    too_low : ndarray of shape (n_regions, 2) or None
+        First and last prediction of each region where predictions are certainly too low; None
+        with unequal weights.
+    too_high : ndarray of shape (n_regions, 2) or None
+        The same for predictions that are too high.
+    """
+
+    overconfidence: Interval
+    bias: Interval
+    slope: Interval | None
+    too_low: np.ndarray | None
+    too_high: np.ndarray | None
+
+
+class RecalibrationSummary(NamedTuple):
+    """What recalibration would gain, by predictions of maps that were fitted on other rows.
+
+    Attributes
+    ----------
+    method : str or None
+        Recalibrator with the smallest log loss; None if there are too few rows to fit one.
+    log_loss : float
+        Log loss of the predictions as they are.
+    log_loss_after : float or None
+        Log loss after the best recalibrator.
+    brier_score : float
+        Brier score of the predictions as they are.
+    brier_score_after : float or None
+        Brier score after the best recalibrator.
+    gain : Interval or None
+        How much smaller the log loss becomes, with an interval for paired rows; negative if it
+        becomes larger.
+    candidates : dict
+        Log loss after each of the recalibrators that were tried, by name.
+    reason : str or None
+        Why none was tried.
+    """
+
+    method: str | None
+    log_loss: float
+    log_loss_after: float | None
+    brier_score: float
+    brier_score_after: float | None
+    gain: Interval | None
+    candidates: dict
+    reason: str | None
+
+
+class ModelReport(NamedTuple):
+    """All that a report says of one model.
+
+    Attributes
+    ----------
+    verdict : str
+        "calibrated", "over-confident", "under-confident", "uninformative" or "inconclusive".
+    sentence : str
+        The verdict in a sentence.
+    sample : SampleSummary
+        Rows and labels.
+    scores : dict
+        `ScoreSummary` of "brier_score" and "log_loss".
+    measures : dict
+        `MeasureSummary` by name of the measure.
+    test : TestResult
+        Exact test of calibration.
+    error : float
+        Average error without chance, see :func:`calibration_report`.
+    error_bound : float
+        Upper confidence bound of the average error.
+    tolerated : float
+        Largest bound that counts as calibrated: the tolerance, or less for a rare label.
+    skill_pvalue : float
+        p-value of the hypothesis that probabilities tell no more than the base rate.
+    direction : Direction
+        In which direction, and where.
+    recalibration : RecalibrationSummary
+        What recalibration would gain.
+    diagram : ReliabilityDisplay
+        Reliability diagram; draw it with ``diagram.plot()``.
+    """
+
+    verdict: str
+    sentence: str
+    sample: SampleSummary
+    scores: dict
+    measures: dict
+    test: TestResult
+    error: float
+    error_bound: float
+    tolerated: float
+    skill_pvalue: float
+    direction: Direction
+    recalibration: RecalibrationSummary
+    diagram: ReliabilityDisplay

@@ -1,0 +1,323 @@
+"""One report that tells the whole story of a model's calibration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skcal._validation import (
+    check_confidence_level,
+    check_integer,
+    check_number,
+    check_option,
+)
+from skcal.diagrams import ReliabilityDisplay
+from skcal.diagrams._reliability_curve import check_recipe, describe_curves
+from skcal.inference._null_draws import check_source
+from skcal.report._frame import make_frame
+from skcal.report._html import write_html
+from skcal.report._problem import list_models, read_problem
+from skcal.report._quantities import describe_measures, describe_sample, describe_scores
+from skcal.report._recalibration import describe_recalibration
+from skcal.report._records import ModelReport
+from skcal.report._sentence import write_sentence
+from skcal.report._text import write_report
+from skcal.report._verdict import (
+    bound_size,
+    describe_direction,
+    estimate_size,
+    find_signs,
+    find_skill_pvalue,
+    find_tolerated,
+    find_verdict,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationReport:
+    """Result of :func:`calibration_report`.
+
+    ``print(report)`` shows it as text, a notebook as HTML.
+
+    Parameters
+    ----------
+    models : dict
+        A :class:`ModelReport` for each model, by name; the name is None if there is one model
+        without a name.
+    confidence_level : float
+        Level of intervals, bounds and tests.
+    tolerance : float
+        Average error that counts as calibrated.
+
+    Examples
+    --------
+    >>> from skcal.report import calibration_report
+    >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
+    >>> report
+    CalibrationReport(verdict='inconclusive')
+    >>> round(report.models[None].measures["smooth_ece"].estimate, 3)
+    0.178
+    """
+
+    models: dict
+    confidence_level: float
+    tolerance: float
+
+    @property
+    def verdict(self):
+        """The verdict as a string; for a dictionary of models a dictionary of verdicts."""
+        verdicts = {name: model.verdict for name, model in self.models.items()}
+        return verdicts.get(None, verdicts)
+
+    def to_frame(self):
+        """The numbers as a pandas DataFrame, one row for each model and quantity.
+
+        Returns
+        -------
+        DataFrame
+            Columns "model" (name), "quantity", "estimate", "low" and "high" (ends of the
+            interval) and "null_mean" (mean value of a calibrated model). NaN stands for what a
+            quantity does not have. The interval of a calibration measure is that of its excess
+            over chance, which may exclude the estimate.
+        """
+        return make_frame(self.models)
+
+    def __str__(self):
+        return write_report(self)
+
+    def __repr__(self):
+        return f"CalibrationReport(verdict={self.verdict!r})"
+
+    def _repr_html_(self):
+        return write_html(self)
+
+
+def calibration_report(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    confidence_level=0.95,
+    tolerance=0.05,
+    n_resamples=499,
+    n_jobs=None,
+    random_state=None,
+):
+    r"""Report whether a model is calibrated, where it is off, and whether it is worth repairing.
+
+    Rows must be independent, and the model must not have been fitted on them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes), or dict
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1. A dictionary holds such arrays of several models, by name.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        What measures and tests read: "auto" the probability of the positive label, or the
+        confidence if there are more than two classes; "confidence" the largest probability of
+        each row. Proper scores and recalibration take whole rows.
+    confidence_level : float, default=0.95
+        Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
+    tolerance : float, default=0.05
+        Average error, in units of probability, that still counts as calibrated. In (0, 1).
+    n_resamples : int, default=499
+        Number of draws of labels, and of bootstrap resamples. The smallest possible p-value is
+        1 / (1 + n_resamples).
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of draws, resamples and folds. All models get the same.
+
+    Returns
+    -------
+    CalibrationReport
+        Prints as text, shows as HTML in notebooks, and has ``verdict``, ``to_frame()`` and
+        ``models``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if `y_true` holds soft labels.
+
+    See Also
+    --------
+    skcal.inference.calibration_test : The exact test, with other statistics and groups.
+    skcal.diagrams.ReliabilityDisplay : The diagram, in full size.
+
+    Notes
+    -----
+    **Verdict.** The first of these rules that applies decides:
+
+    1. The exact test of :func:`~skcal.inference.calibration_test`, with SmoothECE [1]_, rejects at
+       1 - `confidence_level`: "over-confident" or "under-confident", by the sign of mean
+       confidence minus accuracy of the predicted label. If that difference is within its own
+       error under calibration, the covariance of outcome minus prediction with the prediction
+       decides where it is clearer: negative for predictions that are too extreme. A probability of
+       a rare label that is too high makes the usual answer under-confident; the sentence says so.
+    2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
+       for a binary problem is at most the mean probability of the rarer label.
+    3. Probabilities do not tell rows apart: "uninformative".
+    4. Else "calibrated".
+
+    **Size.** An average error is SmoothECE without chance, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
+    with T the value and :math:`T_0` its mean over labels that are drawn from the predictions,
+    because independent errors add up in squares; or the size of the mean residual, if that is
+    larger. Its upper bound U solves
+
+    .. math:: U = d + z \sqrt{\frac{1}{n} \bigl(\overline{v (1 - v)} + U\bigr)}
+
+    with the normal quantile z of `confidence_level`: d varies by no more than a mean of outcomes,
+    and an error of U adds U to their variance at most. With weights 1/n is the sum of the squares
+    of their shares. It is an approximation. For predictions of 0 and 1 that all come true it is
+    :math:`z^2 / n`, about three in n.
+
+    **Intervals** of measures are percentiles q of bootstrap resamples without chance,
+    :math:`\sqrt{(q^2 - 2 T_0^2)_+}`: resampling adds the noise of the sample once more. They are
+    approximations: those of 95 % held the true value in 80 % to 100 % of 50 samples of 300 and of
+    5000 rows, for each of the measures and four models, one of them calibrated. Plain percentiles
+    hardly ever do if the model is calibrated.
+
+    **Test.** SmoothECE is tested rather than the smooth calibration error, the default of
+    :func:`~skcal.inference.calibration_test`, because it finds predictions that are too extreme or
+    too timid far more often, and is what the diagram shows.
+
+    **Direction.** Intervals of gaps and of the slope are normal approximations. Regions are those
+    where the diagonal leaves :func:`~skcal.inference.isotonic_band` [2]_, which needs rows that
+    count alike: with `confidence_level` all of them are right, if outcomes become more frequent
+    as predictions rise.
+
+    **Scores.** Of two classes, the terms are miscalibration, score after isotonic
+    recalibration (uncertainty minus discrimination), and uncertainty of
+    :func:`~skcal.metrics.corp_decomposition`; of more, the score of whole rows, the isotonic
+    calibration error of the confidence, and their difference. Log loss is infinite where a
+    label comes true that had probability 0.
+
+    **Base rate.** Probabilities are informative if the true labels get more of them than after a
+    random permutation of the labels. The mean and the variance over all permutations are exact; the
+    p-value takes their law for normal.
+
+    **Recalibration.** Temperature scaling, beta calibration and isotonic regression are fitted on
+    four fifths of the rows, five times, and applied to the other fifth; folds have all classes in
+    equal parts. The best by log loss is shown, which flatters it slightly: the best of three is
+    chosen on the rows that measure it. Maps of single classes need 10 rows of each, a
+    temperature for more than two classes 50 rows in all.
+
+    References
+    ----------
+    .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
+       kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
+    .. [2] T. Dimitriadis, L. Dümbgen, A. Henzi, M. Puke, J. Ziegel (2023). Honest calibration
+       assessment for binary outcome predictions. Biometrika 110. :doi:`10.1093/biomet/asac068`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.report import calibration_report
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(2000)
+    >>> y_true = (rng.random(2000) < 0.3 + 0.4 * y_proba).astype(int)
+    >>> report = calibration_report(y_true, y_proba, random_state=0)
+    >>> report.verdict
+    'over-confident'
+    >>> report.models[None].recalibration.method
+    'beta calibration'
+    """
+    check_option("reduction", reduction, ("auto", "confidence"))
+    options = {
+        "confidence_level": check_confidence_level(confidence_level),
+        "tolerance": _check_tolerance(tolerance),
+        "n_resamples": check_integer("n_resamples", n_resamples, minimum=2),
+        "n_jobs": n_jobs,
+        "seed": _draw_seed(random_state),
+    }
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    problems = {
+        name: read_problem(y_true, proba, name, reduction=reduction, **data)
+        for name, proba in list_models(y_proba).items()
+    }
+    models = {name: _report_model(problem, **options) for name, problem in problems.items()}
+    return CalibrationReport(models, options["confidence_level"], options["tolerance"])
+
+
+def _check_tolerance(tolerance):
+    tolerance = check_number("tolerance", tolerance, 0, below=1)
+    if tolerance == 0:
+        raise ValueError("tolerance must be above 0 and below 1; got 0.")
+    return tolerance
+
+
+def _draw_seed(random_state):
+    """One seed for all models and all that is random."""
+    rng = check_source(random_state)
+    draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
+    return int(draw(1 << 31))
+
+
+def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, seed):
+    sample = describe_sample(problem)
+    measures, test = describe_measures(
+        problem,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        n_jobs=n_jobs,
+        seed=seed,
+    )
+    size = estimate_size(sample, measures["smooth_ece"])
+    signs = find_signs(problem)
+    facts = {
+        "summary": sample,
+        "test": test,
+        "signs": signs,
+        "direction": describe_direction(problem, confidence_level),
+        "size": size,
+        "bound": bound_size(problem, size, confidence_level),
+        "tolerated": find_tolerated(sample, tolerance),
+        "tolerance": tolerance,
+        "confidence_level": confidence_level,
+    }
+    skill_pvalue = find_skill_pvalue(problem)
+    verdict = find_verdict(
+        test, signs, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
+    )
+    return ModelReport(
+        verdict=verdict,
+        sentence=write_sentence(verdict, {**facts, **problem.describe_answers()}),
+        sample=sample,
+        scores=describe_scores(problem, sample.frequency),
+        measures=measures,
+        test=test,
+        error=size,
+        error_bound=facts["bound"],
+        tolerated=facts["tolerated"],
+        skill_pvalue=skill_pvalue,
+        direction=facts["direction"],
+        recalibration=describe_recalibration(problem, confidence_level=confidence_level, seed=seed),
+        diagram=_describe_diagram(problem, sample, confidence_level),
+    )
+
+
+def _describe_diagram(problem, sample, confidence_level):
+    """The diagram of a problem; its band is exact where rows count alike."""
+    equal = problem.has_equal_weights
+    data = {
+        "sample_weight": None if equal else problem.weights,
+        "pos_label": None,
+        "labels": problem.keywords["labels"],
+    }
+    options = {"band": "isotonic", "confidence_level": confidence_level} if equal else {}
+    curves = describe_curves(*problem.data, data, problem.reduction, check_recipe(**options))
+    if sample.reads is not None:
+        curves["pos_label"] = sample.reads
+    return ReliabilityDisplay(**curves)

@@ -1,0 +1,184 @@
+"""The numbers of a report as tables of text, which the text and the HTML form share."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal.report._sentence import show_error, show_label, show_percentages, show_pvalue
+
+MEASURE_TITLES = {
+    "smooth_ece": "smooth ECE",
+    "expected_calibration_error": "ECE, 15 bins",
+    "smooth_calibration_error": "smooth calibration error",
+    "cumulative_calibration_error": "cumulative error, Kuiper",
+}
+SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
+# Regions with gaps up to this are put together.
+_SMALL_GAP = 0.05
+
+
+class Section(NamedTuple):
+    """A titled table.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+        Heads of the columns after the first; none where each row has one text.
+    rows : list of tuple of str
+        Cells, the first of which names the row.
+    """
+
+    title: str
+    columns: tuple
+    rows: list
+
+
+def list_sections(model, confidence_level):
+    """All sections about a model."""
+    interval = f"{100 * confidence_level:g} % interval"
+    return [
+        _show_sample(model.sample),
+        _show_measures(model, interval),
+        _show_tests(model, confidence_level),
+        _show_scores(model.scores),
+        _show_direction(model, interval),
+        _show_regions(model.direction),
+        _show_recalibration(model.recalibration),
+    ]
+
+
+def show_number(value):
+    """A number with four decimals, or two digits if it is tiny."""
+    if value is None:
+        return "undefined"
+    if np.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.1e}"
+
+
+def _show_interval(interval):
+    return show_number(interval.low) + " to " + show_number(interval.high)
+
+
+def _show_sample(sample):
+    size = f"{sample.n_rows}"
+    if sample.n_effective < sample.n_rows * (1 - 1e-9):
+        size += f", weighted like {sample.n_effective:.1f} of equal weight"
+    rows = [("rows", size)]
+    if len(sample.labels) > 2:
+        top = int(np.argmax(sample.frequency))
+        (share,) = show_percentages(sample.frequency[top])
+        rows += [
+            ("classes", str(len(sample.labels))),
+            ("most frequent", f"{show_label(sample.labels[top])}, {share} of rows"),
+        ]
+    else:
+        rate, mean = show_percentages(sample.frequency[1], sample.mean_probability[1])
+        rows += [
+            ("base rate", f"{rate} of rows are {show_label(sample.labels[1])}"),
+            ("predicted", f"{mean} on average"),
+        ]
+    if sample.reads is not None:
+        return Section("Sample", (), rows)
+    confidence, accuracy = show_percentages(sample.mean_prediction, sample.mean_outcome)
+    rows.append(("confidence", f"{confidence} on average, right in {accuracy} of rows"))
+    return Section("Sample", (), rows)
+
+
+def _show_measures(model, interval):
+    rows = [
+        (
+            MEASURE_TITLES[name],
+            show_number(measure.estimate),
+            show_number(measure.null_mean),
+            show_number(measure.excess.estimate),
+            _show_interval(measure.excess),
+        )
+        for name, measure in model.measures.items()
+    ]
+    return Section("Calibration error", ("value", "by chance", "excess", interval), rows)
+
+
+def _show_tests(model, confidence_level):
+    alpha = 1 - confidence_level
+    found = "an error" if model.test.pvalue <= alpha else "no error"
+    knows = "yes" if model.skill_pvalue <= alpha else "not shown"
+    bound, tolerated = show_error(model.error_bound), show_error(model.tolerated)
+    rows = [
+        ("exact test", f"{found} beyond chance ({show_pvalue(model.test.pvalue)})"),
+        ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
+        ("beats the base rate", f"{knows} ({show_pvalue(model.skill_pvalue)})"),
+    ]
+    return Section("Tests", (), rows)
+
+
+def _show_scores(scores):
+    rows = [(SCORE_TITLES[name], *map(show_number, score)) for name, score in scores.items()]
+    return Section("Proper score", ("value", "miscalibr.", "remainder", "base rate"), rows)
+
+
+def _show_direction(model, interval):
+    direction = model.direction
+    rows = [("confidence - accuracy", direction.overconfidence)]
+    if model.sample.reads is not None:
+        rows.append(("prediction - outcome", direction.bias))
+    if direction.slope is not None:
+        rows.append(("slope (calibrated: 1)", direction.slope))
+    cells = [(title, show_number(value.estimate), _show_interval(value)) for title, value in rows]
+    return Section("Direction", ("value", interval), cells)
+
+
+def _show_regions(direction):
+    if direction.too_low is None:
+        return Section("Where", (), [("certainly wrong", "not known for rows of unequal weight")])
+    rows = [
+        (title, _list_regions(regions))
+        for title, regions in (("too low", direction.too_low), ("too high", direction.too_high))
+        if len(regions)
+    ]
+    return Section("Where", (), rows or [("certainly wrong", "nowhere, as far as rows can tell")])
+
+
+def _list_regions(regions):
+    """Regions with small gaps between them are shown as parts of one."""
+    far = np.flatnonzero(regions[1:, 0] - regions[:-1, 1] > _SMALL_GAP) + 1
+    shown = [
+        ("parts of " if len(group) > 1 else "") + _show_region(group[0, 0], group[-1, 1])
+        for group in np.split(regions, far)
+    ]
+    return ", ".join(shown)
+
+
+def _show_region(low, high):
+    decimals = 2 if high - low >= 0.02 else 4
+    first, last = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
+    return first if first == last else f"{first} to {last}"
+
+
+def _show_recalibration(summary):
+    title = "Recalibration"
+    if summary.method is None:
+        return Section(title, (), [("not tried", summary.reason)])
+    before = (show_number(summary.log_loss), show_number(summary.brier_score))
+    after = (show_number(summary.log_loss_after), show_number(summary.brier_score_after))
+    rows = [("log loss", before[0], after[0]), ("Brier score", before[1], after[1])]
+    return Section(title, ("now", f"after {summary.method}"), rows)
+
+
+def judge_recalibration(summary):
+    """In words, what recalibration would gain."""
+    gain = summary.gain
+    if gain is None:
+        return f"What recalibration would gain is not known: {summary.reason}."
+    if np.isinf(gain.estimate):
+        return f"Worth it: {summary.method} makes the log loss finite."
+    if gain.low > 0:
+        return (
+            f"Worth it: {summary.method} lowers the log loss by {show_number(gain.estimate)} "
+            f"({_show_interval(gain)})."
+        )
+    return (
+        f"No clear gain: {summary.method}, the best of those tried, changes the log loss by "
+        f"{show_number(-gain.estimate)} ({show_number(-gain.high)} to {show_number(-gain.low)})."
+    )

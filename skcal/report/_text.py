@@ -1,0 +1,95 @@
+"""The text form of a report."""
+
+from textwrap import TextWrapper
+
+from skcal.report._sections import judge_recalibration, list_sections, show_number
+from skcal.report._sentence import show_pvalue
+
+_WIDTH = 79
+_INDENT = 2
+_LABELS = 26
+LEGEND = (
+    "A measure of a sample is above 0 by chance alone: 'by chance' is its mean for a calibrated "
+    "model with these predictions, the excess is what is left. Miscalibration is what an isotonic "
+    "map would take off a score. What recalibration gains is measured on rows that the map was not "
+    "fitted on, for the best of a few maps, which flatters it a little."
+)
+
+
+def write_report(report):
+    """The whole report as text."""
+    blocks = ["Calibration report\n" + "=" * 18]
+    if len(report.models) > 1:
+        blocks.append(_write_overview(report.models))
+    for name, model in report.models.items():
+        blocks.append(_write_heading(name, model))
+        blocks += [
+            _write_section(section) for section in list_sections(model, report.confidence_level)
+        ]
+        blocks[-1] += "\n" + _wrap(judge_recalibration(model.recalibration), _INDENT)
+    return "\n\n".join([*blocks, _wrap(LEGEND, 0)])
+
+
+def list_overview(models):
+    """Cells of the table that compares models, with its head."""
+    head = ("", "verdict", "log loss", "Brier", "smooth ECE", "test")
+    rows = [
+        (
+            name,
+            model.verdict,
+            show_number(model.scores["log_loss"].score),
+            show_number(model.scores["brier_score"].score),
+            show_number(model.measures["smooth_ece"].estimate),
+            show_pvalue(model.test.pvalue),
+        )
+        for name, model in models.items()
+    ]
+    return head, rows
+
+
+def _write_overview(models):
+    head, rows = list_overview(models)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    room = _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
+    rows = [(_cut(row[0], room), *row[1:]) for row in rows]
+    widths[0] = max(len(row[0]) for row in rows)
+    lines = []
+    for row in (head, *rows):
+        texts = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        texts += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append("  ".join(texts).rstrip())
+    return "\n".join(lines)
+
+
+def _write_heading(name, model):
+    title = f"{'Verdict' if name is None else _cut(name, 60)}: {model.verdict}"
+    underline = "" if name is None else "-" * len(title) + "\n"
+    return f"{title}\n{underline}{_wrap(model.sentence, 0)}"
+
+
+def _write_section(section):
+    if not section.columns:
+        lines = [section.title]
+        lines += [_wrap(text, _LABELS, f"{'':{_INDENT}}{label}") for label, text in section.rows]
+        return "\n".join(lines)
+    cells = [section.columns, *(row[1:] for row in section.rows)]
+    widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    labels = [section.title, *(f"{'':{_INDENT}}{row[0]}" for row in section.rows)]
+    return "\n".join(
+        label.ljust(_LABELS)
+        + "".join(text.rjust(max(w, 11)) for text, w in zip(row, widths, strict=True))
+        for label, row in zip(labels, cells, strict=True)
+    )
+
+
+def _wrap(text, indent, label=""):
+    wrapper = TextWrapper(
+        _WIDTH, initial_indent=label.ljust(indent), subsequent_indent=" " * indent
+    )
+    return wrapper.fill(text)
+
+
+def _cut(name, width):
+    """A name on one line, cut if it is long."""
+    name = " ".join(name.split())
+    return name if len(name) <= width else name[: width - 3] + "..."

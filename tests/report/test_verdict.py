@@ -1,0 +1,244 @@
+"""The verdict is right where the truth is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+from skcal.inference import Interval
+from skcal.metrics import smooth_ece
+from skcal.report import MeasureSummary, calibration_report
+from skcal.report._problem import read_problem
+from skcal.report._quantities import describe_sample, draw_measure, subtract_chance
+from skcal.report._verdict import bound_size, estimate_size, find_signs, find_skill_pvalue
+
+FEW = {"n_resamples": 39, "random_state": 0}
+ARGUMENTS = {"sample_weight": None, "pos_label": None, "labels": None, "reduction": "auto"}
+
+
+def draw_labels(y_proba, rng):
+    """Labels that are drawn from probabilities, of one or several columns."""
+    uniform = rng.random(len(y_proba))
+    if y_proba.ndim == 1:
+        return (uniform < y_proba).astype(int)
+    return np.minimum((uniform[:, None] > np.cumsum(y_proba, axis=1)).sum(axis=1), 9)
+
+
+def draw_network(n_samples, n_classes, temperature, rng):
+    """Labels from the softmax of logits, and the softmax at another temperature."""
+    logits = 2 * rng.normal(size=(n_samples, n_classes))
+    return draw_labels(softmax(logits, axis=1), rng), softmax(logits / temperature, axis=1)
+
+
+def report_one(y_true, y_proba, **options):
+    report = calibration_report(y_true, y_proba, **{**FEW, **options})
+    return report.models[None]
+
+
+@pytest.mark.parametrize(("n_samples", "n_classes"), [(2000, 2), (2000, 4), (20_000, 2)])
+def test_calibrated(n_samples, n_classes):
+    """One in twenty calibrated models is rejected by a test at 5 %."""
+    verdicts = []
+    for seed in range(12 if n_samples == 2000 else 4):
+        rng = np.random.default_rng(seed)
+        if n_classes == 2:
+            y_proba = rng.random(n_samples)
+            y_true = draw_labels(y_proba, rng)
+        else:
+            y_true, y_proba = draw_network(n_samples, n_classes, 1, rng)
+        model = report_one(y_true, y_proba, n_resamples=39)
+        verdicts.append(model.verdict)
+        if model.verdict == "calibrated":
+            assert model.sentence.startswith("Calibrated: ")
+            assert model.error <= model.error_bound <= model.tolerated == 0.05
+    # More than 3 of 12 have a probability of 0.2 %, more than 2 of 4 one of 0.05 %.
+    wrong = [verdict for verdict in verdicts if verdict != "calibrated"]
+    assert len(wrong) <= (3 if n_samples == 2000 else 2)
+    assert "inconclusive" not in wrong
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    ("temperature", "verdict"), [(0.5, "over-confident"), (2, "under-confident")]
+)
+def test_temperature_of_a_network(temperature, verdict, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    model = report_one(*draw_network(2000, n_classes, temperature, rng))
+    assert model.verdict == verdict
+    assert model.sentence.startswith(f"{verdict.capitalize()} in its answers: ")
+    assert (model.direction.overconfidence.low > 0) == (verdict == "over-confident")
+    assert model.recalibration.gain.low > 0
+
+
+def test_real_network(shared_data):
+    table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
+    y_proba = table.filter(regex=r"^p\d$").to_numpy()
+    model = report_one(table["y_true"], y_proba)
+    assert model.verdict == "over-confident"
+    assert model.scores["log_loss"].score == pytest.approx(0.257065, abs=1e-6)
+    assert model.scores["brier_score"].score == pytest.approx(0.105446, abs=1e-6)
+    measures = {name: summary.estimate for name, summary in model.measures.items()}
+    assert measures["expected_calibration_error"] == pytest.approx(0.039780, abs=1e-6)
+    assert measures["smooth_calibration_error"] == pytest.approx(0.039699, abs=1e-5)
+    assert measures["cumulative_calibration_error"] == pytest.approx(0.040017, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_forest_pulls_probabilities_to_the_middle(seed):
+    X, y = make_classification(3000, 20, n_informative=8, random_state=seed)
+    forest = RandomForestClassifier(60, min_samples_leaf=3, random_state=seed, n_jobs=2)
+    y_proba = forest.fit(X[:1000], y[:1000]).predict_proba(X[1000:])
+    assert report_one(y[1000:], y_proba).verdict == "under-confident"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("noise", [0, 0.01])
+def test_base_rate(noise, seed):
+    rng = np.random.default_rng(seed)
+    y_true = (rng.random(2000) < 0.3).astype(int)
+    model = report_one(y_true, 0.3 + noise * rng.normal(size=2000))
+    assert model.verdict == "uninformative"
+    assert model.sentence.startswith("Calibrated but uninformative: ")
+
+
+def test_base_rates_of_many_classes():
+    rng = np.random.default_rng(0)
+    y_proba = np.tile([0.5, 0.3, 0.2], (3000, 1))
+    assert report_one(draw_labels(y_proba, rng), y_proba).verdict == "uninformative"
+
+
+def test_few_rows():
+    verdicts = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y_proba = rng.random(30)
+        model = report_one(draw_labels(y_proba, rng), y_proba)
+        verdicts.append(model.verdict)
+        assert model.error_bound > 0.05
+        if model.verdict == "inconclusive":
+            assert model.sentence.startswith("Cannot tell: 30 rows are too few; ")
+    # The test at 5 % rejects more than 4 of 20 with a probability of 0.3 %.
+    assert verdicts.count("inconclusive") >= 16
+    assert not {"calibrated", "uninformative"} & set(verdicts)
+
+
+def test_few_rows_may_suffice_against_a_model():
+    model = report_one([0] * 30, [0.9] * 30)
+    assert model.verdict == "over-confident"
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict", "words"),
+    [
+        (2, "under-confident", ("too high: ", "deserves more confidence")),
+        (0.5, "over-confident", ("too low: ", "deserves less confidence")),
+    ],
+)
+def test_rare_events(factor, verdict, words):
+    rng = np.random.default_rng(0)
+    truth = rng.beta(2, 198, size=10_000)
+    y_true = np.where(draw_labels(truth, rng) == 1, "fraud", "none")
+    model = report_one(y_true, factor * truth, pos_label="fraud")
+    assert model.verdict == verdict
+    assert "the probability of 'fraud' is " + words[0] in model.sentence
+    assert words[1] in model.sentence
+    assert "small" not in model.sentence
+
+
+def test_rare_events_are_not_tolerated_as_errors():
+    """With three events among 300 rows nobody knows the base rate."""
+    y_true = np.arange(300) < 3
+    model = report_one(y_true, np.full(300, 0.01))
+    assert model.verdict == "inconclusive"
+    assert model.tolerated == pytest.approx(0.01)
+
+
+def test_a_shift_is_told_as_such():
+    rng = np.random.default_rng(0)
+    truth = 0.9 * rng.random(5000)
+    model = report_one(draw_labels(truth, rng), truth + 0.1)
+    assert "the probability of 1 is too high: " in model.sentence
+    assert "usual answer" not in model.sentence
+    assert model.direction.bias.low < 0.1 < model.direction.bias.high
+
+
+def test_small_errors_are_called_small():
+    rng = np.random.default_rng(0)
+    y_true, y_proba = draw_network(40_000, 2, 0.93, rng)
+    model = report_one(y_true, y_proba)
+    assert model.verdict == "over-confident"
+    assert "clear but small" in model.sentence
+
+
+def test_tolerance_decides():
+    rng = np.random.default_rng(1)
+    y_proba = rng.random(2000)
+    y_true = draw_labels(y_proba, rng)
+    strict = report_one(y_true, y_proba, tolerance=0.01)
+    assert (report_one(y_true, y_proba).verdict, strict.verdict) == ("calibrated", "inconclusive")
+
+
+# --------------------------------------------------------------------------- rules
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_signs_are_standard_normal_for_calibrated_models(seed):
+    rng = np.random.default_rng(seed)
+    y_proba = rng.random(500)
+    signs = [
+        find_signs(read_problem(draw_labels(y_proba, rng), y_proba, None, **ARGUMENTS))
+        for _ in range(100)
+    ]
+    # Bounds of 4.5 standard errors.
+    assert np.abs(np.mean(signs, axis=0)).max() < 0.45
+    assert np.abs(np.var(signs, axis=0) - 1).max() < 4.5 * np.sqrt(2 / 100)
+
+
+def test_hard_predictions_bound_the_error_by_three_in_n():
+    problem = read_problem([0, 1] * 50, [0.0, 1.0] * 50, None, **ARGUMENTS)
+    assert bound_size(problem, 0.0, 0.95) == pytest.approx(1.6448536**2 / 100, rel=1e-6)
+
+
+def test_error_bound_covers_a_known_error():
+    """Outcomes of probability 1/2 + (v - 1/2) (1 - a): an average error near a / 4."""
+    rng = np.random.default_rng(0)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    covered = 0
+    for _ in range(60):
+        a = rng.uniform(0, 0.6)
+        y_proba = rng.random(400)
+        y_true = draw_labels(0.5 + (1 - a) * (y_proba - 0.5), rng)
+        problem = read_problem(y_true, y_proba, None, **ARGUMENTS)
+        _, drawn = draw_measure(problem, "smooth_ece", n_resamples=20, n_jobs=None, seed=0)
+        value, chance = smooth_ece(y_true, y_proba), drawn.mean()
+        excess = subtract_chance(Interval(value, value, value), chance)
+        summary = MeasureSummary(value, chance, excess)
+        size = estimate_size(describe_sample(problem), summary)
+        truth = smooth_ece(0.5 + (1 - a) * (grid - 0.5), grid)
+        covered += bound_size(problem, size, 0.95) >= truth
+    assert covered >= 51  # 95 % of 60 is 57; below 51 has a probability of 0.3 %
+
+
+def test_skill_is_exact_for_two_rows():
+    """Of two labels there are two permutations: the statistic is its standard error or less it."""
+    problem = read_problem([0, 1], [0.2, 0.7], None, **ARGUMENTS)
+    assert find_skill_pvalue(problem) == pytest.approx(0.15865525)
+
+
+def test_skill_variance_equals_that_of_permutations():
+    rng = np.random.default_rng(0)
+    y_proba = rng.dirichlet(np.ones(3), size=40)
+    y_true, weights = rng.integers(3, size=40), rng.random(40)
+    shares = weights / weights.sum()
+    given = shares[:, None] * (y_proba - shares @ y_proba)
+
+    def measure(labels):
+        return given[np.arange(40), labels].sum()
+
+    permuted = np.array([measure(rng.permutation(y_true)) for _ in range(20_000)])
+    arguments = {**ARGUMENTS, "sample_weight": weights}
+    pvalue = find_skill_pvalue(read_problem(y_true, y_proba, None, **arguments))
+    assert pvalue == pytest.approx(np.mean(permuted >= measure(y_true)), abs=0.02)
