@@ -110,9 +110,10 @@ def check_sample_weight(sample_weight, n_samples):
         )
     if high == 0:
         raise ValueError("sample_weight must hold at least one positive weight; all are zero.")
-    if not 1e-100 < high < 1e100:
-        weights = weights / high  # their sums and products would overflow or vanish
-    return weights
+    # Sums and products of larger or smaller weights would overflow or vanish. As counts, many rows
+    # remain many, and next to none remain next to none.
+    scale = high / min(max(high, 1e-100), 1e100)
+    return weights if scale == 1 else weights / scale
 
 
 def check_proba(name, values):

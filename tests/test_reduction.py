@@ -192,7 +192,13 @@ def test_check_sample_weight_keeps_what_needs_no_change():
     weights = np.array([0.5, 2.0], dtype=np.float32)
     assert check_sample_weight(weights, 2) is weights
     assert check_sample_weight(None, 2) is None
-    np.testing.assert_array_equal(check_sample_weight([1e300, 5e299], 2), [1, 0.5])
+
+
+@pytest.mark.parametrize(("high", "expected"), [(1e300, 1e100), (1e-300, 1e-100)])
+def test_extreme_weights_move_to_what_products_can_hold(high, expected):
+    """They stay large or small, as it must be where they are counts."""
+    weights = check_sample_weight([high, high / 2], 2)
+    np.testing.assert_allclose(weights, [expected, expected / 2], rtol=1e-12)
 
 
 # ------------------------------------------------------------------------- whole vectors

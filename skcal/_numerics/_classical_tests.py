@@ -64,7 +64,8 @@ def sum_squared_groups(counts, mean_predictions, residual):
         Groups with a mean in (0, 1).
     """
     variance = counts * mean_predictions * (1 - mean_predictions)
-    statistic = float((divide_by_error(residual, np.sqrt(variance)) ** 2).sum())
+    with np.errstate(over="ignore"):  # next to impossible outcomes make the statistic infinite
+        statistic = float((divide_by_error(residual, np.sqrt(variance)) ** 2).sum())
     return statistic, int(np.count_nonzero(variance > 0))
 
 

@@ -1,13 +1,28 @@
 """Likelihood of Cox's recalibration: outcomes on intercept + slope * log odds."""
 
+from copy import copy
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, logit
+from scipy.special import chdtri, logit, xlogy
 
-from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
+# Log odds that are worked on at a time: their arrays stay in the cache, and BLAS in one thread.
+_CHUNK = 1 << 13
+# Newton steps end where they promise to gain this share of the loss, which is below its rounding.
+_LAST_DECREMENT = 1e-15
+_MAX_STEPS = 500
+# A step that is too long is cut by this factor.
+_CUT = 4.0
+# Where outcomes are all but certain the curvature vanishes: it counts as this share of the
+# gradient, which limits the length of a step.
+_FLAT = 1e-18
+# Share of a curvature that is lost by a change of the centre: more calls for a new computation.
+_CANCELLED = 1e-6
+# Newton steps to the end of an interval, and where they stop: the next error is the square of it.
+_MAX_CROSSING_STEPS = 8
+_CROSSING_ERROR = 1e-6
 
 
 class Bounds(NamedTuple):
@@ -30,12 +45,15 @@ class CoxFit(NamedTuple):
     is_open : tuple of two pairs of bool
         Whether the likelihood of intercept and slope tends to its maximum towards minus and plus
         infinity.
+    centre : float
+        Log odds about which outcomes are uncertain.
     """
 
     intercept: float
     slope: float
     loss: float
-    is_open: tuple
+    is_open: tuple = ((False, False), (False, False))
+    centre: float = 0.0
 
 
 class CoxLikelihood:
@@ -44,133 +62,228 @@ class CoxLikelihood:
     Parameters
     ----------
     predictions, outcomes, weights : ndarray of shape (n_samples,)
-        Predictions in (0, 1), not all equal; outcomes of both kinds.
+        Predictions in (0, 1), whose log odds are not all equal; outcomes of both kinds.
+
+    Notes
+    -----
+    Scores are level + slope * (log odds - centre). A point is the array of level and slope, and the
+    level at centre 0 is the intercept. Rows of equal log odds are merged.
     """
 
     def __init__(self, predictions, outcomes, weights):
-        self.log_odds = logit(predictions)
-        self.outcomes = outcomes
+        log_odds = logit(predictions)
+        order = np.argsort(log_odds)
+        log_odds, weights = log_odds[order], weights[order]
+        positive = weights * outcomes[order]
+        starts = np.flatnonzero(np.diff(log_odds, prepend=-np.inf))
         self.total_weight = weights.sum()
-        self.mass = weights / self.total_weight
-        self._is_positive = outcomes > 0
-        self._signed_mass = np.where(self._is_positive, -self.mass, self.mass)
+        self.log_odds = log_odds[starts]
+        # Each summed by itself: a difference of sums may lose a row.
+        positive, negative = (
+            np.add.reduceat(part, starts) for part in (positive, weights - positive)
+        )
+        self._thresholds = find_thresholds(
+            *(self.log_odds[part > 0] for part in (negative, positive))
+        )
+        self._positive, self._negative = positive / self.total_weight, negative / self.total_weight
 
     def fit(self):
         """Intercept and slope of the largest likelihood, a `CoxFit`."""
-        centre = self.mass @ self.log_odds
-        features = np.column_stack([np.ones_like(self.log_odds), self.log_odds - centre])
-        (level, slope), loss = self._minimize(features, 0.0, np.array([0.0, 1.0]))
-        limits = self._find_limits()
-        if limits is None:
-            return CoxFit(level - slope * centre, slope, loss, ((False, False), (False, False)))
-        return CoxFit(*limits[:2], loss, limits[2])
+        if self._thresholds:
+            return self._find_limits()
+        centre = (self._positive + self._negative) @ self.log_odds
+        (level, slope), centre, loss = self._minimize([centre, 1.0], (0, 1), centre)[:3]
+        return CoxFit(level - slope * centre, slope, loss, centre=centre)
 
     def compare(self, fit):
         """Likelihood-ratio statistic of intercept 0 and slope 1, and the loss gained per row."""
-        gain = max(self._evaluate_loss(self.log_odds) - fit.loss, 0.0)
+        gain = max(self._expand((0.0, 1.0))[0] - fit.loss, 0.0)
         return float(2 * self.total_weight * gain), float(gain)
 
     def bound_intercept(self, fit, confidence_level):
         """`Bounds` of the intercept by its profile likelihood."""
-        deviance = self._profile(self.log_odds[:, None], lambda value: value, fit)
-        return self._bound(deviance, fit.intercept, fit.is_open[0], confidence_level)
+        if self._thresholds and self._thresholds[0] <= 0 <= self._thresholds[1]:
+            # The slope that fits any intercept best is infinite: rows at log odds 0 alone are left.
+            rows = self._select(self.log_odds == 0)
+            return rows._bound(0, (), (fit.intercept, 0.0), fit, confidence_level)
+        return self._bound(0, (1,), (fit.intercept, fit.slope), fit, confidence_level)
 
     def bound_slope(self, fit, confidence_level):
         """`Bounds` of the slope by its profile likelihood."""
-        ones = np.ones((len(self.log_odds), 1))
-        deviance = self._profile(ones, lambda value: value * self.log_odds, fit)
-        return self._bound(deviance, fit.slope, fit.is_open[1], confidence_level)
+        is_finite = np.isfinite(fit.slope)
+        level = fit.intercept + fit.slope * fit.centre if is_finite else 0.0
+        return self._bound(1, (0,), (level, fit.slope), fit, confidence_level, fit.centre)
 
     def bound_level(self, confidence_level):
         """`Bounds` of the intercept at slope 1, always finite."""
-        ones = np.ones((len(self.log_odds), 1))
-        (level,), least = self._minimize(ones, self.log_odds, np.zeros(1))
+        point, _, loss = self._minimize([0.0, 1.0], (0,))[:3]
+        return self._bound(0, (), point, CoxFit(*point, loss), confidence_level)
+
+    def _expand(self, point, centre=0.0):
+        """Mean log loss at a point, its gradient and its Hessian."""
+        level, slope = point
+        loss, gradient, hessian = 0.0, np.zeros(2), np.zeros(3)
+        for start in range(0, len(self.log_odds), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            positive, negative = self._positive[rows], self._negative[rows]
+            mass = positive + negative
+            place = self.log_odds[rows] - centre
+            scores = slope * place + level
+            size, is_up = np.abs(scores), scores > 0
+            small = np.exp(-size)
+            likely = 1 / (1 + small)
+            unlikely = small * likely
+            loss += mass @ np.log1p(small) + np.where(is_up, negative, positive) @ size
+            pull = negative * np.where(is_up, likely, unlikely)
+            pull -= positive * np.where(is_up, unlikely, likely)
+            gradient += pull.sum(), pull @ place
+            mass *= likely
+            mass *= unlikely
+            moment = mass * place
+            hessian += mass.sum(), moment.sum(), moment @ place
+        return loss, gradient, hessian[[[0, 1], [1, 2]]]
+
+    def _minimize(self, point, free, centre=0.0):
+        """Newton's method over some coordinates, without those that are fixed.
+
+        Returns
+        -------
+        point : ndarray of shape (2,)
+        centre : float
+            Moved to where the outcomes are uncertain if both coordinates are free.
+        loss : float
+        gradient : ndarray of shape (2,)
+        hessian : ndarray of shape (2, 2)
+        """
+        point = np.array(point, dtype=np.float64)
+        best, move = None, np.zeros(2)
+        for _ in range(_MAX_STEPS):
+            loss, gradient, hessian = self._expand(point, centre)
+            if best is not None and _is_too_long(move, best, loss, gradient):
+                move = move / _CUT
+                point = best[0] + move
+                if (point == best[0]).all():  # the arithmetic resolves no smaller decrease
+                    break
+                continue
+            best = point, centre, loss, gradient, hessian
+            if len(free) == 2 and hessian[1, 1] * hessian[0, 0] > 0:
+                shift = hessian[0, 1] / hessian[0, 0]
+                if hessian[1, 1] - shift * hessian[0, 1] < _CANCELLED * hessian[1, 1]:
+                    moved = np.array([point[1] * shift, 0.0])
+                    point, centre, best = point + moved, centre + shift, None
+                    continue
+            move, decrement = _find_step(gradient, hessian, free)
+            point = best[0] + move
+            if decrement <= _LAST_DECREMENT * loss:
+                return point, centre, loss - decrement / 2, gradient, hessian
+        return best
+
+    def _bound(self, place, free, start, fit, confidence_level, centre=0.0):
+        """`Bounds` of the coordinate at a place while others are free."""
+        critical = chdtri(1, 1 - confidence_level)
+        point = np.where(np.isfinite(start), start, 0.0)
+        hessian = self._expand(point, centre)[2]
+        step = 4 / np.sqrt(self.total_weight)  # about the length of the interval
+        if np.isfinite(start[place]):
+            curvature = hessian[place, place]
+            for k in free if curvature > 0 else ():
+                curvature -= hessian[place, k] ** 2 / hessian[k, k]
+            if curvature > 0:
+                step = np.sqrt(critical / (self.total_weight * curvature))
+
+        def find_end(side):
+            deviance = self._profile(place, free, point, hessian, fit.loss, centre)
+            return find_crossing(deviance, start[place], side * step, critical)
+
+        ends = (
+            side * np.inf if opened else find_end(side)
+            for side, opened in zip((-1.0, 1.0), fit.is_open[place], strict=True)
+        )
+        return Bounds(float(start[place]), *map(float, ends))
+
+    def _profile(self, place, free, point, hessian, least, centre):
+        """Function of the coordinate at a place: deviance once others are fitted, and its slope.
+
+        The fit begins at the tangent of the last one.
+        """
 
         def deviance(value):
-            excess = self._evaluate_loss(value + self.log_odds) - least
-            return 2 * self.total_weight * max(excess, 0.0)
-
-        return self._bound(deviance, level, (False, False), confidence_level)
-
-    def _evaluate(self, scores):
-        """Mean log loss, its derivative by each score, and a function for the second ones."""
-        size = np.abs(scores)
-        is_right = (scores > 0) == self._is_positive
-        small = np.exp(-size)
-        loss = self.mass @ (np.log1p(small) + np.where(is_right, 0.0, size))
-        likely = 1 / (1 + small)
-        slope = self._signed_mass * np.where(is_right, small * likely, likely)
-        return loss, slope, lambda: self.mass * (small * likely**2)
-
-    def _evaluate_loss(self, scores):
-        return self._evaluate(scores)[0]
-
-    def _minimize(self, features, offset, start):
-        """Coefficients that minimise the mean log loss of features @ coefficients + offset."""
-        bound = self.mass @ features**2 / 4
-        least = np.inf
-
-        def evaluate(coefficients):
-            nonlocal least
-            loss, slope, find_spread = self._evaluate(features @ coefficients + offset)
-            least = min(least, loss)
-            gradient = features.T @ slope
-
-            def step(_):  # all coordinates are free
-                hessian = features.T @ (find_spread()[:, None] * features)
-                return solve_newton_step(hessian + np.diag(DAMPING * bound), gradient)
-
-            return loss, gradient, step
-
-        return minimize_convex(evaluate, start)[0], least
-
-    def _profile(self, feature, offset_at, fit):
-        """Function of one coefficient: its deviance once the other one, of `feature`, is fitted."""
-        last = np.zeros(1)
-
-        def deviance(value):
-            nonlocal last
-            last, loss = self._minimize(feature, offset_at(value), last)
-            return 2 * self.total_weight * max(loss - fit.loss, 0.0)
+            nonlocal point, hessian
+            guess = point.copy()
+            guess[place] = value
+            for k in free:
+                if hessian[k, k] > 0:
+                    guess[k] -= hessian[place, k] / hessian[k, k] * (value - point[place])
+            point, _, loss, gradient, hessian = self._minimize(guess, free, centre)
+            scale = 2 * self.total_weight
+            return scale * max(loss - least, 0.0), scale * gradient[place]
 
         return deviance
 
+    def _select(self, rows):
+        """The likelihood of some rows, as a part of all of them."""
+        part = copy(self)
+        part.log_odds = self.log_odds[rows]
+        part._positive, part._negative = self._positive[rows], self._negative[rows]
+        return part
+
     def _find_limits(self):
-        """Intercept, slope and open ends where a threshold of log odds separates the outcomes.
+        """A `CoxFit` where a threshold of log odds separates the outcomes.
 
         Coefficients of size 1 / t that separate tend to the maximum as t falls to 0. Of all
         thresholds the middle one is taken, which a vanishing ridge penalty on the slope would
-        choose. None where no threshold separates.
+        choose. What is left is the loss of rows at the threshold itself.
         """
-        negative, positive = (self.log_odds[self.outcomes == outcome] for outcome in (0.0, 1.0))
-        if negative.max() <= positive.min():
-            low, high, sign = negative.max(), positive.min(), 1.0
-        elif positive.max() <= negative.min():
-            low, high, sign = positive.max(), negative.min(), -1.0
-        else:
-            return None
-        # The intercept is -slope * threshold, with a threshold from low to high.
+        low, high, sign = self._thresholds
         middle = low / 2 + high / 2
-        intercept = -sign * np.copysign(np.inf, middle) if middle else self._find_log_odds_at_zero()
+        level, loss = self._fit_rows_at(middle) if low == high else (0.0, 0.0)
+        # The intercept is level - slope * threshold, with a threshold from low to high.
+        intercept = -sign * np.copysign(np.inf, middle) if middle else level
         falls, rises = high > 0, low < 0
         ends = (falls, rises) if sign > 0 else (rises, falls)
-        return intercept, sign * np.inf, (ends, (sign < 0, sign > 0))
+        return CoxFit(intercept, sign * np.inf, loss, (ends, (sign < 0, sign > 0)), middle)
 
-    def _find_log_odds_at_zero(self):
-        """Log odds of the outcomes where the predicted ones are 0; 0 without such rows."""
-        rows = self.log_odds == 0
-        if not rows.any():
-            return 0.0
-        return float(logit(self.mass[rows] @ self.outcomes[rows] / self.mass[rows].sum()))
+    def _fit_rows_at(self, place):
+        """Log odds of the outcomes at a place, of both kinds, and their part of the mean loss."""
+        rows = self.log_odds == place
+        positive, negative = self._positive[rows].sum(), self._negative[rows].sum()
+        mass = positive + negative
+        loss = -(xlogy(positive, positive / mass) + xlogy(negative, negative / mass))
+        return float(np.log(positive) - np.log(negative)), float(loss)
 
-    def _bound(self, deviance, estimate, is_open, confidence_level):
-        critical = chdtri(1, 1 - confidence_level)
-        scale = 4 / np.sqrt(self.total_weight)  # about the length of the interval
-        ends = (
-            side * np.inf if opened else find_crossing(deviance, estimate, side * scale, critical)
-            for side, opened in zip((-1.0, 1.0), is_open, strict=True)
-        )
-        return Bounds(float(estimate), *map(float, ends))
+
+def find_thresholds(negative, positive):
+    """Smallest and largest threshold that separates sorted numbers, and the sign of the slope.
+
+    The slope is negative where the numbers of positive outcomes lie below. None where no threshold
+    separates.
+    """
+    if negative[-1] <= positive[0]:
+        return negative[-1], positive[0], 1.0
+    if positive[-1] <= negative[0]:
+        return positive[-1], negative[0], -1.0
+    return None
+
+
+def _is_too_long(move, best, loss, gradient):
+    """Whether a move ends too high, or far beyond the minimum along it, where all is certain."""
+    return loss > best[2] or gradient @ move > -(best[3] @ move) / 2
+
+
+def _find_step(gradient, hessian, free):
+    """The Newton step over some coordinates, and the decrement: twice what it promises to gain."""
+    move, gradient, curvature = np.zeros(2), gradient.copy(), np.diag(hessian).copy()
+    shift = 0.0
+    if len(free) == 2 and curvature[0] > 0:  # the slope goes about where outcomes are uncertain
+        shift = hessian[0, 1] / hessian[0, 0]
+        gradient[1] -= shift * gradient[0]
+        curvature[1] -= shift * hessian[0, 1]
+    for k in free:
+        if gradient[k]:
+            move[k] = -gradient[k] / (curvature[k] + _FLAT * abs(gradient[k]))
+    decrement = -gradient @ move
+    move[0] -= shift * move[1]
+    return move, decrement
 
 
 def find_crossing(deviance, estimate, step, critical):
@@ -179,7 +292,8 @@ def find_crossing(deviance, estimate, step, critical):
     Parameters
     ----------
     deviance : callable
-        Zero at the estimate, or in the limit where that is infinite.
+        Returns the deviance and its derivative; zero at the estimate, or in the limit where that is
+        infinite.
     estimate : float
     step : float
         First step, towards that side.
@@ -189,11 +303,15 @@ def find_crossing(deviance, estimate, step, critical):
     -------
     float
     """
+    if np.isfinite(estimate):
+        end = _step_to_crossing(deviance, estimate, step, critical)
+        if end is not None:
+            return end
 
     # The square root of the deviance is nearly linear.
     @cache
     def excess(value):
-        return np.sqrt(deviance(value)) - np.sqrt(critical)
+        return np.sqrt(deviance(value)[0]) - np.sqrt(critical)
 
     within, first, back = estimate, step, step
     if np.isinf(estimate):
@@ -209,3 +327,19 @@ def find_crossing(deviance, estimate, step, critical):
         step *= 2
         beyond += step
     return brentq(excess, within, beyond, xtol=1e-9 * abs(first), rtol=1e-12)
+
+
+def _step_to_crossing(deviance, estimate, step, critical):
+    """`find_crossing` by Newton's method for the square root; None where that does not converge."""
+    target, value = np.sqrt(critical), estimate + step
+    for _ in range(_MAX_CROSSING_STEPS):
+        height, slope = deviance(value)
+        root = np.sqrt(height)
+        if root == 0 or slope * step <= 0:
+            return None
+        value += 2 * root * (target - root) / slope
+        if (value - estimate) * step <= 0:
+            return None
+        if abs(root - target) <= _CROSSING_ERROR * target:
+            return value
+    return None

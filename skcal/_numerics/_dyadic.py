@@ -41,7 +41,8 @@ class DyadicErrors:
         self._squares = self._sum_cells((weights * predictions) ** 2)
         self._noise_weights = weights**2 * (1 - 2 * predictions)
         self._inverses = [
-            np.divide(1.0, mass, where=mass > 0, out=np.zeros_like(mass))
+            # A subnormal mass is none: its inverse could overflow.
+            np.divide(1.0, mass, where=mass > np.finfo(float).tiny, out=np.zeros_like(mass))
             for mass in _halve(self._sum_cells(weights))
         ]
         squares = self._sum_cells(weights**2)
@@ -94,7 +95,8 @@ class DyadicErrors:
         totals = self._pair(self._sum_cells(variances))
         squares = _halve(self._sum_cells(variances**2))
         spread = [
-            2 * np.maximum(total**2 - square, 0) @ inverse**2
+            # The square of an inverse could overflow.
+            2 * ((np.sqrt(np.maximum(total**2 - square, 0)) * inverse) ** 2).sum()
             for (total, inverse), square in zip(totals, squares, strict=True)
         ]
         return np.sqrt(spread)

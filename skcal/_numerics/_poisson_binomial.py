@@ -5,8 +5,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 # Trials whose laws are convolved side by side; more are split in halves.
 _BATCH = 1 << 15
-# Laws of up to this length are convolved by sums of products, longer ones by transforms.
-_SHORT = 32
+# Laws of up to this length are convolved by sums of products, longer ones by transforms. These
+# leave an error everywhere, which would add up over many laws of next to no variance: all such laws
+# are shorter.
+_SHORT = 64
 # Probability of all that is cut off each of the two tails of a law.
 _NEGLIGIBLE = 1e-17
 
@@ -28,12 +30,15 @@ def poisson_binomial_pmf(probabilities):
     """
     first, law = find_law(probabilities)
     pmf = np.zeros(len(probabilities) + 1)
-    pmf[first : first + len(law)] = law[: len(pmf) - first]
+    pmf[first : first + len(law)] = law
     return pmf
 
 
 def find_law(probabilities):
     """Probabilities of first, first + 1, ... successes; all others are negligible.
+
+    Of trials that are more likely than not the failures are counted, so that trials of next to no
+    variance have laws next to the exact one of none.
 
     Parameters
     ----------
@@ -43,20 +48,45 @@ def find_law(probabilities):
     -------
     first : int
     law : ndarray of shape (n_values,)
+        Ends with all n_trials successes at the latest.
     """
-    if len(probabilities) == 0:
-        return 0, np.ones(1)
-    first, laws, _, _ = _convolve_all(probabilities)
-    # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.
-    return int(first[0]), laws[:, 0] / laws.sum()
+    likely = probabilities > 0.5
+    first, law = _count_rare(probabilities[~likely])
+    first_failure, failures = _count_rare(1.0 - probabilities[likely])
+    first += np.count_nonzero(likely) - first_failure - (len(failures) - 1)
+    return int(first), _convolve_pair(law, failures[::-1])
 
 
 def find_quantiles(first, law, alpha):
-    """Smallest and largest number of successes, each missed by at most alpha / 2 on its side."""
+    """Smallest and largest q with P(S <= q) > alpha / 2 and P(S >= q) > alpha / 2.
+
+    The number of successes S lies below the one, and above the other, with a probability of at most
+    alpha / 2 each.
+    """
     below, above = np.cumsum(law), np.cumsum(law[::-1])
     low = np.searchsorted(below, alpha / 2, side="right")
     high = np.searchsorted(above, alpha / 2, side="right")
     return first + min(low, len(law) - 1), first + max(len(law) - 1 - high, 0)
+
+
+def _count_rare(probabilities):
+    """First place and law of the number of successes of trials of at most 1/2 each."""
+    probabilities = probabilities[probabilities > 0]
+    if len(probabilities) == 0:
+        return 0, np.ones(1)
+    (first,), laws, _, _ = _convolve_all(probabilities)
+    law = laws[: len(probabilities) + 1 - first, 0]
+    # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.
+    return first, law / law.sum()
+
+
+def _convolve_pair(one, other):
+    """Convolution of two laws of any lengths."""
+    if min(len(one), len(other)) <= _SHORT:
+        return np.convolve(one, other)
+    length = max(len(one), len(other))
+    product = _convolve(*(_fit(law[:, None], length) for law in (one, other)))
+    return product[: len(one) + len(other) - 1, 0]
 
 
 def _convolve_all(probabilities):
@@ -110,9 +140,10 @@ def _cut_tails(first, laws, mean, variance):
     """
     exponent = np.log(2 / _NEGLIGIBLE)
     reach = exponent / 3 + np.sqrt(exponent**2 / 9 + 2 * exponent * variance.max())
-    length = 2 * int(np.ceil(reach)) + 2
+    low = np.maximum(np.floor(mean - reach).astype(np.intp), first)
+    length = int((np.ceil(mean + reach) - low).max()) + 1
     if length >= len(laws):
         return first, laws
-    start = np.clip(np.floor(mean - reach).astype(np.intp) - first, 0, len(laws) - length)
+    start = np.minimum(low - first, len(laws) - length)
     window = start + np.arange(length)[:, None]
     return first + start, np.take_along_axis(laws, window, axis=0)

@@ -38,7 +38,7 @@ def reduce_to_labelled_sample(
         labels=labels,
         reduction=reduction,
     )
-    check_outcomes(sample)
+    _check_outcomes(sample)
     predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
     if weights is not None and not weights.all():
         present = weights > 0
@@ -46,27 +46,14 @@ def reduce_to_labelled_sample(
     return Sample(predictions, outcomes, weights)
 
 
-def check_outcomes(sample):
-    """Raise a ValueError unless every row of a sample has an outcome of 0 or 1."""
-    start = 0
-    for _, outcomes, _ in sample.chunks():
-        soft = np.flatnonzero((outcomes != 0) & (outcomes != 1))
-        if len(soft):
-            raise ValueError(
-                "y_true must hold labels; a soft label has no outcome to test; "
-                f"got {outcomes[soft[0]]:g} at row {start + soft[0]}."
-            )
-        start += len(outcomes)
-
-
 def check_single_rows(sample):
-    """Raise a ValueError unless every row of a sample counts once and has an outcome of 0 or 1."""
+    """Raise a ValueError unless all rows count once and have an outcome of 0 or 1."""
     if sample.weights is not None:
         raise ValueError(
             "sample_weight must be None for exact bounds, which hold for rows that count once "
             "each; repeat rows that stand for several."
         )
-    check_outcomes(sample)
+    _check_outcomes(sample)
 
 
 def list_weights(sample):
@@ -75,10 +62,20 @@ def list_weights(sample):
 
 
 def check_counts(sample):
-    """Raise a ValueError unless weights can be numbers of rows."""
-    total = sample.total_weight
-    if sample.weights is not None and total < min(2, len(sample.weights)):
+    """Raise a ValueError unless weights can be numbers of rows; a single row is one at least."""
+    needed = min(2, len(sample.predictions))
+    if sample.total_weight < needed:
         raise ValueError(
-            "sample_weight is read as counts of rows, which must sum to at least 2; got "
-            f"{total:g}. Scale the weights to sum to the number of rows."
+            f"sample_weight is read as counts of rows, which must sum to at least {needed}; got "
+            f"{sample.total_weight:g}. Scale the weights to sum to the number of rows."
+        )
+
+
+def _check_outcomes(sample):
+    outcomes = next(sample.chunks(size=len(sample.predictions)))[1]
+    soft = np.flatnonzero((outcomes != 0) & (outcomes != 1))
+    if len(soft):
+        raise ValueError(
+            "y_true must hold labels; a soft label has no outcome to test; "
+            f"got {outcomes[soft[0]]:g} at row {soft[0]}."
         )

@@ -108,9 +108,13 @@ def consistency_band(
     -----
     If the model is calibrated, the number of outcomes 1 in a bin is Poisson-binomial: the sum of
     independent Bernoulli variables with the predictions of its rows as probabilities. The range
-    reaches from the smallest to the largest number q with P(S < q) and P(S > q) of at most
-    (1 - confidence_level) / 2 each, divided by the number of rows. Since numbers are whole, it has
-    the level or more. [1]_ resamples the outcomes instead; here the law is exact.
+    holds all numbers q, divided by the number of rows, with
+
+    .. math:: P(S \le q) > \alpha / 2 \quad\text{and}\quad P(S \ge q) > \alpha / 2,
+
+    :math:`\alpha = 1 - \text{confidence\_level}`. S lies below the range with a probability of at
+    most :math:`\alpha / 2`, and above it likewise, hence in the range with confidence_level or
+    more: more, since numbers are whole. [1]_ resamples the outcomes instead; here the law is exact.
 
     Bins are independent given the predictions, so that with `simultaneous` each of B ranges has
     the level :math:`\text{confidence\_level}^{1/B}`.

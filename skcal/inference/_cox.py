@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logit
 
 from skcal._numerics._classical_tests import chi_squared_tail
 from skcal._numerics._cox import CoxLikelihood
@@ -163,7 +164,7 @@ def _check_rows(sample):
             f"infinite; got {found} such predictions. Give probabilities that were not rounded "
             "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
         )
-    if low == high:
+    if logit(low) == logit(high):
         raise ValueError(
             f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
         )

@@ -7,7 +7,6 @@ from skcal._numerics._classical_tests import (
     range_tail,
 )
 from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
-from skcal._validation import check_option
 from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
 from skcal.inference._test_result import TestResult
 
@@ -105,7 +104,10 @@ def cumulative_calibration_test(
     >>> round(result.statistic, 5), round(result.pvalue, 3), round(result.estimate, 2)
     (0.67082, 1.0, 0.15)
     """
-    check_option("statistic", statistic, _STATISTICS)
+    if not isinstance(statistic, str) or statistic not in _STATISTICS:
+        raise ValueError(
+            f"statistic must be 'range' (Kuiper) or 'max' (Kolmogorov-Smirnov); got {statistic!r}."
+        )
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,

@@ -88,7 +88,9 @@ def t_cal_test(
     here m ends with the largest power of two up to n, which suffices for calibration curves of
     Hölder smoothness 1/4 and more, whose best m is :math:`n^{2 / (4 s + 1)}`.
 
-    A bin with a single row adds nothing: where no two rows share a bin, the p-value is 1.
+    A bin with a single row adds nothing: where no two rows share a bin, the p-value is 1. But a
+    single label against a prediction of 0 or 1 is impossible if the model is calibrated: the
+    p-value is then the smallest possible one, ``1 / (n_resamples + 1)``.
 
     References
     ----------
@@ -127,4 +129,6 @@ def t_cal_test(
     observed = errors.evaluate(sample.outcomes[None, order] > 0)
     values = np.concatenate([observed, errors.draw(n_resamples, random_state)])
     smallest, scale, pvalue = combine_scales(values, errors.errors)
+    if (sample.predictions == 1 - sample.outcomes).any():  # no draw has such a label
+        smallest = pvalue = 1 / (n_resamples + 1)
     return TestResult(float(np.log10(1 / smallest)), pvalue, float(observed[0, scale]))

@@ -124,6 +124,17 @@ def test_counts_must_be_numbers_of_rows(test):
         test([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], sample_weight=[0.25] * 4)
 
 
+@counting
+@pytest.mark.parametrize("power", [99, 101, 200])
+def test_counts_of_any_size(test, power):
+    """Many rows are not few, and next to none not many."""
+    y, v, ones = [0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], np.ones(4)
+    result = test(y, v, sample_weight=[10.0**power, 1, 1, 1])
+    assert getattr(result, "test", result).pvalue == np.finfo(float).tiny
+    with pytest.raises(ValueError, match="at least 2; got 4e-"):
+        test(y, v, sample_weight=10.0**-power * ones)
+
+
 @pytest.mark.parametrize("test", rest)
 @pytest.mark.parametrize("scale", [7.0, 1e-90, 1e90])
 def test_scale_of_importance_weights_does_not_matter(test, sample, scale):

@@ -51,6 +51,16 @@ def test_equal_predictions_are_binomial():
     np.testing.assert_array_equal([band.low[0] * n, band.high[0] * n], expected)
 
 
+def test_levels_next_to_one():
+    """Beyond what the arithmetic resolves, ranges grow no further than all rows."""
+    n = 10**5
+    band = consistency_band(np.ones(n), np.ones(n), n_bins=1, confidence_level=1 - 1e-12)
+    assert band.low[0] == band.high[0] == 1
+    band = consistency_band(np.zeros(33), np.full(33, 0.03), confidence_level=1 - 2e-16)
+    alpha, q = 1 - (1 - 2e-16), np.arange(34)
+    assert band.high[0] * 33 == q[binom.sf(q - 1, 33, 0.03) > alpha / 2].max()
+
+
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_level_on_calibrated_samples(rng, simultaneous):
     proba, n_runs = rng.beta(0.7, 2, 200), 2000

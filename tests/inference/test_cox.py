@@ -190,6 +190,70 @@ def test_nearly_separated_outcomes():
     assert result.slope.low < result.slope.estimate < result.slope.high
 
 
+@pytest.mark.parametrize(
+    ("y", "v"),
+    [
+        ([1, 0, 0], np.array([0.5, np.nextafter(np.float32(0.5), np.float32(1)), 0.9], "f4")),
+        ([0, 0, 1], [0.500000001, 0.9, 0.5]),
+    ],
+)
+def test_threshold_between_nearly_equal_predictions(y, v):
+    """The infimum of the loss is 0; that at intercept a is the loss of the row at log odds 0."""
+    result = cox_recalibration(y, v)
+    v = np.asarray(v, dtype=float)
+    deviance = -2 * np.log(np.where(y, v, 1 - v)).sum()
+    assert result.test.statistic == pytest.approx(deviance, rel=1e-12)
+    low = -np.log(np.expm1(chi2.isf(0.05, 1) / 2))
+    assert result.intercept == pytest.approx((INF, low, INF), rel=1e-8)
+    assert result.slope[:2] == (-INF, -INF)
+
+    def exceed(slope):  # two rows of one kind next to a log odds of 0, the other at log 9
+        best = minimize_scalar(lambda a: compute_deviance([a, slope], np.array(y), v))
+        return best.fun - chi2.isf(0.05, 1)
+
+    assert result.slope.high == pytest.approx(brentq(exceed, -1, 1), rel=1e-4)
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-9])
+def test_predictions_of_very_different_distances(gap):
+    """A slope that is steep enough for close log odds leaves nothing to a row far away."""
+    y, steps = np.array([0, 1, 0, 1]), np.arange(1, 5)
+    alone = CoxLikelihood(expit(steps), y, np.ones(4)).fit()
+    v = np.append(0.5 + gap * steps, 0.9)
+    result = cox_recalibration(np.append(y, 1), v)
+    assert 4 * gap * result.slope.estimate == pytest.approx(alone.slope, rel=1e-5)
+    assert result.intercept.estimate == pytest.approx(alone.intercept, rel=1e-5)
+    deviance = compute_deviance([0, 1], np.append(y, 1), v) - 2 * 4 * alone.loss
+    assert result.test.statistic == pytest.approx(deviance, rel=1e-7)
+
+
+def test_few_passes_over_the_rows(rng, monkeypatch):
+    """Of many rows: a few Newton steps for the fit and for each of six ends."""
+    n_passes, expand = 0, CoxLikelihood._expand
+
+    def count(self, *args):
+        nonlocal n_passes
+        n_passes += 1
+        return expand(self, *args)
+
+    monkeypatch.setattr(CoxLikelihood, "_expand", count)
+    cox_recalibration(*draw_sample(rng, 20_000, 0.1, 0.9))
+    assert n_passes <= 40
+
+
+def test_equal_predictions_are_merged(rng):
+    y, v = draw_sample(rng, 500)
+    assert len(CoxLikelihood(np.clip(np.round(v, 1), 0.05, 0.95), y, np.ones(500)).log_odds) <= 11
+
+
+def test_weights_of_very_different_sizes():
+    """The row of weight 1 keeps the slope finite."""
+    result = cox_recalibration([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], sample_weight=[1e99, 1, 1, 1])
+    for interval in result[:3]:
+        assert interval.low < interval.estimate < interval.high
+    assert np.isfinite(result.slope).all()
+
+
 def test_bad_input():
     y, v = [0, 1, 0, 1], [0.2, 0.7, 0.6, 0.4]
     for wrong in (0.0, 1.0):
@@ -199,6 +263,8 @@ def test_bad_input():
         cox_recalibration([0, 1], [0.2, 0.2])
     with pytest.raises(ValueError, match=r"y_proba must hold at least two different predictions"):
         cox_recalibration([1], [0.2])
+    with pytest.raises(ValueError, match=r"y_proba must hold at least two different predictions"):
+        cox_recalibration([0, 1], [0.01, np.nextafter(0.01, 1)])  # of equal log odds
     with pytest.raises(ValueError, match=r"y_true must hold both outcomes.*all rows are positive"):
         cox_recalibration([1, 1, 1, 1], v)
     with pytest.raises(ValueError, match=r"y_true must hold both outcomes.*all rows are negative"):

@@ -85,6 +85,8 @@ def test_single_row(statistic):
     assert result.estimate == pytest.approx(0.8)
 
 
-def test_unknown_statistic():
-    with pytest.raises(ValueError, match="statistic must be one of 'range', 'max'"):
-        cumulative_calibration_test([0, 1], [0.2, 0.8], statistic="kuiper")
+@pytest.mark.parametrize("statistic", ["kuiper", "ks", None, ["max"]])
+def test_unknown_statistic(statistic):
+    match = r"'range' \(Kuiper\) or 'max' \(Kolmogorov-Smirnov\); got"
+    with pytest.raises(ValueError, match=match):
+        cumulative_calibration_test([0, 1], [0.2, 0.8], statistic=statistic)

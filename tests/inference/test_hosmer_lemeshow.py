@@ -46,6 +46,11 @@ def test_certain_predictions():
     assert result[:2] == (np.inf, np.finfo(float).tiny)
 
 
+def test_next_to_impossible_outcomes():
+    result = hosmer_lemeshow_test([1, 0, 1], [1e-310, 0.2, 0.7])
+    assert result[:2] == (np.inf, np.finfo(float).tiny)
+
+
 def test_single_row_and_single_class():
     assert hosmer_lemeshow_test([1], [0.2]).statistic == pytest.approx(4.0)
     result = hosmer_lemeshow_test([1, 1, 1, 1], [0.2, 0.2, 0.8, 0.8])

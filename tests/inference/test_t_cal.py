@@ -189,7 +189,7 @@ def test_seed_decides(rng):
 
 
 def test_a_single_row_in_each_bin_tells_nothing():
-    for y, v in (([1], [0.2]), ([1, 0], [0.0, 1.0])):
+    for y, v in (([1], [0.2]), ([0, 1], [0.0, 1.0]), ([1, 1], [0.2, 0.8])):
         assert t_cal_test(y, v, random_state=0)[:3] == (0.0, 1.0, 0.0)
 
 
@@ -199,6 +199,37 @@ def test_single_class_and_certain_predictions():
     assert result.estimate == pytest.approx(0.25 * 49 / 50)
     assert t_cal_test([1] * 9, [1.0] * 9, random_state=0)[:3] == (0.0, 1.0, 0.0)
     assert t_cal_test([0] * 9, [1.0] * 9, random_state=0).pvalue == 1 / 1000
+
+
+@pytest.mark.parametrize(
+    ("y", "v"),
+    [
+        ([0, 1, 0, 0], [0.0, 1.0, 1.0, 0.0]),
+        ([1, 0], [0.0, 1.0]),
+        ([1] + [0, 1] * 50, [0.0] + [0.5] * 100),
+    ],
+)
+def test_impossible_outcome(y, v):
+    """One is enough, whatever the other rows; but not with a weight of zero."""
+    result = t_cal_test(y, v, random_state=0)
+    assert result.pvalue == 1 / 1000
+    assert result.statistic == pytest.approx(3)
+    assert np.isfinite(result.estimate)
+    possible = np.array(y) != 1 - np.array(v)
+    if possible.any():
+        assert t_cal_test(y, v, sample_weight=1.0 * possible, random_state=0).pvalue > 0.1
+
+
+@pytest.mark.parametrize("light", [1e-160, 1e-305, 1e-315])
+def test_weights_of_very_different_sizes(light):
+    """The squares of the small ones, or what they are divided by, leave the range of floats."""
+    v = np.linspace(0.01, 0.99, 100)
+    y = np.tile([0, 1], 50)
+    expected, result = (
+        t_cal_test(y, v, sample_weight=np.where(v > 0.6, small, 1.0), random_state=0)
+        for small in (1e-100, light)
+    )
+    np.testing.assert_allclose(result[:3], expected[:3], rtol=1e-12)
 
 
 def test_bad_input():

@@ -41,6 +41,43 @@ def test_many_equal_trials_are_binomial(p):
     np.testing.assert_allclose(pmf, binom.pmf(np.arange(n + 1), n, p), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("p", [0.0, 1e-12, 1e-6, 1 - 1e-6, 1 - 1e-12, 1.0])
+def test_many_trials_of_next_to_no_variance(p):
+    """Errors of transforms of a million laws must not add up."""
+    n = 1_000_000
+    rare, k = min(p, 1 - p), np.arange(n + 1)
+    expected = binom.pmf(k if p < 0.5 else n - k, n, rare)
+    pmf = poisson_binomial_pmf(np.full(n, p))
+    np.testing.assert_allclose(pmf, expected, rtol=0, atol=1e-13)
+
+
+def test_rare_failures_next_to_rare_successes():
+    """The difference of two independent numbers, each next to a Poisson one."""
+    rare = np.full(200_000, 2.0**-17)  # so that 1 - rare is exact
+    first, law = find_law(np.concatenate([rare, 1 - rare]))
+    one = binom.pmf(np.arange(60), 200_000, rare[0])
+    expected = np.convolve(one, one[::-1])  # from 59 fewer to 59 more than 200,000
+    found = np.zeros(200_120)
+    found[first : first + len(law)] = law
+    np.testing.assert_allclose(found[200_000 - 59 : 200_060], expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.03, 0.5, 0.97])
+@pytest.mark.parametrize("n", [1, 33, 700])
+def test_law_stays_within_the_trials(n, p):
+    first, law = find_law(np.full(n, p))
+    assert first >= 0
+    assert first + len(law) - 1 <= n
+
+
+def test_quantiles_of_the_definition():
+    """Of Bin(10, 0.2): all q with P(S <= q) and P(S >= q) above 1/40."""
+    q = np.arange(11)
+    inside = (binom.cdf(q, 10, 0.2) > 0.025) & (binom.sf(q - 1, 10, 0.2) > 0.025)
+    ends = find_quantiles(*find_law(np.full(10, 0.2)), 0.05)
+    assert ends == (q[inside].min(), q[inside].max()) == (0, 5)
+
+
 def test_moments_of_unequal_halves():
     """More trials than are worked on at a time; laws of the two halves differ in width."""
     probabilities = np.concatenate([np.full(30_000, 1e-4), np.linspace(0, 1, 40_001)])
