@@ -13,6 +13,7 @@ __all__ = [
     "recalibration",
     "report",
     "scorers",
+    "streaming",
 ]
 
 

@@ -116,9 +116,9 @@ def calibration_test(
     in which all weights are zero are left out.
 
     **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1: so
-    for predictions of 0 and 1 that come true. A single label against a prediction of 0 or 1 is
-    impossible under the hypothesis: p is then the smallest possible one. A single row,
-    or labels of a single class, are tested like all others.
+    for predictions of 0 and 1 that all come true; if one of them does not, p is the smallest
+    possible one. Among other rows a label that its prediction rules out counts no more than the
+    statistic makes of it. A single row, or labels of a single class, are tested like all others.
 
     Small p-values tell that a model is not calibrated; large ones do not prove that it is.
 

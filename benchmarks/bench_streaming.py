@@ -1,0 +1,99 @@
+"""CalibrationSummary: rows per second beside np.bincount with weights, and what answers cost.
+
+The rows come in batches, as they do from a file. np.bincount is given the cells, which it does not
+compute, and weights; one call for each batch.
+"""
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from time import perf_counter
+
+import numpy as np
+from timing import make_predictions, median_times, peak_memory
+
+from skcal.streaming import CalibrationSummary
+
+N_CELLS = 2**14
+ASKED = (
+    ("smooth_ece", {}),
+    ("smooth_calibration_error", {}),
+    ("lower_calibration_distance", {}),
+    ("expected_calibration_error", {}),
+    ("kernel_calibration_error", {}),
+    ("cumulative_calibration_error", {}),
+    ("surrogate_interval_calibration_error", {}),
+)
+
+
+def cut(columns, size):
+    n = len(columns[0])
+    return [tuple(column[i : i + size] for column in columns) for i in range(0, n, size)]
+
+
+def count(batches):
+    for cells, weights in batches:
+        np.bincount(cells, weights, N_CELLS)
+
+
+def summarize(batches):
+    summary = CalibrationSummary(n_cells=N_CELLS)
+    for batch in batches:
+        summary.update(*batch)
+    return summary
+
+
+def summarize_seed(seed):
+    """Seconds that a process needs for its own rows."""
+    batches = cut(make_predictions(10**7, seed), 10**6)
+    summarize(batches[:1])
+    start = perf_counter()
+    summarize(batches)
+    return perf_counter() - start
+
+
+def print_updates():
+    print(
+        "     rows    batch |  bincount | labels                weights               soft labels"
+    )
+    for n, size in ((10**6, 10**3), (10**6, 10**4), (10**7, 10**5), (10**7, 10**6), (10**7, 10**7)):
+        y, proba = make_predictions(n)
+        weights = np.random.default_rng(1).random(n)
+        cells = (proba * N_CELLS).astype(np.intp)
+        counted = cut((cells, weights), size)
+        inputs = [cut(columns, size) for columns in ((y, proba), (y, proba, weights), (proba,) * 2)]
+        functions = [lambda b=counted: count(b)]
+        functions += [lambda b=batches: summarize(b) for batches in inputs]
+        bincount, *ours = median_times(functions, repeats=5)
+        line = f"{n:9.0e} {size:8.0e} | {bincount / n * 1e9:6.2f} ns |"
+        for seconds in ours:
+            line += f" {n / seconds:8.1e}/s {seconds / bincount:5.1f}x   "
+        print(line, flush=True)
+
+
+def print_processes():
+    with ProcessPoolExecutor(2) as pool:
+        (alone,) = pool.map(summarize_seed, [0])
+        together = max(pool.map(summarize_seed, [0, 1]))
+    print(
+        f"two processes, each with 1e7 rows: {2 * alone / together:.2f} times the rows per second"
+    )
+
+
+def print_answers():
+    y, proba = make_predictions(10**7)
+    summary = summarize(cut((y, proba), 10**6))
+    print(
+        f"pickle {len(pickle.dumps(summary)) / 1e6:.1f} MB; peak memory of an update with 1e6 rows"
+    )
+    peak = peak_memory(lambda: summary.update(y[: 10**6], proba[: 10**6]))
+    print(f"{peak / 1e6:.1f} MB beside the rows")
+    for name, options in ASKED:
+        (seconds,) = median_times([lambda n=name, o=options: summary.measure(n, **o)], repeats=3)
+        value, bound = summary.measure(name, **options), summary.error_bound(name, **options)
+        print(f"{name:40} {value:.3e} +- {bound:.1e}  {seconds * 1e3:7.1f} ms")
+
+
+if __name__ == "__main__":
+    print_updates()
+    print_processes()
+    print_answers()

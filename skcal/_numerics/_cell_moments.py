@@ -1,0 +1,185 @@
+"""Sums over the rows in each of equal cells of [0, 1], which rows can be added to forever.
+
+Cell c = 0, 1, ... holds the predictions in (c / n, (c + 1) / n], the first one also 0: bins whose
+edges are edges of cells are made up of whole cells. For n a power of two the place of a prediction
+in its cell is known without rounding. It is measured from the upper edge, in cell widths.
+"""
+
+import numpy as np
+
+# Powers of the place that are summed, from 0 on: two places and their masses match four of them.
+ORDER = 4
+# Rows worked on at a time: many enough that the sums over cells are cheap beside them.
+CHUNK = 1 << 16
+# What stands for the one prediction of a cell that holds none, or more than one.
+NONE, SEVERAL = np.nan, np.inf
+# Variances of places, in squared cell widths, that rounding may leave behind.
+_NIL_VARIANCE = 1e-14
+
+
+def make_cells(n_cells):
+    """Sums and places of no rows, to be handed to `add_rows`.
+
+    Returns
+    -------
+    sums : ndarray of shape (ORDER, 2, n_cells + 1)
+        Sums of weight * place^k by outcome and cell; before the first cell there is one for
+        predictions of 0.
+    places : ndarray of shape (n_cells + 1,)
+        The one prediction of each cell, `NONE` or `SEVERAL`.
+    """
+    return np.zeros((ORDER, 2, n_cells + 1)), np.full(n_cells + 1, NONE)
+
+
+def add_rows(sums, places, chunks):
+    """Add rows to the sums and places of `make_cells`, in place.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (ORDER, 2, n_cells + 1)
+        n_cells is a power of two.
+    places : ndarray of shape (n_cells + 1,)
+    chunks : iterable of (predictions, outcomes, weights)
+        At most `CHUNK` rows each; predictions float64, outcomes of type bool or float64 in [0, 1],
+        weights float64 and positive, or None for ones. An outcome of 0.3 counts as an outcome 1
+        of weight 0.3 and an outcome 0 of weight 0.7.
+    """
+    sums, n_slots = sums.reshape(ORDER, -1), len(places)
+    buffers = None
+    for predictions, outcomes, weights in chunks:
+        if buffers is None or len(predictions) > len(buffers[0]):
+            buffers = [np.empty(len(predictions), dtype) for dtype in (float, float, np.intp)]
+        place, powers, cell = (buffer[: len(predictions)] for buffer in buffers)
+        np.multiply(predictions, n_slots - 1, out=place)
+        np.ceil(place, out=powers)
+        np.subtract(powers, place, out=place)
+        np.copyto(cell, powers, casting="unsafe")
+        note_places(places, cell, predictions)
+        if outcomes.dtype == bool:
+            step = powers.view(np.intp)
+            np.multiply(outcomes, np.intp(n_slots), out=step)
+            np.add(cell, step, out=cell)
+            _add_powers(sums, cell, place, weights, powers)
+        else:
+            weights = 1.0 if weights is None else weights
+            _add_powers(sums, cell, place, weights * (1 - outcomes), powers)
+            cell += n_slots
+            _add_powers(sums, cell, place, weights * outcomes, powers)
+
+
+def fold_zero(sums, places):
+    """Moments by outcome and the one prediction of each cell, with 0 in the first cell.
+
+    Returns
+    -------
+    moments : ndarray of shape (2, ORDER, n_cells)
+    places : ndarray of shape (n_cells,)
+    """
+    moments = sums.swapaxes(0, 1)[:, :, 1:].copy()
+    moments[:, :, 0] += sums[0, :, :1]  # 0 lies one width below the upper edge
+    folded = places[1:].copy()
+    folded[:1] = merge_places(places[:1], places[1:2])
+    return moments, folded
+
+
+def _add_powers(sums, cell, place, weights, powers):
+    """Add weight * place^k to `sums`; `powers` is overwritten."""
+    _add_values(sums[0], cell, weights)
+    values = place
+    for order in range(1, len(sums)):
+        if order > 1:
+            values = np.multiply(values, place, out=powers)
+        elif weights is not None:
+            values = np.multiply(weights, place, out=powers)
+        _add_values(sums[order], cell, values)
+
+
+def _add_values(sums, cell, values):
+    """Add values, or ones, to the sums of their cells."""
+    if len(cell) < len(sums) // 8:  # few rows should not cost a pass over all cells
+        np.add.at(sums, cell, 1.0 if values is None else values)
+    else:
+        sums += np.bincount(cell, values, len(sums))
+
+
+def note_places(places, cell, predictions):
+    """Enter predictions of some rows in the list of the one prediction of each cell."""
+    rows = np.flatnonzero((places != SEVERAL)[cell])
+    if len(rows) < len(cell):
+        cell, predictions = cell[rows], predictions[rows]
+    known = places[cell]
+    new = np.isnan(known)
+    if new.any():
+        places[cell[new]] = predictions[new]
+        known = places[cell]
+    places[cell[known != predictions]] = SEVERAL
+
+
+def merge_places(one, other):
+    """The one prediction of each cell of two sets of rows together."""
+    same = np.isnan(other) | (one == other)
+    return np.where(np.isnan(one), other, np.where(same, one, SEVERAL))
+
+
+def match_moments(moments, places):
+    """Few predictions of hard outcomes that have the moments of the rows.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (2, ORDER, n_cells)
+    places : ndarray of shape (n_cells,)
+
+    Returns
+    -------
+    predictions, outcomes, weights : ndarray of shape (n_atoms,)
+        At most two predictions for each outcome in each cell.
+
+    Notes
+    -----
+    With mean m, standard deviation s and skewness g of the places, the two places
+    m + s (g -+ sqrt(g^2 + 4)) / 2 carry the moments 0 to 3: the Gauss rule of the rows, whose nodes
+    never leave their range.
+    """
+    n_cells = moments.shape[2]
+    outcome, cell = np.nonzero(moments[:, 0])
+    weight, *sums = moments[outcome, :, cell].T
+    mean, second, third = (values / weight for values in sums)
+    variance = second - mean**2
+    alone = np.isfinite(places[cell]) | (variance <= _NIL_VARIANCE)
+    deviation = np.sqrt(np.where(alone, 0.0, variance))
+    central = third - 3 * mean * second + 2 * mean**3
+    skewness = np.divide(central, deviation**3, out=np.zeros_like(mean), where=~alone)
+    half = np.hypot(skewness, 2.0) / 2
+    below, above = (
+        np.clip(mean + deviation * (skewness / 2 + sign * half), 0.0, 1.0) for sign in (-1, 1)
+    )
+    share = np.divide(mean - below, above - below, out=np.zeros_like(mean), where=above > below)
+    share = np.where(alone, 0.0, np.clip(share, 0.0, 1.0))
+    predictions = (cell + 1 - np.where(alone, mean, below)) / n_cells
+    known = np.isfinite(places[cell])
+    predictions[known] = places[cell[known]]
+    predictions = np.concatenate([predictions, (cell + 1 - above) / n_cells])
+    weights = np.concatenate([weight * (1 - share), weight * share])
+    outcomes = np.tile(outcome.astype(np.float64), 2)
+    present = weights > 0
+    return predictions[present], outcomes[present], weights[present]
+
+
+def average_cells(moments, places):
+    """Mean prediction, mean outcome and weight of every cell that is not empty.
+
+    Returns
+    -------
+    predictions, outcomes, weights : ndarray of shape (n_filled,)
+    cells : ndarray of shape (n_filled,)
+        Their numbers.
+    """
+    n_cells = moments.shape[2]
+    weights = moments[:, 0].sum(axis=0)
+    cells = np.flatnonzero(weights)
+    weights = weights[cells]
+    place = moments[:, 1, cells].sum(axis=0) / weights
+    predictions = (cells + 1 - np.clip(place, 0.0, 1.0)) / n_cells
+    known = np.isfinite(places[cells])
+    predictions[known] = places[cells[known]]
+    return predictions, np.minimum(moments[1, 0, cells] / weights, 1.0), weights, cells

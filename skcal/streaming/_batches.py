@@ -1,0 +1,157 @@
+"""Summaries of iterables of batches: generators, tables in chunks, record batches of files."""
+
+import numpy as np
+
+from skcal.streaming._groups import GroupedSummary
+from skcal.streaming._summary import CalibrationSummary
+
+
+def summarize_batches(
+    batches,
+    *,
+    y_true=None,
+    y_proba=None,
+    sample_weight=None,
+    by=None,
+    progress=None,
+    **settings,
+):
+    """Summary of an iterable of batches of rows, one batch in memory at a time.
+
+    Parameters
+    ----------
+    batches : iterable
+        Tuples ``(y_true, y_proba)`` or ``(y_true, y_proba, sample_weight)`` of arrays, with the
+        keys as a last member where `by` is True; or tables: pandas or polars data frames, Arrow
+        record batches or tables, or dicts of arrays.
+    y_true : str, default=None
+        Column of the labels, for tables.
+    y_proba : str or list of str, default=None
+        Column of the probabilities, or one column per label, for tables.
+    sample_weight : str, default=None
+        Column of the weights, for tables; None for none.
+    by : str, list of str or bool, default=None
+        Column or columns of the keys of groups, for tables; True for tuples that end with the
+        keys. None makes one summary of all rows.
+    progress : bool or callable, default=None
+        A progress bar: True for that of tqdm, which must be installed, or a function that is
+        called with the iterable and returns one, such as ``tqdm.tqdm`` or
+        ``rich.progress.track``.
+    **settings : dict
+        Settings of the summary, see `CalibrationSummary`.
+
+    Returns
+    -------
+    CalibrationSummary or GroupedSummary
+        One summary, or one for each group with `by`.
+
+    Raises
+    ------
+    ValueError
+        If an argument or a batch is invalid; the message tells the number of the batch.
+
+    See Also
+    --------
+    CalibrationSummary : What is updated with every batch.
+
+    Notes
+    -----
+    Files are read by their own libraries: ``pandas.read_csv(path, chunksize=10**6)``,
+    ``pyarrow.parquet.ParquetFile(path).iter_batches(columns=...)`` and
+    ``polars.scan_parquet(path).collect_batches()`` are iterables of tables. Batches of 10^5 rows or
+    more are the quickest. To share the work, summarize parts of the files in several processes
+    and add up the summaries.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skcal.streaming import summarize_batches
+    >>> table = pd.DataFrame({"clicked": [0, 1, 0, 1], "p": [0.125, 0.5, 0.25, 0.75]})
+    >>> chunks = (table.iloc[start : start + 2] for start in (0, 2))
+    >>> summarize_batches(chunks, y_true="clicked", y_proba="p")
+    CalibrationSummary(n_samples=4)
+
+    Tuples of arrays need no names:
+
+    >>> pairs = [([0, 1], [0.125, 0.5]), ([0, 1], [0.25, 0.75])]
+    >>> summarize_batches(pairs).measure("expected_calibration_error", n_bins=4)
+    0.28125
+    """
+    names = check_names(y_true, y_proba, sample_weight, by)
+    grouped = by is not None and by is not False
+    summary = GroupedSummary(**settings) if grouped else CalibrationSummary(**settings)
+    for number, batch in enumerate(_show_progress(batches, progress)):
+        columns = _read_tuple(batch, number, grouped) if names is None else read_table(batch, names)
+        keys = {"by": columns.pop()} if grouped else {}
+        try:
+            summary.update(*columns, **keys)
+        except ValueError as error:
+            raise ValueError(f"Batch {number}: {error}") from error
+    return summary
+
+
+def check_names(y_true, y_proba, sample_weight, by):
+    """Names of the columns of tables, that of the keys last; None for tuples."""
+    if y_true is None and y_proba is None:
+        if sample_weight is not None or not isinstance(by, bool | None):
+            raise ValueError(
+                "y_true and y_proba must name columns where sample_weight or by do; got None."
+            )
+        return None
+    if y_true is None or y_proba is None or by is True:
+        raise ValueError(
+            "y_true, y_proba and by must all be names of columns, or none of them; got "
+            f"{y_true!r}, {y_proba!r} and {by!r}."
+        )
+    keys = [] if by is None or by is False else [by]
+    return [y_true, y_proba, sample_weight, *keys]
+
+
+def _show_progress(batches, progress):
+    if progress is None or progress is False:
+        return batches
+    if callable(progress):
+        return progress(batches)
+    if progress is not True:
+        raise ValueError(f"progress must be a bool, a function or None; got {progress!r}.")
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError(
+            "progress=True needs tqdm: pip install tqdm, or pass a function as progress."
+        ) from error
+    return tqdm(batches)
+
+
+def _read_tuple(batch, number, grouped):
+    """Labels, probabilities, weights and, with groups, keys from a tuple of arrays."""
+    if not isinstance(batch, tuple | list) or len(batch) - grouped not in (2, 3):
+        keys = ", then the keys" if grouped else ""
+        raise ValueError(
+            f"Batch {number} must be a tuple (y_true, y_proba) or (y_true, y_proba, sample_weight)"
+            f"{keys}; got {type(batch).__name__}. Name the columns of tables with y_true=, "
+            "y_proba=."
+        )
+    columns = list(batch)
+    if len(columns) - grouped == 2:
+        columns.insert(2, None)
+    return columns
+
+
+def read_table(table, names):
+    """Columns of a table; several of them make a matrix."""
+    return [
+        np.column_stack([_read_column(table, part) for part in name])
+        if isinstance(name, list | tuple)
+        else None
+        if name is None
+        else _read_column(table, name)
+        for name in names
+    ]
+
+
+def _read_column(table, name):
+    try:
+        return np.asarray(table[name])
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"There is no column {name!r} in a {type(table).__name__}.") from error

@@ -1,0 +1,408 @@
+"""A summary of predictions and outcomes that is updated, merged and asked for measures."""
+
+import numpy as np
+
+from skcal._reduction import REDUCTIONS
+from skcal._validation import check_integer, check_labels, check_option
+from skcal.streaming._answers import bound_cells, check_question, measure_cells
+from skcal.streaming._cells import Cells
+from skcal.streaming._rows import (
+    REASONS,
+    check_weights,
+    count_problems,
+    drop_invalid,
+    is_absent,
+    is_empty,
+    list_samples,
+)
+from skcal.streaming._serial import pack_summary, tabulate_cells, unpack_summary
+
+SETTINGS = ("n_cells", "reduction", "pos_label", "labels", "on_invalid")
+_DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}
+
+
+class CalibrationSummary:
+    r"""Summary of a stream that answers calibration measures without the rows.
+
+    Predictions are sorted into equal cells of [0, 1], and a few sums are kept for each cell. Their
+    size does not depend on the number of rows; summaries of parts of the data add up to the
+    summary of all of it.
+
+    Parameters
+    ----------
+    n_cells : int, default=16384
+        Number of cells, a power of two and at least 16.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`. "classwise" and "top-label" keep a set of
+        cells for each class, the others one.
+    pos_label : label, default=None
+        The positive label; by default the last label. With more than two classes it
+        selects that class against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns. To be given unless labels
+        are 0 and 1 (or -1 and 1, or probabilities), or `y_proba` is the one column of
+        `pos_label`: a part of the rows may not hold all labels, and all parts must agree.
+    on_invalid : {"raise", "drop"}, default="raise"
+        What to do with rows without a label, with probabilities that are missing, outside [0, 1]
+        or do not sum to 1, or with weights that are missing, infinite or negative: raise and leave
+        the summary as it was, or leave out the row and count it in `dropped_`.
+
+    Attributes
+    ----------
+    n_samples_ : int
+        Number of rows taken in, those of weight zero included.
+    total_weight_ : float
+        Sum of their weights.
+    dropped_ : dict
+        Number of rows left out because of ``"y_true"``, ``"y_proba"`` or ``"sample_weight"``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    summarize_batches : Summary of an iterable of batches.
+    GroupedSummary : A summary for each group of rows.
+
+    Notes
+    -----
+    For both outcomes each cell holds the sums of :math:`w\, a^k, k < 4`, w the weights and a the
+    place of the prediction inside the cell, in float64 whatever the type of the input, and its one
+    prediction as long as there is only one. So predictions that are alone in their cells, such as
+    all predictions rounded to four decimals, are kept exactly.
+
+    Cells are closed on the right, like bins, and include 0 at the start: bins whose edges are
+    edges of cells, such as 2, 4, 8, ... bins, are made up of whole cells.
+
+    A measure is its own function, called for few weighted rows with the same sums in each cell.
+    What can change when rows move within their cells is bounded by :meth:`error_bound`.
+
+    Numbers of unweighted rows are exact up to :math:`2^{53}`, in whatever order summaries are
+    merged. Other sums carry the rounding of float64, as sums over the rows themselves do: for
+    :math:`10^9` rows a relative error below :math:`10^{-11}` at the worst.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.streaming import CalibrationSummary
+    >>> rng = np.random.default_rng(0)
+    >>> summary = CalibrationSummary()
+    >>> for _ in range(10):
+    ...     proba = rng.random(10_000)
+    ...     summary = summary.update(rng.random(10_000) < proba**1.2, proba)
+    >>> round(summary.measure("smooth_ece"), 3)
+    0.047
+    >>> summary.error_bound("smooth_ece") < 1e-5
+    True
+
+    Summaries of two days, and of both:
+
+    >>> monday = CalibrationSummary().update([0, 1, 1], [0.25, 0.5, 0.75])
+    >>> tuesday = CalibrationSummary().update([1, 0], [0.5, 0.25])
+    >>> monday + tuesday
+    CalibrationSummary(n_samples=5)
+    """
+
+    def __init__(
+        self, *, n_cells=2**14, reduction="auto", pos_label=None, labels=None, on_invalid="raise"
+    ):
+        check_integer("n_cells", n_cells, minimum=16)
+        if int(n_cells).bit_count() != 1:
+            raise ValueError(f"n_cells must be a power of two; got {n_cells}.")
+        check_option("reduction", reduction, REDUCTIONS)
+        check_option("on_invalid", on_invalid, ("raise", "drop"))
+        self.n_cells, self.reduction, self.on_invalid = int(n_cells), reduction, on_invalid
+        self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
+        self.labels = None if labels is None else check_labels("labels", labels).tolist()
+        self.n_samples_ = 0
+        self.dropped_ = dict.fromkeys(REASONS, 0)
+        self._cells = [Cells.empty(self.n_cells) for _ in range(count_problems(self._settings))]
+
+    # ------------------------------------------------------------------------------- taking in
+
+    def update(self, y_true, y_proba, sample_weight=None):
+        """Take in rows; the summary is changed in place, or not at all if a row is refused.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels, or soft labels: probabilities of the positive label in [0, 1].
+        y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+            Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+            rows that sum to 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+
+        Returns
+        -------
+        self : CalibrationSummary
+            The summary itself. No rows, or rows of weight zero, do not change what it answers.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
+        """
+        dropped = dict.fromkeys(REASONS, 0)
+        if self.on_invalid == "drop":
+            y_true, y_proba, sample_weight, dropped = drop_invalid(y_true, y_proba, sample_weight)
+        cells, n_samples = self._cells, 0
+        if not is_empty(y_true, y_proba):
+            cells, n_samples = self._take_in(y_true, y_proba, sample_weight)
+        self._cells, self.n_samples_ = cells, self.n_samples_ + n_samples
+        self.dropped_ = {reason: self.dropped_[reason] + dropped[reason] for reason in REASONS}
+        return self
+
+    def _take_in(self, y_true, y_proba, sample_weight):
+        """Cells with some rows more, and the number of these rows."""
+        weights = check_weights(sample_weight)
+        absent = is_absent(weights)
+        if absent:
+            weights = np.ones(len(weights))  # the rows are looked at all the same
+        samples, n_rows = list_samples(y_true, y_proba, weights, self._settings)
+        cells = list(self._cells)
+        for problem, sample in samples:
+            cells[problem] = cells[problem].add(sample, is_absent=absent)
+        return cells, n_rows
+
+    def merge(self, *others):
+        """Summary of the rows of this one and of others, all of which stay as they are.
+
+        Parameters
+        ----------
+        *others : CalibrationSummary
+            Summaries with the same settings.
+
+        Returns
+        -------
+        CalibrationSummary
+            A new summary. The order does not matter.
+
+        Raises
+        ------
+        ValueError
+            If settings differ.
+        """
+        merged = self.__copy__()
+        for other in others:
+            if not isinstance(other, CalibrationSummary):
+                raise TypeError(f"others must be CalibrationSummary objects; got {other!r}.")
+            check_same_settings(self, other)
+            merged._cells = [
+                one.merge(more) for one, more in zip(merged._cells, other._cells, strict=True)
+            ]
+            merged.n_samples_ += other.n_samples_
+            for reason in REASONS:
+                merged.dropped_[reason] += other.dropped_[reason]
+        return merged
+
+    def __add__(self, other):
+        return self.merge(other) if isinstance(other, CalibrationSummary) else NotImplemented
+
+    def __radd__(self, other):
+        # sum() starts from 0.
+        return self.__copy__() if isinstance(other, int) and other == 0 else NotImplemented
+
+    # ------------------------------------------------------------------------------- answering
+
+    @property
+    def total_weight_(self):
+        """Sum of the weights of all rows."""
+        if self.reduction == "top-label":
+            return sum(cells.total_weight for cells in self._cells)
+        if self.reduction == "full":
+            return self._cells[0].total_weight / self._count_classes()
+        return self._cells[0].total_weight
+
+    def measure(self, name, **options):
+        """Value of a measure for the rows taken in, up to `error_bound`.
+
+        Parameters
+        ----------
+        name : str
+            A key of `skcal.metrics.MEASURES`.
+        **options : dict
+            Options of the measure, such as ``n_bins=20``.
+
+        Returns
+        -------
+        float
+            What the measure returns, from the cells.
+
+        Raises
+        ------
+        ValueError
+            If the summary is empty, or if it cannot answer: no measure of whole vectors, no bins
+            of equal mass and no interval calibration error, unless every cell holds one
+            prediction alone; no estimates at random.
+        """
+        check_question(name, options)
+        return self._average(lambda cells: measure_cells(cells, name, options))
+
+    def error_bound(self, name, **options):
+        r"""Bound of the distance of `measure` from the value of the measure for the rows.
+
+        Parameters
+        ----------
+        name : str
+            A key of `skcal.metrics.MEASURES`.
+        **options : dict
+            Options of the measure, such as ``n_bins=20``.
+
+        Returns
+        -------
+        float
+            The bound, which holds for all rows with the sums that were kept. It includes how
+            far the measure itself may be from its definition; infinity tells that none is known.
+
+        Raises
+        ------
+        ValueError
+            If `measure` raises it.
+
+        Notes
+        -----
+        Cells that hold one prediction alone add nothing. Let h be the width of the cells, r the
+        residuals, p their weights as shares, and d the distances of predictions from the mean of
+        their cell.
+
+        - ``smooth_ece`` at the bandwidth s, from two places for each outcome and cell that have
+          the moments of the rows: :math:`b(s) = h^4 (2.801 / s^4 \sum p |r| + 6.04 / s^3) / 1536`.
+          The fixed point moves by the solution of :math:`\delta = b(s \pm \delta)`. With the
+          Gaussian ``kernel_calibration_error`` it is alike.
+        - ``smooth_calibration_error``: :math:`D = \sum p |r| d`, and
+          ``lower_calibration_distance``: :math:`\sum p d`, both by Cauchy and Schwarz for each
+          cell.
+        - ``random_interval_calibration_error``: 2 D / width; for the surrogate the least and the
+          largest value over all widths.
+        - ``kernel_calibration_error``, squared: D times the slopes of :math:`\sum p r k(v, \cdot)`,
+          at most 2 / bandwidth times the range of the cumulative residual C each.
+        - ``cumulative_calibration_error``: how far C may wander inside one cell;
+          ``averaged_two_bin_calibration_error``: :math:`4 \sum_c D_c \max |C - C_1 / 2|`.
+        - Binned measures: the least and the largest value with any part of the cells that an edge
+          cuts on either side.
+        """
+        check_question(name, options)
+        return self._average(lambda cells: bound_cells(cells, name, options))
+
+    def _average(self, function):
+        """Mean over the binary problems, weighted by mass."""
+        filled = [cells for cells in self._cells if cells.total_weight > 0]
+        if not filled:
+            raise ValueError("The summary holds no rows; update it with some first.")
+        mass = np.array([cells.total_weight for cells in filled])
+        return float(np.dot(mass / mass.sum(), [function(cells) for cells in filled]))
+
+    # ---------------------------------------------------------------------------- passing on
+
+    def to_frame(self):
+        """Table of the cells that are not empty.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``low`` and ``high``, between which the predictions lie, ``weight``,
+            ``mean_prediction`` and ``mean_outcome``; for one problem per class also its
+            ``label``.
+        """
+        return tabulate_cells(self._cells, self._list_labels())
+
+    def to_dict(self):
+        """Everything in types that JSON knows; no digit is lost.
+
+        Returns
+        -------
+        dict
+            To be read by `from_dict`, of this version of skcal or a later one.
+        """
+        state = {"n_samples": self.n_samples_, "dropped": dict(self.dropped_)}
+        return pack_summary(self._settings, state, self._cells)
+
+    @classmethod
+    def from_dict(cls, data):
+        """Summary from what `to_dict` gave.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` gave.
+
+        Returns
+        -------
+        CalibrationSummary
+            A summary equal to the first one.
+
+        Raises
+        ------
+        ValueError
+            If `data` is not what `to_dict` gives, or comes from a later version.
+        """
+        settings, state, cells = unpack_summary(data, SETTINGS)
+        summary = cls(**settings)
+        if len(cells) != len(summary._cells) or any(
+            len(one.places) != summary.n_cells + 1 for one in cells
+        ):
+            raise ValueError("data does not hold the cells that its settings ask for.")
+        summary._cells = cells
+        summary.n_samples_, summary.dropped_ = state["n_samples"], state["dropped"]
+        return summary
+
+    # ------------------------------------------------------------------------------- the rest
+
+    @property
+    def _settings(self):
+        return {name: getattr(self, name) for name in SETTINGS}
+
+    def _count_classes(self):
+        is_binary = self.labels is None or self.pos_label is not None
+        return 2 if is_binary else len(self.labels)
+
+    def _list_labels(self):
+        """Labels of the problems, or None where there is one for all."""
+        if self.reduction not in ("classwise", "top-label"):
+            return None
+        if self.labels is None or len(self._cells) != len(self.labels):
+            return ["rest", 1 if self.pos_label is None else self.pos_label]
+        return self.labels
+
+    def __copy__(self):
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, dropped_=dict(self.dropped_), _cells=list(self._cells))
+        return new
+
+    def __eq__(self, other):
+        if not isinstance(other, CalibrationSummary):
+            return NotImplemented
+        return (
+            self._settings == other._settings
+            and self.n_samples_ == other.n_samples_
+            and self.dropped_ == other.dropped_
+            and all(map(Cells.equals, self._cells, other._cells))
+        )
+
+    __hash__ = None
+
+    def __repr__(self):
+        shown = {
+            name: value
+            for name, value in self._settings.items()
+            if value is not None and value != _DEFAULTS.get(name)
+        }
+        shown["n_samples"] = self.n_samples_
+        if any(self.dropped_.values()):
+            shown["n_dropped"] = sum(self.dropped_.values())
+        return f"CalibrationSummary({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+
+
+def check_same_settings(one, other):
+    """Raise a ValueError that names what differs between the settings of two summaries."""
+    for name in SETTINGS:
+        mine, its = getattr(one, name), getattr(other, name)
+        if mine != its:
+            raise ValueError(
+                f"Summaries must have the same settings to be merged; {name} is {mine!r} in one "
+                f"and {its!r} in another."
+            )
