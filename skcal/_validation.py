@@ -74,7 +74,8 @@ def check_generator(random_state):
         return check_random_state(random_state)
     except ValueError:
         raise ValueError(
-            f"random_state must be None, an integer or a RandomState; got {random_state!r}."
+            "random_state must be None, an integer from 0 to 2**32 - 1, a RandomState or, where "
+            f"that is documented, a Generator; got {random_state!r}."
         ) from None
 
 
@@ -172,6 +173,13 @@ def as_numbers(name, values):
     raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
 
 
+# What rows of several labels may be meant for.
+_ADVICE = {
+    "y_true": " For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
+    "indicator one at a time."
+}
+
+
 def check_labels(name, values):
     """Labels as a one-dimensional array of numbers, booleans or strings."""
     if issparse(values):
@@ -186,9 +194,8 @@ def check_labels(name, values):
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}. "
-            "For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
-            "indicator one at a time."
+            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}."
+            f"{_ADVICE.get(name, '')}"
         )
     if values.dtype.kind in "OT":
         values = _unpack_objects(name, values.tolist())

@@ -128,6 +128,7 @@ class BernoulliSums:
         unsure = np.flatnonzero(sums < 0)
         at_least = -sums[unsure] - 1
         place = (part.ravel()[unsure] + rng.random(len(unsure))) / _N_PARTS
+        np.minimum(place, np.nextafter(1.0, 0.0), out=place)  # a sum may round to 1
         begin = self._offset[unsure % shape[1]]
         left = np.arange(len(unsure))
         while len(left):

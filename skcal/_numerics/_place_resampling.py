@@ -19,6 +19,10 @@ _MOST_CELLS = 1 << 17
 _SMALLEST = _COARSE / _MOST_CELLS
 # The integrals may err by so many times what `smoothed_errors` allows.
 _LENIENCE = 10
+# Bandwidths that are looked for are below so many times the usual one, where all places are small.
+_WIDE = 20
+# Kernels reach so many bandwidths, as far as doubles see.
+_REACH = 9.0
 # Numbers on a grid that are worked on at a time.
 _BUDGET = 1 << 20
 
@@ -45,22 +49,49 @@ class SmoothECEOnPlaces:
     The first grid is made for it; smaller values are found again on finer grids. With
     h = 1/n_cells of the grid that a value s was found on, it is within 0.0657 (h/s)^4 E|r| + 5e-6
     of SmoothECE, r the merged residuals and s above 6 h: within 1e-5, and hundred times nearer as a
-    rule. A value below 5e-5 is within 5e-5.
+    rule. A value below 5e-5 is within 5e-5. Where all predictions are small these are shares of
+    the length that they take.
     """
 
     def __init__(self, places, mass, noise):
         self._places, self._mass = places, mass
         spread = np.ptp(places)
         usual = max((noise * spread) ** (1 / 3) / 2, 0.8 * noise**0.5)
-        self._usual = float(np.clip(usual, 10 * _SMALLEST, 0.1))
+        self._scales = [_Scale(places, 1.0, usual)]
+        # Where all predictions are small, as those of rare events, so are the bandwidths. The
+        # upper end of [0, 1] is then out of reach, and as well may lie nearer.
+        self._most = _WIDE * usual
+        width = places.max() + _REACH * self._most
+        if noise > 0 and width < 0.5:
+            self._scales.append(_Scale(places, width, usual))
 
     def measure(self, sums):
-        """SmoothECE for each row of an array of summed outcomes."""
+        """SmoothECE for each row of an array of summed outcomes.
+
+        The value of a row does not depend on the other ones.
+        """
+        sums, again = np.unique(sums, axis=0, return_inverse=True)
         residuals = (sums - self._mass * self._places) / self._mass.sum()
         sizes = np.abs(residuals).sum(axis=1)
-        if len(self._places) == 1:
-            return sizes
-        # No value is larger than the mean size of the residuals.
+        values = sizes.copy()
+        if len(self._places) > 1:
+            # No value is larger than the mean size of the residuals.
+            short = sizes <= self._most if len(self._scales) > 1 else np.zeros(len(sizes), bool)
+            for rows, scale in zip((~short, short), self._scales, strict=False):
+                values[rows] = scale.measure(residuals[rows], sizes[rows])
+        return values[again.reshape(-1)]
+
+
+class _Scale:
+    """SmoothECE of residuals at places on [0, width]."""
+
+    def __init__(self, places, width, usual):
+        self._places, self._width = places / width, width
+        self._usual = float(np.clip(usual / width, 10 * _SMALLEST, 0.1))
+
+    def measure(self, residuals, sizes):
+        """SmoothECE for rows of residuals of these mean sizes."""
+        residuals, sizes = residuals / self._width, sizes / self._width
         values, left = sizes.copy(), np.flatnonzero(sizes > _SMALLEST)
         n_cells = next_fast_len(int(_FINENESS / self._usual), real=True)
         while len(left):
@@ -69,7 +100,7 @@ class SmoothECEOnPlaces:
                 break
             left = left[values[left] < _COARSE / n_cells]
             n_cells *= _REFINEMENT
-        return values
+        return values * self._width
 
     def _measure_on_grid(self, residuals, sizes, n_cells):
         share, smallest = self._share_places(n_cells), 0.9 * _COARSE / n_cells

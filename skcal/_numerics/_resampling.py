@@ -392,14 +392,16 @@ def smoothed_errors(moments, bandwidths, sizes):
     Returns
     -------
     ndarray of shape (n_functions,)
+        Each as if it were alone: functions share a transform whose length follows from powers of
+        two around their own bandwidth and size.
     """
     errors = np.empty(len(bandwidths))
-    octaves = np.floor(np.log2(bandwidths))
-    for octave in np.unique(octaves):
-        rows = np.flatnonzero(octaves == octave)
-        smallest = bandwidths[rows].min()
+    lowest = np.exp2(np.floor(np.log2(bandwidths)))
+    largest = np.exp2(np.ceil(np.log2(np.maximum(sizes, TOLERANCE))))
+    for smallest, size in np.unique(np.stack([lowest, largest], axis=1), axis=0):
+        rows = np.flatnonzero((lowest == smallest) & (largest == size))
         # As in `smoothed_error`, the cubic Hermite interpolant errs by 0.0158 (h/s)^3 E|r|.
-        fineness = max(3.0, (0.0158 * sizes[rows].max() / TOLERANCE) ** (1 / 3))
+        fineness = max(3.0, (0.0158 * size / TOLERANCE) ** (1 / 3))
         n_intervals = next_fast_len(int(np.ceil(max(fineness / smallest, 32))), real=True)
         n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2, n_intervals)
         for batch in _split(len(rows), _PASSES * n_intervals):

@@ -71,7 +71,8 @@ def bootstrap_interval(
     confidence_level : float, default=0.95
         Between 0 and 1, exclusive.
     debias : bool, default=False
-        Whether to subtract what a calibrated model would show by chance, see Notes.
+        Whether to subtract what a calibrated model would show by chance, see Notes. Not with
+        `groups`.
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each row. Whole groups are drawn (the cluster bootstrap), for
         rows that depend on each other within groups, such as those of one patient.
@@ -119,14 +120,13 @@ def bootstrap_interval(
     a model that is nearly calibrated the percentile interval lies above the population value, and
     hardly ever contains 0. It covers well where the miscalibration is large compared with chance.
     "basic" and "bca" move down, "basic" possibly below 0. ``debias=True`` subtracts from the
-    estimate and from both ends the mean of the measure over labels drawn from the predictions,
-    which is known without a resample: the exact conditional mean for a calibrated model (up to
-    `n_resamples` draws of it). For a calibrated model the estimate then has mean 0; it is not
-    clipped there. It is meant for models near calibration and for ``method="percentile"``: far
-    from calibration chance adds little to an absolute value, and the debiased interval is too low
-    ("basic" would moreover take the bias off twice). Signed measures, such as
-    :func:`skcal.metrics.squared_calibration_error`, need no debiasing; their resampled values, in
-    which rows come more than once, are too large all the same: take "basic" for them.
+    estimate the mean of the measure over labels drawn from the predictions: the exact conditional
+    mean for a calibrated model (up to `n_resamples` draws of it). Resampled values are first moved
+    to have the estimate as their mean, and the ends follow the estimate. For a calibrated model it
+    then has mean 0; nothing is clipped there. It is meant for models near calibration: far from it
+    chance adds little to an absolute value, and the debiased interval is too low. Signed measures,
+    such as :func:`skcal.metrics.squared_calibration_error`, need no debiasing; their resampled
+    values, in which rows come more than once, are too large all the same: take "basic" for them.
 
     **Many rows.** A measure of one binary problem with more than 4096 rows is resampled by numbers
     of rows: those of one outcome and one of about 2000 small cells (see :func:`calibration_test`)
@@ -171,6 +171,11 @@ def bootstrap_interval(
         pos_label=pos_label,
         labels=labels,
     )
+    if groups is not None and debias:
+        raise ValueError(
+            "groups must be None for debias=True: what chance adds to rows that depend on each "
+            "other is not known."
+        )
     if rows.is_soft and debias:
         raise ValueError(
             "y_true must hold labels for debias=True; chance has no part in soft labels."
@@ -179,6 +184,8 @@ def bootstrap_interval(
     estimate = rows.measure(statistic)
     source = make_resamples(statistic, rows, is_binary, units, estimate)
     (values,) = run_blocks([source.draw], n_resamples, rng, n_jobs)
+    if debias:
+        values -= values.mean() - source.observed
     if method == "percentile":
         low, high = percentile_interval(values, confidence_level)
     elif method == "basic":
@@ -188,8 +195,13 @@ def bootstrap_interval(
         low, high = accelerated_interval(values, confidence_level, source.observed, left_out)
     if debias:
         null = make_null(statistic, rows, is_binary)
-        chance = float(draw_null([null], n_resamples, rng, n_jobs).mean())
-        estimate, low, high = estimate - chance, low - chance, high - chance
+        # Merged rows have their own value and their own chance, and both go together.
+        shift = float(draw_null([null], n_resamples, rng, n_jobs).mean() - null.observed)
+        estimate, low, high = (
+            -shift,
+            low - source.observed - shift,
+            high - source.observed - shift,
+        )
     return Interval(estimate, low, high)
 
 

@@ -97,23 +97,24 @@ def calibration_test(
     probability. Statistics equal up to rounding count as ties. "confidence" reads whether
     the largest probability comes true, which is Bernoulli with that probability.
 
-    **Many rows.** A measure of one binary problem with more than 4096 rows is compared on merged
-    rows: equal predictions are merged, and beyond 2048 different ones also those that lie in one of
-    about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of the rows
-    (unless they are equal), nor across the edge of one of `n_bins` equal bins. A prediction is
-    moved by less than 1/1024, to the mean of its cell. The sample and the draws are merged alike,
-    so that p stays exact; the measure that is returned is that of the sample itself. With equal
-    weights the sum of the labels of a cell is drawn from its exact law, the Poisson binomial
-    distribution, so that a draw costs the same for every number of rows. Of several binary problems
-    ("classwise", "top-label", "full"), of whole vectors and of a callable, labels are drawn for all
-    rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for any number of rows.
+    **Many rows.** A measure that makes one binary problem of more than 4096 rows is compared on
+    merged rows: equal predictions are merged, and beyond 2048 different ones also those that lie
+    in one of about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of
+    the rows (unless they are equal), nor across the edge of one of `n_bins` equal bins. A
+    prediction is moved by less than 1/1024, to the mean of its cell. The sample and the draws are
+    merged alike, so that p stays exact; the measure that is returned is that of the sample itself.
+    With equal weights the sum of the labels of a cell is drawn from its exact law, the Poisson
+    binomial distribution, so that a draw costs the same for every number of rows. Of several
+    binary problems ("classwise", "top-label", "full"), of whole vectors and of a callable, labels
+    are drawn for all rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for any
+    number of rows.
 
     **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
     for the sample and for every draw; the smallest of the p-values over groups is compared with
     those of the draws (min-p of Westfall and Young [3]_). Equal ones, such as the smallest that is
     possible, are ordered by the distance of the statistic from the mean of its draws in standard
     deviations. The p-value is exact for the hypothesis that all groups are calibrated. Groups
-    in which all weights are zero are left out.
+    in which all weights are zero are left out. The cost is that of one test for each group.
 
     **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1: so
     for predictions of 0 and 1 that all come true; if one of them does not, p is the smallest

@@ -25,16 +25,15 @@ class Units:
         self.member, self.n_units = member, n_rows
         if member is not None:
             self.n_units = int(member.max()) + 1
-            self._order = np.argsort(member, kind="stable")
-            self._ends = np.cumsum(np.bincount(member))[:-1]
+            ends = np.cumsum(np.bincount(member))[:-1]
+            self._rows = np.split(np.argsort(member, kind="stable"), ends)
 
     def draw_rows(self, rng):
         """Numbers of the rows of one resample."""
         units = rng.integers(self.n_units, size=self.n_units)
         if self.member is None:
             return units
-        rows = np.split(self._order, self._ends)
-        return np.concatenate([rows[unit] for unit in units])
+        return np.concatenate([self._rows[unit] for unit in units])
 
     def draw_counts(self, rng):
         """How often each row comes in one resample."""

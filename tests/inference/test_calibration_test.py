@@ -148,7 +148,7 @@ def test_level_of_2000_samples(n, kind):
         measure = MEASURES[name].function
         null = find_null(name, samples[0], proba, weights)
         (drawn,) = draw_null([null], 4999, rng, None)
-        if name == "smooth_ece":  # many samples at a time, as in the test itself
+        if name == "smooth_ece":  # the value of a sample does not depend on the others
             values = null.measure(samples)
         else:
             values = [measure(y, proba, sample_weight=weights) for y in samples]
