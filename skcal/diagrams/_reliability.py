@@ -3,6 +3,7 @@
 from skcal._validation import check_option
 from skcal.diagrams._reliability_curve import KINDS, check_band, check_recipe, describe_curves
 from skcal.diagrams._reliability_plot import plot_panels, plot_square
+from skcal.diagrams._reliability_summary import describe_summary
 from skcal.diagrams._response import (
     check_plot_options,
     join_folds,
@@ -21,9 +22,9 @@ class ReliabilityDisplay:
     (over-confident), above they are too low. The hill at the bottom is the density of the
     predictions: it tells how much the curve matters there.
 
-    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
-    :meth:`from_cv_results` to create a display. All parameters are stored as attributes,
-    unchanged.
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
+    :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
+    as attributes, unchanged.
 
     Parameters
     ----------
@@ -697,3 +698,108 @@ class ReliabilityDisplay:
         ]
         attributes = join_folds(folds, ("kind", "band", "scale", "pos_label", "reduction"))
         return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)
+
+    @classmethod
+    def from_summary(
+        cls,
+        summary,
+        *,
+        kind="smooth",
+        n_bins=15,
+        bandwidth=None,
+        band="bootstrap",
+        n_resamples=0,
+        confidence_level=0.95,
+        random_state=None,
+        witness=False,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        """Draw the reliability diagram of a summary of a stream.
+
+        Parameters
+        ----------
+        summary : CalibrationSummary
+            What is left of the rows. Its reduction decides what is shown; "classwise" and
+            "top-label" draw a panel for each class.
+        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+            How the mean outcome is estimated, see :meth:`from_predictions`.
+        n_bins : int, default=15
+            Number of bins of equal width, if they are needed.
+        bandwidth : float, default=None
+            Standard deviation of the kernel that smooths the curve and the density; None
+            takes smECE, but not less than 0.001. The smECE in the legend does not depend on it.
+        band : {"bootstrap", "isotonic"}, default="bootstrap"
+            What the band shows, see :meth:`from_predictions`. Both need numbers of rows: a summary
+            of hard labels without weights.
+        n_resamples : int, default=0
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
+            draws neither. An isotonic curve has no bootstrap band.
+        confidence_level : float, default=0.95
+            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
+        random_state : int, RandomState instance or None, default=None
+            Where the resamples come from; an integer gives the same at every call.
+        witness : bool, default=False
+            Whether to add a strip that says where predictions are too low and where too high, see
+            Notes of :class:`ReliabilityDisplay`.
+        name : str, default=None
+            Name for the legend. None takes "Classifier".
+        ax : matplotlib axes or ndarray of axes, default=None
+            Axes to draw on; for panels one for each class. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs` or `plot_density`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, if the summary is empty, or if a band is asked for and it
+            holds weights or soft labels.
+        TypeError
+            If `summary` is no summary.
+
+        See Also
+        --------
+        ReliabilityDisplay.from_predictions : The same for rows, with more kinds of bands and bins.
+        skcal.streaming.CalibrationSummary : What is drawn.
+
+        Notes
+        -----
+        Curves, bins and smECE are those of few rows that have the same sums in each cell as the
+        rows of the stream. For "smooth" the difference is far below what can be seen, as it is for
+        :func:`skcal.metrics.smooth_ece`. Bins whose edges are edges of cells, 2, 4, 8, ... of them,
+        hold just the rows that they should; in others rows of a cell that an edge cuts are shared
+        out between two bins. The isotonic curve and its band are those of predictions moved to the
+        mean of their cell. Numbers of rows are resampled by outcome and cell, so that a resample
+        costs the same for every number of rows.
+
+        With weights `n_samples` is the number of rows, as their effective number is not known.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import ReliabilityDisplay
+        >>> from skcal.streaming import CalibrationSummary
+        >>> summary = CalibrationSummary().update([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
+        >>> display = ReliabilityDisplay.from_summary(summary, name="Monday")
+        >>> display.line_.get_label()
+        'Monday (smECE = 0.225)'
+        """
+        check_plot_options(cls.plot, plot_kwargs)
+        recipe = check_recipe(
+            kind=kind,
+            n_bins=n_bins,
+            bandwidth=bandwidth,
+            band=band,
+            n_resamples=n_resamples,
+            confidence_level=confidence_level,
+            random_state=random_state,
+            witness=witness,
+        )
+        attributes = describe_summary(summary, recipe)
+        display = cls(**attributes, name="Classifier" if name is None else name)
+        return display.plot(ax=ax, **plot_kwargs)

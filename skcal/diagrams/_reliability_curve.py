@@ -39,10 +39,10 @@ KINDS = ("smooth", "isotonic", "binned")
 _BANDS = ("bootstrap", "isotonic", "consistency")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
-_N_POINTS = (201, 2001)
+N_POINTS = (201, 2001)
 # Resamples of smECE need a grid for a bandwidth of smECE, but no finer one than for this share of
 # the length of the scale.
-_FINEST = 1e-3
+FINEST = 1e-3
 # Ticks of the rug stand for single rows up to this number.
 _MOST_TICKS = 100
 # Share of the smooth calibration error that the witness shown attains at least.
@@ -159,7 +159,7 @@ def _describe_sample(sample, recipe):
     if recipe.kind == "smooth":
         points = {"prob_pred": smooth.grid, "prob_true": smooth.calibration}
     elif recipe.kind == "isotonic":
-        points = _find_isotonic_knots(sample.sorted)
+        points = find_isotonic_knots(sample.sorted)
     else:
         edges = find_edges(sample, recipe.n_bins, recipe.strategy)
         _, mean_prediction, mean_outcome = average_by_bin(sample, edges)
@@ -175,12 +175,12 @@ def _describe_sample(sample, recipe):
         **_find_exact_band(sample, edges, recipe),
         **_resample(sample, smooth, line, edges, recipe),
         **(_pick_rug(sample) if recipe.rug else {}),
-        **(_trace_witness(sample) if recipe.witness else {}),
+        **(trace_witness(sample) if recipe.witness else {}),
     }
 
 
 def _count_points(sample, value, recipe):
-    least, most = _N_POINTS
+    least, most = N_POINTS
     transform = CURVE_SCALES[recipe.scale]
     if transform is None:
         return least
@@ -189,7 +189,7 @@ def _count_points(sample, value, recipe):
     return int(np.clip(2 * (high - low) / bandwidth, least, most))
 
 
-def _find_isotonic_knots(ties):
+def find_isotonic_knots(ties):
     """Both ends of every block of pooled adjacent violators."""
     mean = regress_isotonically(ties)
     starts = np.flatnonzero(np.diff(mean, prepend=-1.0))
@@ -214,7 +214,7 @@ def _resample(sample, smooth, line, edges, recipe):
     """Attributes that come from bootstrap resamples; none without resamples."""
     if recipe.n_resamples == 0:
         return {}
-    finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
+    finest = min(smooth.bandwidth, max(smooth.value, FINEST * line.width))
     resampler = sample.resampler(finest, line.place, line.width)
     size, rng = recipe.n_resamples, check_generator(recipe.random_state)
     attributes = {}
@@ -256,7 +256,7 @@ def _pick_rug(sample):
     return {"rug_pred": np.concatenate(picked), "rug_true": np.repeat([0.0, 1.0], counts)}
 
 
-def _trace_witness(sample):
+def trace_witness(sample):
     """A weight function that shows the smooth calibration error, for many rows on a grid."""
     if sample.n_present <= _WITNESS_CELLS:
         knots, residual = sample.sorted.predictions, sample.sorted.residual

@@ -101,6 +101,7 @@ def bootstrap_interval(
     See Also
     --------
     calibration_test : Whether the value is more than chance.
+    bootstrap_interval_from_summary : The same for a summary of a stream.
 
     Notes
     -----
@@ -189,7 +190,8 @@ def bootstrap_interval(
     if method == "percentile":
         low, high = percentile_interval(values, confidence_level)
     elif method == "basic":
-        low, high = basic_interval(values, confidence_level, estimate)
+        centre = source.observed if debias else estimate
+        low, high = basic_interval(values, confidence_level, centre)
     else:
         left_out = _leave_parts_out(source, units, rng)
         low, high = accelerated_interval(values, confidence_level, source.observed, left_out)

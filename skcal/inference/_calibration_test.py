@@ -82,6 +82,7 @@ def calibration_test(
 
     See Also
     --------
+    calibration_test_from_summary : The same for a summary of a stream.
     kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
 
     Notes

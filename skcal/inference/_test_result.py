@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TestResult(NamedTuple):
-    """Result of a test of the hypothesis that a model is calibrated.
+    """Result of a test of the hypothesis that a model is calibrated, or that two are alike.
 
     Attributes
     ----------

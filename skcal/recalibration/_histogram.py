@@ -8,6 +8,7 @@ from skcal._numerics._binned import bin_index, uniform_edges
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
 from skcal._validation import check_integer, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+from skcal.recalibration._summary_fit import SummaryFitMixin
 
 # Rounding must not move a row into the next bin, neither that of exp nor that of quantiles, which
 # often are the value of a row: what is above an edge by no more than this share of it is on it.
@@ -21,7 +22,7 @@ class BinMap(NamedTuple):
     values: np.ndarray
 
 
-class HistogramBinning(OneVsRestRecalibrator):
+class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     r"""Map each class's probability to the frequency of the class in its bin.
 
     Parameters
@@ -145,6 +146,25 @@ class HistogramBinning(OneVsRestRecalibrator):
             self.maps_.append(
                 self._fit_map(confidence[rows], correct[rows], weights) if rows.any() else None
             )
+
+    def _list_reductions(self, n_classes):
+        if self.multiclass == "top-label":
+            return ("top-label",)
+        return super()._list_reductions(n_classes)
+
+    def _fit_samples(self, samples):
+        if self.strategy == "quantile":
+            disjoint = samples if self.multiclass == "top-label" else samples[:1]
+            check_counts(np.concatenate([sample.weights for sample in disjoint]))
+        if self.multiclass == "one-vs-rest":
+            super()._fit_samples(samples)
+            return
+        self.maps_ = [
+            self._fit_map(sample.predictions, sample.outcomes, sample.weights)
+            if len(sample.predictions)
+            else None
+            for sample in samples
+        ]
 
     def _recalibrate(self, scores):
         if self.multiclass == "one-vs-rest":

@@ -4,9 +4,10 @@ from sklearn.isotonic import IsotonicRegression
 
 from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
-class IsotonicRecalibration(OneVsRestRecalibrator):
+class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     """Map each class's score by the non-decreasing function with the least squared error.
 
     Parameters

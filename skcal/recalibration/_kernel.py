@@ -14,6 +14,7 @@ from skcal._numerics._kernel_curve import (
 from skcal._sample import Sample
 from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+from skcal.recalibration._summary_fit import SummaryFitMixin
 
 # Up to so many distinct probabilities are taken as they are; more are shared among a grid.
 _MOST_PLACES = 1 << 14
@@ -27,7 +28,7 @@ class KernelCurve(NamedTuple):
     values: np.ndarray
 
 
-class KernelRecalibration(OneVsRestRecalibrator):
+class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     r"""Map each class's probability by its smoothed reliability curve.
 
     Parameters

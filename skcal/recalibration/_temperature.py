@@ -5,9 +5,10 @@ from scipy.special import softmax
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
-class TemperatureScaling(BaseRecalibrator):
+class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
     A temperature above 1 makes an over-confident model more modest, one below 1 an

@@ -15,6 +15,7 @@ from skcal._numerics._cell_moments import (
     match_moments,
     merge_places,
 )
+from skcal._sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,18 @@ class Cells:
         """Outcomes, predictions and weights: one row for each cell, with soft outcomes."""
         predictions, outcomes, weights, _ = average_cells(*self.moments_and_places)
         return outcomes, predictions, weights
+
+    @cached_property
+    def collapsed(self):
+        """Sample of hard outcomes: for each outcome and cell a row at the cell's mean prediction.
+
+        Rows that are alone in their cells keep their places and their sums of weights to the bit.
+        """
+        moments, places = self.moments_and_places
+        predictions, _, _, cells = average_cells(moments, places)
+        weights = moments[:, 0, cells]
+        outcome, row = np.nonzero(weights)
+        return Sample(predictions[row], outcome.astype(np.float64), weights[outcome, row])
 
     @cached_property
     def matched(self):

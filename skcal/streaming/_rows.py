@@ -38,6 +38,8 @@ def list_samples(y_true, y_proba, sample_weight, settings):
     )
     if settings["labels"] is None:
         _check_meaning(predictions, settings["pos_label"])
+        # The positive label comes last, whatever other labels these rows happen to hold.
+        predictions = predictions._replace(positive_column=1)
     if settings["reduction"] == "top-label":
         samples = split_by_top_label(predictions)
     else:

@@ -310,6 +310,27 @@ class CalibrationSummary:
         """
         return tabulate_cells(self._cells, self._list_labels())
 
+    def to_samples(self):
+        """Rows of the binary problems, with every prediction moved to the mean of its cell.
+
+        Returns
+        -------
+        list of Sample
+            One for each binary problem, in the order of `labels` where there is one for each
+            label; without `labels` the positive label comes last. Each has the arrays
+            ``predictions``, ``outcomes``, 0 or 1, and ``weights``, at most one row for each
+            outcome and cell, and none for a label that was never predicted.
+
+        Examples
+        --------
+        >>> from skcal.streaming import CalibrationSummary
+        >>> summary = CalibrationSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.46875])
+        >>> (sample,) = summary.to_samples()
+        >>> sample.predictions, sample.outcomes, sample.weights
+        (array([0.25    , 0.484375]), array([0., 1.]), array([1., 2.]))
+        """
+        return [cells.collapsed for cells in self._cells]
+
     def to_dict(self):
         """Everything in types that JSON knows; no digit is lost.
 

@@ -464,6 +464,43 @@ def test_table_of_cells():
     pd.testing.assert_frame_equal(summary.to_frame(), expected)
 
 
+@pytest.mark.parametrize("reduction", ["classwise", "top-label"])
+@pytest.mark.parametrize(("pos_label", "other"), [("no", "yes"), ("yes", "no"), (0, 1)])
+def test_one_column_of_a_label_means_the_same_whatever_labels_come_with_it(
+    reduction, pos_label, other
+):
+    settings = {"pos_label": pos_label, "reduction": reduction}
+    both = CalibrationSummary(**settings).update([pos_label, other], [0.25, 0.75])
+    single = CalibrationSummary(**settings).update([pos_label], [0.25]).update([other], [0.75])
+    assert both == single
+    table = both.to_frame().set_index(["label", "mean_prediction"])["mean_outcome"]
+    # The first row comes true at 0.25 of the positive label, the second fails at 0.75.
+    expected = {("rest", 0.75): 0.0, (pos_label, 0.75): 0.0}
+    if reduction == "classwise":
+        expected |= {("rest", 0.25): 1.0, (pos_label, 0.25): 1.0}
+    assert table.to_dict() == expected
+
+
+def test_samples_are_rows_at_the_means_of_cells():
+    summary = CalibrationSummary(n_cells=16)
+    summary.update([0, 1, 1, 1, 0, 0.25], [0.0, 1.0, 0.5, 0.46875, 0.25, 0.25], [1, 2, 1, 1, 3, 4])
+    (sample,) = summary.to_samples()
+    rows = zip(sample.predictions, sample.outcomes, sample.weights, strict=True)
+    expected = [(0.0, 0, 1), (0.25, 0, 6), (0.25, 1, 1), (0.484375, 1, 2), (1.0, 1, 2)]
+    assert sorted(rows) == expected
+
+
+def test_samples_of_classes_are_in_the_order_of_labels():
+    settings = {"labels": ["b", "a", "c"], "n_cells": 16}
+    columns = CalibrationSummary(reduction="classwise", **settings)
+    columns.update(["a"], [[0.25, 0.5, 0.25]])
+    assert [s.predictions.tolist() for s in columns.to_samples()] == [[0.25], [0.5], [0.25]]
+    assert [s.outcomes.tolist() for s in columns.to_samples()] == [[0], [1], [0]]
+    top = CalibrationSummary(reduction="top-label", **settings)
+    top.update(["a"], [[0.25, 0.5, 0.25]])
+    assert [s.predictions.tolist() for s in top.to_samples()] == [[], [0.5], []]
+
+
 def test_repr_is_short():
     assert repr(CalibrationSummary()) == "CalibrationSummary(n_samples=0)"
     summary = CalibrationSummary(n_cells=64, pos_label=np.int64(1)).update([1], [0.5])

@@ -1,0 +1,71 @@
+"""Summaries of streams as data of tests: one binary problem, with its numbers of rows."""
+
+import numpy as np
+from scipy.fft import next_fast_len
+
+from skcal._numerics._grid import sum_moments
+from skcal._numerics._resampling import CellResampler
+from skcal.streaming import CalibrationSummary
+
+# Groups of rows of one outcome, least, and how many of them lie in a bandwidth.
+_N_GROUPS, _GROUPS_IN_BANDWIDTH = 1 << 9, 4
+
+
+def check_summary(argument, summary):
+    """Return the cells of a summary of one binary problem with independent rows, or raise."""
+    if not isinstance(summary, CalibrationSummary):
+        raise TypeError(f"{argument} must be a CalibrationSummary; got {type(summary).__name__}.")
+    if summary.reduction not in ("auto", "confidence"):
+        raise ValueError(
+            f"{argument} must hold one binary problem with independent rows, as with "
+            f"reduction='auto' or 'confidence'; got reduction={summary.reduction!r}."
+        )
+    (cells,) = summary._cells
+    if cells.total_weight == 0:
+        raise ValueError(f"{argument} must hold rows; got an empty summary.")
+    return cells
+
+
+def count_rows(argument, cells):
+    """Numbers of rows by outcome and cell, or a ValueError if the cells hold other weights.
+
+    Returns
+    -------
+    ndarray of int64 of shape (2, n_cells)
+    """
+    weights = cells.moments_and_places[0][:, 0]
+    if not has_counts(cells):
+        raise ValueError(
+            f"{argument} must hold labels without weights, for chance is that of numbers of rows; "
+            f"got {cells.n_rows} rows with a total weight of {cells.total_weight:g} and sums by "
+            "cell and outcome that are not all whole numbers, or do not add up to the rows."
+        )
+    return weights.astype(np.int64)
+
+
+def has_counts(cells):
+    """Whether the sums of weights of cells are numbers of rows."""
+    weights = cells.moments_and_places[0][:, 0]
+    return bool((weights == np.floor(weights)).all()) and weights.sum() == cells.n_rows
+
+
+def make_resampler(predictions, outcomes, counts, bandwidth):
+    """Source of resamples of counted rows, for statistics smoothed at about this bandwidth.
+
+    Parameters
+    ----------
+    predictions, outcomes, counts : ndarray of shape (n_atoms,)
+        Outcomes 0 or 1. Counts need not be whole, only their sum does.
+    bandwidth : float
+
+    Returns
+    -------
+    CellResampler
+    """
+    n_groups = max(_N_GROUPS, int(np.ceil(_GROUPS_IN_BANDWIDTH / bandwidth)))
+    n_cells = next_fast_len(6 * n_groups, real=True)
+    moments = [
+        sum_moments([(predictions[chosen], counts[chosen].copy())], n_cells, order=5)
+        for chosen in (outcomes == 0, outcomes == 1)
+    ]
+    return CellResampler(np.stack(moments), n_groups)

@@ -1,0 +1,251 @@
+"""Comparison of summaries: the exact law, level, power and bad input."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom, hypergeom
+
+from skcal.inference import compare_summaries
+from skcal.streaming import CalibrationSummary, GroupedSummary
+
+
+def curve(v):
+    """A model that is not calibrated."""
+    return 0.1 + 0.6 * v**2
+
+
+def observe(rng, n_rows, *, law=(1, 1), change=0.0, digits=None, **settings):
+    v = rng.beta(*law, n_rows)
+    v = v if digits is None else np.round(v, digits)
+    return CalibrationSummary(**settings).update(rng.random(n_rows) < curve(v) + change, v)
+
+
+def repeat(counts):
+    """Summary of rows by prediction: prediction -> (outcomes 0, outcomes 1)."""
+    summary = CalibrationSummary()
+    for v, (negative, positive) in counts.items():
+        summary.update([0] * negative + [1] * positive, [v] * (negative + positive))
+    return summary
+
+
+@pytest.mark.parametrize("statistic", ["range", "max"])
+def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(statistic):
+    places = (0.1, 0.4, 0.6, 0.9)
+    first = ((3, 1), (1, 4), (2, 2), (0, 3))
+    second = ((5, 1), (4, 2), (1, 1), (2, 2))
+    rows = [sum(pair) for pair in first]
+    totals = [sum(pair) for pair in second]
+    positive = [one[1] + two[1] for one, two in zip(first, second, strict=True)]
+
+    def measure(dealt):
+        sums = np.cumsum(
+            [
+                n * m / (n + m) * (k / n - (p - k) / m)
+                for n, m, p, k in zip(rows, totals, positive, dealt, strict=True)
+            ]
+        )
+        sums = np.append(0.0, sums)
+        return np.ptp(sums) if statistic == "range" else np.abs(sums).max()
+
+    laws = [
+        hypergeom(n + m, p, n).pmf(np.arange(n + 1))
+        for n, m, p in zip(rows, totals, positive, strict=True)
+    ]
+    observed, exact = measure([pair[1] for pair in first]), 0.0
+    for dealt in product(*(range(n + 1) for n in rows)):
+        chance = np.prod([law[k] for law, k in zip(laws, dealt, strict=True)])
+        if chance > 0 and measure(dealt) >= observed - 1e-9:
+            exact += chance
+    result = compare_summaries(
+        repeat(dict(zip(places, first, strict=True))),
+        repeat(dict(zip(places, second, strict=True))),
+        statistic=statistic,
+        n_resamples=40_000,
+        random_state=0,
+    )
+    assert 0.01 < exact < 0.99
+    assert abs(result.pvalue - exact) < 4 * np.sqrt(exact * (1 - exact) / 40_000)
+    overlap = sum(n * m / (n + m) for n, m in zip(rows, totals, strict=True))
+    assert result.estimate == pytest.approx(observed / overlap, rel=1e-12)
+    variance = sum(
+        hypergeom(n + m, p, n).var() for n, m, p in zip(rows, totals, positive, strict=True)
+    )
+    assert result.statistic == pytest.approx(observed / np.sqrt(variance), rel=1e-12)
+    assert result.worst_group is None
+
+
+@pytest.mark.parametrize("digits", [1, None], ids=["alone in cells", "spread"])
+@pytest.mark.parametrize("n_rows", [30, 500])
+def test_level_with_other_predictions_and_no_change(digits, n_rows):
+    """Also for a model that is not calibrated, and for predictions that are shifted."""
+    rng, n_trials = np.random.default_rng(n_rows), 200
+    pvalues = np.array(
+        [
+            compare_summaries(
+                observe(rng, n_rows, law=(2, 4), digits=digits),
+                observe(rng, 2 * n_rows, law=(4, 2), digits=digits),
+                n_resamples=39,
+                random_state=rng,
+            ).pvalue
+            for _ in range(n_trials)
+        ]
+    )
+    for level in (0.05, 0.2, 0.5):
+        assert (pvalues <= level).sum() <= binom(n_trials, level).ppf(0.9995)
+    if n_rows > 100:  # and no less often than that: the test is not idle
+        assert (pvalues <= 0.5).sum() >= binom(n_trials, 0.5).ppf(0.0005)
+
+
+@pytest.mark.parametrize("statistic", ["range", "max"])
+def test_power_and_estimate_for_a_change_everywhere(statistic):
+    rng = np.random.default_rng(2)
+    first, second = observe(rng, 20_000, change=0.1), observe(rng, 10_000, law=(2, 1))
+    result = compare_summaries(first, second, statistic=statistic, random_state=0)
+    assert result.pvalue == 0.001
+    assert result.estimate == pytest.approx(0.1, abs=0.03)
+    back = compare_summaries(second, first, statistic=statistic, random_state=0)
+    assert back.estimate == pytest.approx(result.estimate, rel=1e-9)
+    assert back.statistic == pytest.approx(result.statistic, rel=1e-9)
+
+
+def test_power_for_a_change_that_cancels_on_the_whole():
+    rng = np.random.default_rng(4)
+    v = rng.random(20_000)
+    wave = 0.2 * np.sin(4 * np.pi * v)
+    changed = CalibrationSummary().update(rng.random(len(v)) < 0.2 + 0.5 * v + wave, v)
+    v = rng.random(20_000)
+    before = CalibrationSummary().update(rng.random(len(v)) < 0.2 + 0.5 * v, v)
+    assert compare_summaries(before, changed, random_state=0).pvalue <= 0.005
+
+
+def test_shards_and_order_do_not_matter():
+    rng = np.random.default_rng(8)
+    parts = [observe(rng, 300) for _ in range(4)]
+    other = observe(rng, 1000)
+    one = compare_summaries(parts[0] + parts[1] + parts[2] + parts[3], other, random_state=1)
+    two = compare_summaries(parts[3] + parts[1] + parts[0] + parts[2], other, random_state=1)
+    assert one == two
+    assert one == compare_summaries(sum(parts), other, random_state=1, n_jobs=2)
+
+
+def test_a_stream_is_equal_to_itself():
+    summary = observe(np.random.default_rng(0), 2000)
+    assert compare_summaries(summary, summary, random_state=0) == (0.0, 1.0, 0.0, None)
+
+
+def test_rows_of_one_period_only_and_equal_outcomes_add_nothing():
+    first = repeat({0.1: (30, 0), 0.5: (3, 9), 0.9: (0, 50)})
+    second = repeat({0.1: (20, 0), 0.5: (8, 5), 0.7: (40, 2)})
+    middle = [repeat({0.5: counts}) for counts in ((3, 9), (8, 5))]
+    whole, part = (
+        compare_summaries(*pair, n_resamples=20_000, random_state=0)
+        for pair in ((first, second), middle)
+    )
+    assert whole.statistic == pytest.approx(part.statistic, rel=1e-12)
+    assert abs(whole.pvalue - part.pvalue) < 6 * np.sqrt(0.25 / 20_000)
+    # But the estimate is a mean over all predictions that the periods share.
+    assert whole.estimate == pytest.approx(
+        part.estimate * (12 * 13 / 25) / (12 * 13 / 25 + 12), rel=1e-12
+    )
+
+
+def test_without_any_variation_p_is_one():
+    first, second = repeat({0.2: (12, 0)}), repeat({0.2: (30, 0)})
+    assert compare_summaries(first, second, random_state=0) == (0.0, 1.0, 0.0, None)
+    lone = repeat({0.2: (1, 0)}), repeat({0.2: (0, 1)})
+    assert compare_summaries(*lone, random_state=0).pvalue == 1.0
+
+
+def test_numbers_of_a_billion_rows():
+    """By scaling: the cells of a summary are only numbers."""
+    small = repeat({0.2: (70, 30), 0.6: (40, 60)})
+    data = small.to_dict()
+    first, second = CalibrationSummary.from_dict(data), CalibrationSummary.from_dict(data)
+    for _ in range(24):  # 200 * 2^24 rows, above 3 * 10^9
+        first, second = first + first, second + second
+    assert first.n_samples_ > 3e9
+    assert compare_summaries(first, second, n_resamples=99, random_state=0).pvalue == 1.0
+    more = second + repeat({0.6: (0, 600_000)})
+    result = compare_summaries(first, more, n_resamples=99, random_state=0)
+    # The mean rises by 1.4e-4, with a standard deviation of sqrt(2 * 0.24 / 1.7e9) = 1.7e-5.
+    assert result.pvalue == 0.01
+
+
+def test_periods_of_a_grouped_summary():
+    rng = np.random.default_rng(6)
+    v = rng.random(6000)
+    day = np.repeat(["mon", "tue"], 3000)
+    y = rng.random(6000) < curve(v) + 0.15 * (day == "tue")
+    grouped = GroupedSummary().update(y, v, by=day)
+    assert compare_summaries(grouped["mon"], grouped["tue"], random_state=0).pvalue == 0.001
+
+
+def test_confidences_of_several_classes():
+    rng = np.random.default_rng(7)
+
+    def observe_classes(n_rows, sharpness):
+        proba = rng.dirichlet([1, 1, 1], n_rows)
+        true = proba**sharpness
+        true /= true.sum(axis=1, keepdims=True)
+        y = (rng.random(n_rows)[:, None] > np.cumsum(true, axis=1)[:, :2]).sum(axis=1)
+        return CalibrationSummary(labels=[0, 1, 2]).update(y, proba)
+
+    first, second = observe_classes(4000, 1.0), observe_classes(4000, 0.5)
+    assert compare_summaries(first, second, random_state=0).pvalue == 0.001
+
+
+@pytest.mark.parametrize(
+    ("settings", "others", "name"),
+    [
+        ({"n_cells": 64}, {"n_cells": 128}, "n_cells"),
+        ({"pos_label": 0}, {}, "pos_label"),
+        ({"reduction": "confidence"}, {}, "reduction"),
+    ],
+)
+def test_other_settings_are_refused(settings, others, name):
+    first, second = (
+        CalibrationSummary(**values).update([1, 0], [[0.2, 0.8], [0.6, 0.4]])
+        if values.get("pos_label") is None
+        else CalibrationSummary(labels=[0, 1], **values).update([1, 0], [[0.2, 0.8], [0.6, 0.4]])
+        for values in (settings, others)
+    )
+    with pytest.raises(ValueError, match=f"must have the same settings; {name} is"):
+        compare_summaries(first, second)
+
+
+def test_what_drops_rows_may_differ():
+    first = CalibrationSummary(on_invalid="drop").update([0, 1], [0.5, 0.5])
+    second = CalibrationSummary().update([0, 1], [0.5, 0.5])
+    assert compare_summaries(first, second, random_state=0).pvalue == 1.0
+
+
+def test_bad_input():
+    good = repeat({0.25: (3, 4)})
+    weighted = CalibrationSummary().update([0, 1], [0.25, 0.25], [0.5, 2.0])
+    doubled = CalibrationSummary().update([0, 1], [0.25, 0.25], [2, 2])
+    soft = CalibrationSummary().update([0.3, 0.2], [0.25, 0.25])
+    for bad in (weighted, doubled, soft):
+        with pytest.raises(ValueError, match="second must hold labels without weights"):
+            compare_summaries(good, bad)
+        with pytest.raises(ValueError, match="first must hold labels without weights"):
+            compare_summaries(bad, good)
+    with pytest.raises(ValueError, match="second must hold rows; got an empty summary"):
+        compare_summaries(good, CalibrationSummary())
+    with pytest.raises(ValueError, match="must hold predictions near each other"):
+        compare_summaries(good, repeat({0.75: (3, 4)}))
+    with pytest.raises(TypeError, match="second must be a CalibrationSummary; got list"):
+        compare_summaries(good, [0.2])
+    with pytest.raises(ValueError, match="statistic must be"):
+        compare_summaries(good, good, statistic="chi2")
+    with pytest.raises(ValueError, match="n_resamples must be"):
+        compare_summaries(good, good, n_resamples=0)
+    with pytest.raises(ValueError, match="random_state"):
+        compare_summaries(good, good, random_state="seed")
+
+
+@pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
+def test_dependent_rows_and_several_problems_are_refused(reduction):
+    summary = CalibrationSummary(reduction=reduction).update([0, 1], [0.25, 0.25])
+    with pytest.raises(ValueError, match=f"got reduction='{reduction}'"):
+        compare_summaries(summary, summary)

@@ -1,0 +1,94 @@
+"""Groups of cells, and outcomes that are dealt out between two samples."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import hypergeom
+
+from skcal._numerics._hypergeometric import DealtOutcomes, draw_overlaps, group_cells
+
+
+def sum_groups(counts, starts):
+    return np.add.reduceat(counts, starts)
+
+
+def test_groups_by_hand():
+    first, second = np.zeros(64, dtype=int), np.zeros(64, dtype=int)
+    first[[0, 2, 3]], second[[1, 3]] = (10, 9, 1), (10, 10)
+    # Parts of two cells: 10 and 10 rows end a group in the first and in the second part.
+    assert group_cells(first, second).tolist() == list(range(0, 64, 2))
+    first[0], second[0] = 20, 20
+    first[1] = 20
+    assert group_cells(first, second)[:3].tolist() == [0, 1, 2]
+    second[1] = 9  # too few for a group of their own
+    assert group_cells(first, second)[:2].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("n_cells", [16, 64, 4096])
+@pytest.mark.parametrize("n_rows", [0, 30, 3000, 10**6])
+def test_groups_are_as_small_as_they_may_be(n_cells, n_rows):
+    rng = np.random.default_rng(n_rows)
+    first, second = (
+        np.bincount((rng.beta(a, 3, n_rows) * n_cells).astype(int), minlength=n_cells)
+        for a in (1, 3)
+    )
+    starts = group_cells(first, second)
+    assert starts[0] == 0
+    assert (np.diff(starts) > 0).all()
+    assert starts[-1] < n_cells
+    part = n_cells // min(32, n_cells)
+    assert set(range(0, n_cells, part)) <= set(starts.tolist())
+    fewest = np.minimum(sum_groups(first, starts), sum_groups(second, starts))
+    is_alone = (starts % part == 0) & (np.append(starts[1:], n_cells) % part == 0)
+    assert (fewest[~is_alone] >= 10).all()
+    # Without its last cell, a group that others follow in its part would have been too small.
+    for start, end in pairwise(starts):
+        if end % part:
+            cells = slice(start, end - 1)
+            assert min(first[cells].sum(), second[cells].sum()) < 10
+
+
+@pytest.mark.parametrize(("marked", "taken", "total"), [(3, 4, 9), (7, 5, 9), (6, 8, 9), (0, 3, 5)])
+def test_small_populations_are_hypergeometric(marked, taken, total):
+    rng = np.random.default_rng(3)
+    arrays = (np.array([value]) for value in (marked, taken, total))
+    drawn = draw_overlaps(rng, *arrays, (20_000, 1))[:, 0]
+    law = hypergeom(total, marked, taken).pmf(np.arange(total + 1))
+    found = np.bincount(drawn, minlength=total + 1) / 20_000
+    assert (np.abs(found - law) <= 4.5 * np.sqrt(law * (1 - law) / 20_000)).all()
+
+
+@pytest.mark.parametrize("is_marked_common", [False, True])
+@pytest.mark.parametrize("is_taken_common", [False, True])
+@pytest.mark.parametrize("few", [50, 3 * 10**8])
+def test_large_populations_have_the_moments_of_their_law(is_marked_common, is_taken_common, few):
+    rng, total = np.random.default_rng(5), 3 * 10**9
+    marked = total - few if is_marked_common else few
+    taken = total - 10**9 if is_taken_common else 10**9
+    arrays = (np.array([value]) for value in (marked, taken, total))
+    drawn = draw_overlaps(rng, *arrays, (4000, 1))[:, 0]
+    mean, variance = (
+        taken * (marked / total),
+        taken * (marked / total) * (1 - marked / total) * (1 - taken / total),
+    )
+    assert (drawn >= max(0, marked + taken - total)).all()
+    assert (drawn <= min(marked, taken)).all()
+    assert abs(drawn.mean() - mean) < 4 * np.sqrt(variance / 4000)
+    assert drawn.var() == pytest.approx(variance, rel=5 * np.sqrt(2 / 4000))
+
+
+def test_differences_by_hand():
+    # Groups: 2 of 4 against 0 of 4; 0 of 3 against no rows; 1 of 2 against 2 of 2.
+    first = np.array([[2, 3, 1], [2, 0, 1]])
+    second = np.array([[4, 0, 0], [0, 0, 2]])
+    outcomes = DealtOutcomes(first, second)
+    assert outcomes.overlap == 4 * 4 / 8 + 2 * 2 / 4
+    # The sums are 0, 2 - 4 * 2 / 8 = 1 and 1 + (1 - 2 * 3 / 4) = 0.5.
+    assert outcomes.observe("range") == 1.0
+    assert outcomes.observe("max") == 1.0
+    variance = hypergeom(8, 2, 4).var() + hypergeom(4, 3, 2).var()
+    assert outcomes.error == pytest.approx(np.sqrt(variance), rel=1e-12)
+    swapped = DealtOutcomes(second, first)
+    assert swapped.observe("range") == 1.0
+    assert swapped.error == pytest.approx(outcomes.error, rel=1e-12)
