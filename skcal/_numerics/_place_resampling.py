@@ -21,6 +21,8 @@ _SMALLEST = _COARSE / _MOST_CELLS
 _LENIENCE = 10
 # Bandwidths that are looked for are below so many times the usual one, where all places are small.
 _WIDE = 20
+# Outcomes on this few places are likely to repeat.
+_FEW = 16
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
 # Numbers on a grid that are worked on at a time.
@@ -70,7 +72,9 @@ class SmoothECEOnPlaces:
 
         The value of a row does not depend on the other ones.
         """
-        sums, again = np.unique(sums, axis=0, return_inverse=True)
+        again = np.arange(len(sums))
+        if len(self._places) <= _FEW:  # the same sums are drawn again and again
+            sums, again = np.unique(sums, axis=0, return_inverse=True)
         residuals = (sums - self._mass * self._places) / self._mass.sum()
         sizes = np.abs(residuals).sum(axis=1)
         values = sizes.copy()
@@ -110,7 +114,7 @@ class _Scale:
         for start in range(0, len(residuals), step):
             rows = slice(start, start + step)
             nodes = share @ residuals[rows].T
-            moments = np.stack([cosine_moments(row)[:n_modes] for row in nodes.T])
+            moments = cosine_moments(np.ascontiguousarray(nodes.T))[:, :n_modes]
             values[rows] = _find_bandwidths(moments, sizes[rows], self._usual, smallest)
         return values
 

@@ -392,12 +392,12 @@ def smoothed_errors(moments, bandwidths, sizes):
     Returns
     -------
     ndarray of shape (n_functions,)
-        Each as if it were alone: functions share a transform whose length follows from powers of
-        two around their own bandwidth and size.
+        Each as if it were alone: functions share a transform whose length follows from their own
+        bandwidth and size, rounded to powers of 2^(1/4).
     """
     errors = np.empty(len(bandwidths))
-    lowest = np.exp2(np.floor(np.log2(bandwidths)))
-    largest = np.exp2(np.ceil(np.log2(np.maximum(sizes, TOLERANCE))))
+    lowest = np.exp2(np.floor(4 * np.log2(bandwidths)) / 4)
+    largest = np.exp2(np.ceil(4 * np.log2(np.maximum(sizes, TOLERANCE))) / 4)
     for smallest, size in np.unique(np.stack([lowest, largest], axis=1), axis=0):
         rows = np.flatnonzero((lowest == smallest) & (largest == size))
         # As in `smoothed_error`, the cubic Hermite interpolant errs by 0.0158 (h/s)^3 E|r|.
