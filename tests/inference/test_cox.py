@@ -76,6 +76,7 @@ def test_independent_optimiser(rng, confidence_level):
         assert compute_deviance([end, 1], y, v, w) - least == pytest.approx(critical, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_level_of_the_test(rng):
     pvalues = []
     for _ in range(2000):
@@ -86,6 +87,7 @@ def test_level_of_the_test(rng):
     assert abs(np.mean(np.array(pvalues) <= 0.5) - 0.5) < 0.04
 
 
+@pytest.mark.slow
 def test_coverage_of_the_intervals(rng):
     hits = np.zeros(2)
     for _ in range(300):

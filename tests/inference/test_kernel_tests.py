@@ -166,6 +166,7 @@ def test_mean_embedding_agrees_with_its_definition(rng):
 # The standard error of a level of 5 % among 800 samples is 0.8 %.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "bandwidth"), [(2, 1.0), (3, "median"), (10, 1.0)])
 def test_level_of_the_bootstrap(rng, n_classes, bandwidth):
     def test(y, proba):
@@ -181,6 +182,7 @@ def test_level_of_the_bootstrap(rng, n_classes, bandwidth):
     assert 0.03 <= find_level(test, rng, 800, 150, n_classes) <= 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "block_size"), [(2, 2), (3, 2), (10, 5)])
 def test_level_of_blocks(rng, n_classes, block_size):
     def test(y, proba):
@@ -405,6 +407,7 @@ def test_bound_below_a_value_of_the_kernel(rng):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bootstrap", "block"])
 def test_many_classes_make_tests_cautious(rng, method):
     def test(y, proba):

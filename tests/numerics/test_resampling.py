@@ -110,6 +110,7 @@ def test_one_resample_is_a_sample_of_repeated_rows(source):
         np.testing.assert_allclose(curve, expected.calibration, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_law_is_that_of_redrawn_rows():
     v, y = draw_sample(1500, seed=4)
     rng = np.random.default_rng(5)
@@ -309,6 +310,7 @@ def test_below_the_smallest_point_the_error_there_is_the_value():
     np.testing.assert_array_equal(found, 1e-6)
 
 
+@pytest.mark.slow
 def test_percentile_band_covers_the_smoothed_target():
     """Population curve smoothed alike, v ~ U(0, 1) and E[y|v] = v^2 (3 - 2v)."""
     n, bandwidth, n_cells, n_points = 2000, 0.05, 256, 9

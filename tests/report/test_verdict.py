@@ -37,6 +37,7 @@ def report_one(y_true, y_proba, **options):
     return report.models[None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "n_classes"), [(2000, 2), (2000, 4), (20_000, 2)])
 def test_calibrated(n_samples, n_classes):
     """One in twenty calibrated models is rejected by a test at 5 %."""
