@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import next_fast_len
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._resampling import CellResampler, RowResampler
+from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
 CHUNK = 1 << 15
@@ -206,13 +205,11 @@ class Sample:
     def resampler(self, bandwidth, place=None, width=1.0):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
-        The grid has 24 cells in a bandwidth, or more. Rows are drawn one by one where they have
-        soft labels or unequal weights, where they are few, and where `place` moves them to a
-        scale of this width; else by outcome and by groups of which 4 lie in a bandwidth.
+        Rows are drawn one by one where they have soft labels or unequal weights, where they are
+        few, and where `place` moves them to a scale of this width; else by outcome and by groups.
         """
         bandwidth = bandwidth / width
-        n_groups = max(1 << 9, int(np.ceil(4 / bandwidth)))
-        n_cells = next_fast_len(6 * n_groups, real=True)
+        n_groups, n_cells = choose_cells(bandwidth)
         many = self.n_present > max(FEW_ROWS, 2 * n_groups)
         if place is None and many and self._is_plain():
             return CellResampler(self.moments_by_outcome(n_cells), n_groups)

@@ -13,32 +13,13 @@ _SHORT = 64
 _NEGLIGIBLE = 1e-17
 
 
-def poisson_binomial_pmf(probabilities):
-    """Probabilities of 0, 1, ..., n successes of n independent trials.
-
-    Laws of neighbours are convolved, then those of pairs, and so on. Long laws are kept where
-    they are not negligible, so that n trials need O(n log n) time.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_trials,)
-
-    Returns
-    -------
-    ndarray of shape (n_trials + 1,)
-        Within 1e-12 of the exact values for up to 10 million trials.
-    """
-    first, law = find_law(probabilities)
-    pmf = np.zeros(len(probabilities) + 1)
-    pmf[first : first + len(law)] = law
-    return pmf
-
-
 def find_law(probabilities):
     """Probabilities of first, first + 1, ... successes; all others are negligible.
 
-    Of trials that are more likely than not the failures are counted, so that trials of next to no
-    variance have laws next to the exact one of none.
+    Laws of neighbours are convolved, then those of pairs, and so on, each kept where it is not
+    negligible, so that n trials need O(n log n) time. Of trials that are more likely than not the
+    failures are counted, so that trials of next to no variance have laws next to the exact one of
+    none.
 
     Parameters
     ----------
@@ -48,7 +29,8 @@ def find_law(probabilities):
     -------
     first : int
     law : ndarray of shape (n_values,)
-        Ends with all n_trials successes at the latest.
+        Within 1e-12 of the exact values for up to 10 million trials. Ends with all n_trials
+        successes at the latest.
     """
     likely = probabilities > 0.5
     first, law = _count_rare(probabilities[~likely])

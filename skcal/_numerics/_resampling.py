@@ -39,6 +39,15 @@ _SMALLEST_RATIO = 1 / 64
 _REACH = 100.0
 
 
+def choose_cells(bandwidth):
+    """Numbers of groups and of cells of the grid, for statistics smoothed at about this bandwidth.
+
+    There are 4 groups in a bandwidth, and 6 cells in a group, or more.
+    """
+    n_groups = max(1 << 9, int(np.ceil(4 / bandwidth)))
+    return n_groups, next_fast_len(6 * n_groups, real=True)
+
+
 class RowResampler:
     """Resamples of rows, each of which keeps its outcome and its weight.
 
@@ -187,7 +196,7 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     resampler : RowResampler or CellResampler
     n_resamples : int
     rng : Generator or RandomState
-        The same state gives the same resamples here and in `bootstrap_curves`.
+        The same state gives the same resamples here and in `bootstrap_diagram`.
 
     Returns
     -------
@@ -206,13 +215,14 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     return values * resampler.width
 
 
-def bootstrap_curves(resampler, bandwidth, n_points, n_resamples, rng):
-    """Curves of smoothed mean outcomes of resamples, at one fixed bandwidth.
+def bootstrap_diagram(resampler, bandwidth, n_points, n_resamples, rng):
+    """SmoothECE and curves of the same resamples, each drawn once.
 
     Parameters
     ----------
     resampler : RowResampler or CellResampler
     bandwidth : float
+        Of the curves; the same for all resamples.
     n_points : int
         Number of points of the grid on [0, 1].
     n_resamples : int
@@ -221,7 +231,9 @@ def bootstrap_curves(resampler, bandwidth, n_points, n_resamples, rng):
 
     Returns
     -------
-    ndarray of shape (n_resamples, n_points)
+    values : ndarray of shape (n_resamples,)
+        As `bootstrap_smooth_ece` gives them.
+    curves : ndarray of shape (n_resamples, n_points)
         Row by row what `regress_on_kernel` gives for the masses of the resample.
 
     Notes
@@ -229,23 +241,6 @@ def bootstrap_curves(resampler, bandwidth, n_points, n_resamples, rng):
     Percentiles of these curves show how much the curve depends on the sample. They are
     a band for the curve of the population smoothed alike, not for E[y | v] itself, and are too
     narrow where few rows of one outcome lie within reach of the kernel.
-    """
-    curves = np.empty((n_resamples, n_points))
-    for batch in _split(n_resamples, 2 * resampler.size):
-        drawn = [resampler.draw(rng) for _ in curves[batch]]
-        curves[batch] = regress_resamples(*resampler.mass_nodes(drawn), bandwidth, n_points)
-    return curves
-
-
-def bootstrap_diagram(resampler, bandwidth, n_points, n_resamples, rng):
-    """SmoothECE and curves of the same resamples, each drawn once.
-
-    Parameters and results are those of `bootstrap_smooth_ece` and of `bootstrap_curves`.
-
-    Returns
-    -------
-    values : ndarray of shape (n_resamples,)
-    curves : ndarray of shape (n_resamples, n_points)
     """
     start, values = _find_start(resampler), np.empty(n_resamples)
     curves = np.empty((n_resamples, n_points))

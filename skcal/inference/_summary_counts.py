@@ -1,14 +1,10 @@
 """Summaries of streams as data of tests: one binary problem, with its numbers of rows."""
 
 import numpy as np
-from scipy.fft import next_fast_len
 
 from skcal._numerics._grid import sum_moments
-from skcal._numerics._resampling import CellResampler
+from skcal._numerics._resampling import CellResampler, choose_cells
 from skcal.streaming import CalibrationSummary
-
-# Groups of rows of one outcome, least, and how many of them lie in a bandwidth.
-_N_GROUPS, _GROUPS_IN_BANDWIDTH = 1 << 9, 4
 
 
 def check_summary(argument, summary):
@@ -62,8 +58,7 @@ def make_resampler(predictions, outcomes, counts, bandwidth):
     -------
     CellResampler
     """
-    n_groups = max(_N_GROUPS, int(np.ceil(_GROUPS_IN_BANDWIDTH / bandwidth)))
-    n_cells = next_fast_len(6 * n_groups, real=True)
+    n_groups, n_cells = choose_cells(bandwidth)
     moments = [
         sum_moments([(predictions[chosen], counts[chosen].copy())], n_cells, order=5)
         for chosen in (outcomes == 0, outcomes == 1)

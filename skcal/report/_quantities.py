@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._numerics._monte_carlo import find_pvalue
+from skcal._numerics._verdict import subtract_in_squares
 from skcal.inference import Interval, TestResult, bootstrap_interval
 from skcal.inference._null_draws import check_source, draw_null, make_null
 from skcal.inference._statistic import check_rows, check_statistic
@@ -92,17 +93,13 @@ def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
 def subtract_chance(interval, chance):
     """The interval of the value without chance, which adds to it in squares.
 
-    Independent errors add up in squares. A resample of rows adds the noise of the sample again.
+    A resample of rows adds the noise of the sample again.
     """
     return Interval(
-        _subtract(interval.estimate, chance),
-        _subtract(interval.low, np.sqrt(2) * chance),
-        _subtract(interval.high, np.sqrt(2) * chance),
+        subtract_in_squares(interval.estimate, chance),
+        subtract_in_squares(interval.low, np.sqrt(2) * chance),
+        subtract_in_squares(interval.high, np.sqrt(2) * chance),
     )
-
-
-def _subtract(value, chance):
-    return float(np.sqrt(max(value**2 - chance**2, 0.0)))
 
 
 def draw_measure(problem, name, *, n_resamples, n_jobs, seed):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skcal._numerics._verdict import find_skill_pvalue
 from skcal._validation import (
     check_confidence_level,
     check_integer,
@@ -26,7 +27,6 @@ from skcal.report._verdict import (
     describe_direction,
     estimate_size,
     find_signs,
-    find_skill_pvalue,
     find_tolerated,
     find_verdict,
 )
@@ -287,7 +287,7 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         "tolerance": tolerance,
         "confidence_level": confidence_level,
     }
-    skill_pvalue = find_skill_pvalue(problem)
+    skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
     verdict = find_verdict(
         test, signs, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )

@@ -2,14 +2,16 @@
 
 from typing import NamedTuple
 
-import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
+from skcal._numerics._verdict import (
+    bound_mean_error,
+    bound_mean_gap,
+    bound_slope,
+    standardize_residuals,
+)
 from skcal.inference import Interval, isotonic_band
 from skcal.report._records import Direction
-
-# Predictions of 0 and 1 have no variance to compare with.
-_SMALLEST_VARIANCE = 1e-9
 
 
 class Signs(NamedTuple):
@@ -37,22 +39,15 @@ def find_signs(problem):
     predictions, outcomes = _read_rows(problem.sample)
     centred = predictions - shares @ predictions
     return Signs(
-        _standardise(shares, confidences, successes),
-        _standardise(shares, predictions, outcomes),
-        _standardise(shares * centred, predictions, outcomes),
+        standardize_residuals(shares, confidences, successes),
+        standardize_residuals(shares, predictions, outcomes),
+        standardize_residuals(shares * centred, predictions, outcomes),
     )
 
 
 def _read_rows(sample):
     predictions, outcomes, _ = next(sample.chunks(size=len(sample.predictions)))
     return predictions, outcomes
-
-
-def _standardise(factors, predictions, outcomes):
-    """Weighted sum of predictions minus outcomes over its standard error under calibration."""
-    variance = np.maximum(predictions * (1 - predictions), _SMALLEST_VARIANCE)
-    error = float(np.sqrt(np.sum(factors**2 * variance)))
-    return float(factors @ (predictions - outcomes)) / error if error > 0 else 0.0
 
 
 # --------------------------------------------------------------------------- direction
@@ -71,33 +66,14 @@ def describe_direction(problem, confidence_level):
         too_low, too_high = band.find_deviations()
     reach = float(ndtri((1 + confidence_level) / 2))
     predictions, outcomes = _read_rows(problem.sample)
+    slope = bound_slope(problem.shares, predictions, outcomes, reach)
     return Direction(
-        _bound_gap(problem.shares, *_read_rows(problem.confidences), reach),
-        _bound_gap(problem.shares, predictions, outcomes, reach),
-        _bound_slope(problem.shares, predictions, outcomes, reach),
+        Interval(*bound_mean_gap(problem.shares, *_read_rows(problem.confidences), reach)),
+        Interval(*bound_mean_gap(problem.shares, predictions, outcomes, reach)),
+        None if slope is None else Interval(*slope),
         too_low,
         too_high,
     )
-
-
-def _bound_gap(shares, predictions, outcomes, reach):
-    residual = predictions - outcomes
-    gap = float(shares @ residual)
-    # A sample of few rows may vary less than a calibrated model would.
-    variance = np.maximum((residual - gap) ** 2, predictions * (1 - predictions))
-    margin = reach * float(np.sqrt(np.sum(shares**2 * variance)))
-    return Interval(gap, max(gap - margin, -1.0), min(gap + margin, 1.0))
-
-
-def _bound_slope(shares, predictions, outcomes, reach):
-    centred = predictions - shares @ predictions
-    variance = float(shares @ centred**2)
-    if variance < 1e-12:
-        return None
-    slope = float(shares @ (centred * outcomes)) / variance
-    residual = outcomes - shares @ outcomes - slope * centred
-    margin = reach * float(np.sqrt(np.sum((shares * centred * residual) ** 2))) / variance
-    return Interval(slope, slope - margin, slope + margin)
 
 
 # --------------------------------------------------------------------------- size
@@ -112,12 +88,7 @@ def estimate_size(sample_summary, smooth_ece):
 def bound_size(problem, size, confidence_level):
     """Upper confidence bound of the average error."""
     predictions, _ = _read_rows(problem.sample)
-    squares = problem.shares**2
-    variance = float(np.sum(squares * predictions * (1 - predictions)))
-    # An error of U raises the variance of an outcome by U at most, hence a quadratic equation.
-    reach = float(ndtri(confidence_level))
-    half = reach**2 * float(squares.sum()) / 2
-    return min(size + half + np.sqrt(half**2 + 2 * half * size + reach**2 * variance), 1.0)
+    return bound_mean_error(problem.shares, predictions, size, float(ndtri(confidence_level)))
 
 
 def find_tolerated(summary, tolerance):
@@ -125,26 +96,6 @@ def find_tolerated(summary, tolerance):
     if summary.reads is None:
         return tolerance
     return min(tolerance, summary.mean_prediction, max(1 - summary.mean_prediction, 0.0))
-
-
-def find_skill_pvalue(problem):
-    """p-value of the hypothesis that probabilities and labels are independent.
-
-    Labels are permuted: of the sum of the probabilities that the true labels get, less their
-    means, the mean and the variance over all permutations are known. Its law is taken for normal.
-    """
-    n_rows, n_classes = problem.proba.shape
-    if n_rows < 2:
-        return 1.0
-    given = problem.shares[:, None] * (problem.proba - problem.shares @ problem.proba)
-    counts = np.bincount(problem.codes, minlength=n_classes)
-    statistic = given[np.arange(n_rows), problem.codes].sum()
-    frequency = counts / n_rows
-    scatter = n_rows * (np.diag(frequency) - np.outer(frequency, frequency))
-    variance = np.sum((given.T @ given) * scatter) / (n_rows - 1)
-    if variance <= 1e-24:
-        return 1.0
-    return float(np.maximum(ndtr(-statistic / np.sqrt(variance)), np.finfo(float).tiny))
 
 
 # --------------------------------------------------------------------------- verdict

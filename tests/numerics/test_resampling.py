@@ -11,7 +11,6 @@ from skcal._numerics._resampling import (
     CellResampler,
     RowResampler,
     bootstrap_bin_means,
-    bootstrap_curves,
     bootstrap_diagram,
     bootstrap_smooth_ece,
     find_fixed_points,
@@ -40,6 +39,11 @@ def draw_sample(n, seed=0, low=0.0, high=1.0):
     rng = np.random.default_rng(seed)
     v = rng.uniform(low, high, n)
     return v, (rng.random(n) < v**1.3).astype(float)
+
+
+def draw_curves(*arguments):
+    """Curves of resamples alone."""
+    return bootstrap_diagram(*arguments)[1]
 
 
 def in_cells(v, y, n_groups, n_cells=1 << 14):
@@ -75,7 +79,7 @@ def test_identity_resample_is_the_sample(case, source):
     # The bound of the docstring, and that of smooth_ece.
     assert value == pytest.approx(smooth_ece(y, v, labels=[0, 1]), abs=1e-6 + 1e-6)
     curve = smooth_ece_curve(y, v, labels=[0, 1], n_points=101)
-    (resample,) = bootstrap_curves(resampler, curve.bandwidth, 101, 1, IdentityDraws())
+    (resample,) = draw_curves(resampler, curve.bandwidth, 101, 1, IdentityDraws())
     np.testing.assert_allclose(resample, curve.calibration, atol=1e-8)
 
 
@@ -86,7 +90,7 @@ def test_identity_with_weights_and_soft_labels():
     (value,) = bootstrap_smooth_ece(resampler, 1, IdentityDraws())
     assert value == pytest.approx(smooth_ece(y, v, sample_weight=w), abs=2e-6)
     curve = smooth_ece_curve(y, v, sample_weight=w, bandwidth=0.03)
-    (resample,) = bootstrap_curves(resampler, 0.03, 201, 1, IdentityDraws())
+    (resample,) = draw_curves(resampler, 0.03, 201, 1, IdentityDraws())
     np.testing.assert_allclose(resample, curve.calibration, atol=1e-8)
 
 
@@ -95,7 +99,7 @@ def test_one_resample_is_a_sample_of_repeated_rows(source):
     v, y = np.repeat(np.linspace(0.02, 0.98, 25), 8), np.tile([0.0, 1, 1, 0, 0, 0, 1, 0], 25)
     resampler = sources(v, y)[source]
     values = bootstrap_smooth_ece(resampler, 5, np.random.default_rng(3))
-    curves = bootstrap_curves(resampler, 0.04, 51, 5, np.random.default_rng(3))
+    curves = draw_curves(resampler, 0.04, 51, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     for value, curve in zip(values, curves, strict=True):
         drawn = resampler.draw(rng)
@@ -125,7 +129,7 @@ def test_law_is_that_of_redrawn_rows():
     for resampler in (in_rows(v, y), in_cells(v, y, 1 << 10)):
         ours = bootstrap_smooth_ece(resampler, 2000, np.random.default_rng(6))
         assert_same_law(ours, values)
-        ours = bootstrap_curves(resampler, 0.05, 11, 2000, np.random.default_rng(6))
+        ours = draw_curves(resampler, 0.05, 11, 2000, np.random.default_rng(6))
         for point in (0, 3, 5, 9):
             assert_same_law(ours[:, point], curves[:, point])
 
@@ -200,7 +204,7 @@ def test_seeds_and_batches(monkeypatch, make, source):
     def run(seed):
         return (
             bootstrap_smooth_ece(resampler, 12, make(seed)),
-            bootstrap_curves(resampler, 0.05, 21, 12, make(seed)),
+            draw_curves(resampler, 0.05, 21, 12, make(seed)),
         )
 
     first, again, other = run(1), run(1), run(2)
@@ -214,13 +218,14 @@ def test_seeds_and_batches(monkeypatch, make, source):
 
 
 @pytest.mark.parametrize("source", ["rows", "cells"])
-def test_diagram_is_both(source):
+def test_diagram_has_values_and_curves_of_the_same_resamples(source):
     resampler = sources(*draw_sample(400, seed=24))[source]
     values, curves = bootstrap_diagram(resampler, 0.05, 21, 12, np.random.default_rng(1))
     expected = bootstrap_smooth_ece(resampler, 12, np.random.default_rng(1))
     np.testing.assert_allclose(values, expected, atol=1e-6)
-    expected = bootstrap_curves(resampler, 0.05, 21, 12, np.random.default_rng(1))
-    np.testing.assert_allclose(curves, expected, atol=1e-9)
+    rng = np.random.default_rng(1)
+    drawn = resampler.mass_nodes([resampler.draw(rng) for _ in range(12)])
+    np.testing.assert_allclose(curves, regress_resamples(*drawn, 0.05, 21), atol=1e-9)
 
 
 @pytest.mark.parametrize("source", ["rows", "cells"])
@@ -228,7 +233,7 @@ def test_degenerate_samples(source):
     def run(case):
         resampler = sources(*CASES[case])[source]
         values = bootstrap_smooth_ece(resampler, 30, np.random.default_rng(0))
-        curves = bootstrap_curves(resampler, 0.01, 21, 30, np.random.default_rng(0))
+        curves = draw_curves(resampler, 0.01, 21, 30, np.random.default_rng(0))
         assert np.isfinite(curves).all()
         assert ((curves >= 0) & (curves <= 1)).all()
         return values, curves
@@ -323,7 +328,7 @@ def test_percentile_band_covers_the_smoothed_target():
     for _ in range(200):
         v = rng.random(n)
         y = (rng.random(n) < v**2 * (3 - 2 * v)).astype(float)
-        curves = bootstrap_curves(in_rows(v, y, n_cells=n_cells), bandwidth, n_points, 200, rng)
+        curves = draw_curves(in_rows(v, y, n_cells=n_cells), bandwidth, n_points, 200, rng)
         low, high = find_percentile_band(curves, 0.95)
         covered.append((low <= target) & (target <= high))
     coverage = np.mean(covered, axis=0)[1:-1]
@@ -371,7 +376,7 @@ def test_identity_on_the_grid_that_a_sample_chooses():
     v, y = draw_sample(40000, seed=23)
     for bandwidth in (0.3, 0.05, 0.012, 0.004):
         resampler = Sample(v, y).resampler(bandwidth)
-        (resample,) = bootstrap_curves(resampler, bandwidth, 201, 1, IdentityDraws())
+        (resample,) = draw_curves(resampler, bandwidth, 201, 1, IdentityDraws())
         curve = smooth_ece_curve(y, v, bandwidth=bandwidth)
         np.testing.assert_allclose(resample, curve.calibration, atol=1 / 24**2 / 8)
     (value,) = bootstrap_smooth_ece(Sample(v, y).resampler(0.03), 1, IdentityDraws())

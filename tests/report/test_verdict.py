@@ -7,12 +7,13 @@ from scipy.special import softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
+from skcal._numerics._verdict import find_skill_pvalue
 from skcal.inference import Interval
 from skcal.metrics import smooth_ece
 from skcal.report import MeasureSummary, calibration_report
 from skcal.report._problem import read_problem
 from skcal.report._quantities import describe_sample, draw_measure, subtract_chance
-from skcal.report._verdict import bound_size, estimate_size, find_signs, find_skill_pvalue
+from skcal.report._verdict import bound_size, estimate_size, find_signs
 
 FEW = {"n_resamples": 39, "random_state": 0}
 ARGUMENTS = {"sample_weight": None, "pos_label": None, "labels": None, "reduction": "auto"}
@@ -226,7 +227,9 @@ def test_error_bound_covers_a_known_error():
 def test_skill_is_exact_for_two_rows():
     """Of two labels there are two permutations: the statistic is its standard error or less it."""
     problem = read_problem([0, 1], [0.2, 0.7], None, **ARGUMENTS)
-    assert find_skill_pvalue(problem) == pytest.approx(0.15865525)
+    assert find_skill_pvalue(problem.shares, problem.proba, problem.codes) == pytest.approx(
+        0.15865525
+    )
 
 
 def test_skill_variance_equals_that_of_permutations():
@@ -241,5 +244,6 @@ def test_skill_variance_equals_that_of_permutations():
 
     permuted = np.array([measure(rng.permutation(y_true)) for _ in range(20_000)])
     arguments = {**ARGUMENTS, "sample_weight": weights}
-    pvalue = find_skill_pvalue(read_problem(y_true, y_proba, None, **arguments))
+    problem = read_problem(y_true, y_proba, None, **arguments)
+    pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
     assert pvalue == pytest.approx(np.mean(permuted >= measure(y_true)), abs=0.02)

@@ -1,0 +1,87 @@
+"""What the verdict of a report is read from: directions, bounds, and skill.
+
+`shares` are weights that sum to 1; `reach` is a quantile of the standard normal distribution.
+Ranges are triples of estimate, lower and upper end.
+"""
+
+import numpy as np
+from scipy.special import ndtr
+
+# Predictions of 0 and 1 have no variance to compare with.
+_SMALLEST_VARIANCE = 1e-9
+
+
+def standardize_residuals(factors, predictions, outcomes):
+    """Weighted sum of predictions minus outcomes over its standard error under calibration."""
+    variance = np.maximum(predictions * (1 - predictions), _SMALLEST_VARIANCE)
+    error = float(np.sqrt(np.sum(factors**2 * variance)))
+    return float(factors @ (predictions - outcomes)) / error if error > 0 else 0.0
+
+
+def bound_mean_gap(shares, predictions, outcomes, reach):
+    """Range of the mean of predictions minus outcomes."""
+    residual = predictions - outcomes
+    gap = float(shares @ residual)
+    # A sample of few rows may vary less than a calibrated model would.
+    variance = np.maximum((residual - gap) ** 2, predictions * (1 - predictions))
+    margin = reach * float(np.sqrt(np.sum(shares**2 * variance)))
+    return gap, max(gap - margin, -1.0), min(gap + margin, 1.0)
+
+
+def bound_slope(shares, predictions, outcomes, reach):
+    """Range of the slope of outcomes on predictions; None where predictions are all alike."""
+    centred = predictions - shares @ predictions
+    variance = float(shares @ centred**2)
+    if variance < 1e-12:
+        return None
+    slope = float(shares @ (centred * outcomes)) / variance
+    residual = outcomes - shares @ outcomes - slope * centred
+    margin = reach * float(np.sqrt(np.sum((shares * centred * residual) ** 2))) / variance
+    return slope, slope - margin, slope + margin
+
+
+def subtract_in_squares(value, chance):
+    """sqrt(value^2 - chance^2), 0 where chance is larger: independent errors add up in squares."""
+    return float(np.sqrt(max(value**2 - chance**2, 0.0)))
+
+
+def bound_mean_error(shares, predictions, size, reach):
+    """Upper bound U of an average error that is estimated as `size`.
+
+    An error of U raises the variance of an outcome by U at most, so that U is the larger root of
+    U = size + reach * sqrt(sum_i shares_i^2 (v_i (1 - v_i) + U)).
+    """
+    squares = shares**2
+    variance = float(np.sum(squares * predictions * (1 - predictions)))
+    half = reach**2 * float(squares.sum()) / 2
+    return min(size + half + np.sqrt(half**2 + 2 * half * size + reach**2 * variance), 1.0)
+
+
+def find_skill_pvalue(shares, proba, codes):
+    """p-value of the hypothesis that probabilities and labels are independent.
+
+    Labels are permuted: of the sum of the probabilities that the true labels get, less their
+    means, the mean and the variance over all permutations are known. Its law is taken for normal.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_samples,)
+    proba : ndarray of shape (n_samples, n_classes)
+    codes : ndarray of shape (n_samples,)
+        Number of the column of each label.
+
+    Returns
+    -------
+    float
+    """
+    n_rows, n_classes = proba.shape
+    if n_rows < 2:
+        return 1.0
+    given = shares[:, None] * (proba - shares @ proba)
+    statistic = given[np.arange(n_rows), codes].sum()
+    frequency = np.bincount(codes, minlength=n_classes) / n_rows
+    scatter = n_rows * (np.diag(frequency) - np.outer(frequency, frequency))
+    variance = np.sum((given.T @ given) * scatter) / (n_rows - 1)
+    if variance <= 1e-24:
+        return 1.0
+    return float(np.maximum(ndtr(-statistic / np.sqrt(variance)), np.finfo(float).tiny))
