@@ -11,6 +11,8 @@ import numpy as np
 ORDER = 4
 # Rows worked on at a time: many enough that the sums over cells are cheap beside them.
 CHUNK = 1 << 16
+# Rows whose sums are added up before they are added to those of the rows before.
+FLUSH = 1 << 18
 # What stands for the one prediction of a cell that holds none, or more than one.
 NONE, SEVERAL = np.nan, np.inf
 # Variances of places, in squared cell widths, that rounding may leave behind.
@@ -22,13 +24,15 @@ def make_cells(n_cells):
 
     Returns
     -------
-    sums : ndarray of shape (ORDER, 2, n_cells + 1)
-        Sums of weight * place^k by outcome and cell; before the first cell there is one for
-        predictions of 0.
+    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
+        Sums of weight * (place^k + i place^(k + 1)), k = 0, 2, by cell and outcome; before the
+        first cell there is one for predictions of 0. In pairs, because the time goes into finding
+        the cells.
     places : ndarray of shape (n_cells + 1,)
         The one prediction of each cell, `NONE` or `SEVERAL`.
     """
-    return np.zeros((ORDER, 2, n_cells + 1)), np.full(n_cells + 1, NONE)
+    sums = np.zeros((ORDER // 2, n_cells + 1, 2), dtype=np.complex128)
+    return sums, np.full(n_cells + 1, NONE)
 
 
 def add_rows(sums, places, chunks):
@@ -36,35 +40,79 @@ def add_rows(sums, places, chunks):
 
     Parameters
     ----------
-    sums : ndarray of shape (ORDER, 2, n_cells + 1)
+    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
         n_cells is a power of two.
     places : ndarray of shape (n_cells + 1,)
     chunks : iterable of (predictions, outcomes, weights)
         At most `CHUNK` rows each; predictions float64, outcomes of type bool or float64 in [0, 1],
         weights float64 and positive, or None for ones. An outcome of 0.3 counts as an outcome 1
         of weight 0.3 and an outcome 0 of weight 0.7.
+
+    Returns
+    -------
+    bool
+        Whether all outcomes are of type bool.
     """
-    sums, n_slots = sums.reshape(ORDER, -1), len(places)
-    buffers = None
+    sums, adder, buffers, is_hard = sums.reshape(len(sums), -1), None, None, True
     for predictions, outcomes, weights in chunks:
-        if buffers is None or len(predictions) > len(buffers[0]):
+        if adder is None:
+            adder = _Adder(sums, len(predictions))
             buffers = [np.empty(len(predictions), dtype) for dtype in (float, float, np.intp)]
-        place, powers, cell = (buffer[: len(predictions)] for buffer in buffers)
-        np.multiply(predictions, n_slots - 1, out=place)
-        np.ceil(place, out=powers)
-        np.subtract(powers, place, out=place)
-        np.copyto(cell, powers, casting="unsafe")
+        place, upper, cell = (buffer[: len(predictions)] for buffer in buffers)
+        np.multiply(predictions, len(places) - 1, out=place)
+        np.ceil(place, out=upper)
+        np.subtract(upper, place, out=place)
+        np.copyto(cell, upper, casting="unsafe")
         note_places(places, cell, predictions)
+        np.add(cell, cell, out=cell)
         if outcomes.dtype == bool:
-            step = powers.view(np.intp)
-            np.multiply(outcomes, np.intp(n_slots), out=step)
-            np.add(cell, step, out=cell)
-            _add_powers(sums, cell, place, weights, powers)
+            np.add(cell, outcomes, out=cell)
+            adder.add(cell, place, weights)
         else:
-            weights = 1.0 if weights is None else weights
-            _add_powers(sums, cell, place, weights * (1 - outcomes), powers)
-            cell += n_slots
-            _add_powers(sums, cell, place, weights * outcomes, powers)
+            is_hard, weights = False, 1.0 if weights is None else weights
+            adder.add(cell, place, weights * (1 - outcomes))
+            cell += 1
+            adder.add(cell, place, weights * outcomes)
+    if adder is not None:
+        adder.flush()
+    return is_hard
+
+
+class _Adder:
+    """Adds chunks of rows to sums, by way of sums over some chunks only, which round less.
+
+    Few rows go to the sums themselves: they should not cost a pass over all cells.
+    """
+
+    def __init__(self, sums, n_rows):
+        self._sums, self._n_pending = sums, 0
+        self._partial = sums if 8 * n_rows < sums.shape[1] else np.zeros_like(sums)
+        self._pair = np.empty(n_rows, dtype=np.complex128)
+
+    def add(self, slot, place, weights):
+        pair = self._pair[: len(slot)]
+        first, second = pair.real, pair.imag
+        first[...] = 1.0 if weights is None else weights
+        np.multiply(first, place, out=second)
+        np.add.at(self._partial[0], slot, pair)
+        for sums in self._partial[1:]:
+            np.multiply(second, place, out=first)
+            np.multiply(first, place, out=second)
+            np.add.at(sums, slot, pair)
+        self._n_pending += len(slot)
+        if self._n_pending >= FLUSH:
+            self.flush()
+
+    def flush(self):
+        if self._partial is not self._sums:
+            self._sums += self._partial
+            self._partial[...] = 0
+        self._n_pending = 0
+
+
+def split_pairs(sums):
+    """Sums of weight * place^k, shape (ORDER, n_cells + 1, 2), from those of `make_cells`."""
+    return np.stack([sums.real, sums.imag], axis=1).reshape(ORDER, *sums.shape[1:])
 
 
 def fold_zero(sums, places):
@@ -75,38 +123,21 @@ def fold_zero(sums, places):
     moments : ndarray of shape (2, ORDER, n_cells)
     places : ndarray of shape (n_cells,)
     """
-    moments = sums.swapaxes(0, 1)[:, :, 1:].copy()
-    moments[:, :, 0] += sums[0, :, :1]  # 0 lies one width below the upper edge
+    powers = split_pairs(sums)
+    moments = powers[:, 1:].transpose(2, 0, 1).copy()
+    moments[:, :, 0] += powers[0, 0, :, None]  # 0 lies one width below the upper edge
     folded = places[1:].copy()
     folded[:1] = merge_places(places[:1], places[1:2])
     return moments, folded
 
 
-def _add_powers(sums, cell, place, weights, powers):
-    """Add weight * place^k to `sums`; `powers` is overwritten."""
-    _add_values(sums[0], cell, weights)
-    values = place
-    for order in range(1, len(sums)):
-        if order > 1:
-            values = np.multiply(values, place, out=powers)
-        elif weights is not None:
-            values = np.multiply(weights, place, out=powers)
-        _add_values(sums[order], cell, values)
-
-
-def _add_values(sums, cell, values):
-    """Add values, or ones, to the sums of their cells."""
-    if len(cell) < len(sums) // 8:  # few rows should not cost a pass over all cells
-        np.add.at(sums, cell, 1.0 if values is None else values)
-    else:
-        sums += np.bincount(cell, values, len(sums))
-
-
 def note_places(places, cell, predictions):
     """Enter predictions of some rows in the list of the one prediction of each cell."""
-    rows = np.flatnonzero((places != SEVERAL)[cell])
-    if len(rows) < len(cell):
-        cell, predictions = cell[rows], predictions[rows]
+    undecided = (places != SEVERAL)[cell]
+    if not undecided.any():
+        return
+    if not undecided.all():
+        cell, predictions = cell[undecided], predictions[undecided]
     known = places[cell]
     new = np.isnan(known)
     if new.any():

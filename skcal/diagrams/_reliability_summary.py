@@ -17,10 +17,11 @@ from skcal.diagrams._reliability_curve import (
     trace_witness,
 )
 from skcal.inference._isotonic_band import bound_sample
-from skcal.inference._summary_counts import count_rows, has_counts, make_resampler
+from skcal.inference._summary_counts import count_rows, make_resampler
 from skcal.metrics._mean_outcomes import average_by_bin
 from skcal.metrics._smooth import measure_sample, trace_curve
 from skcal.streaming import CalibrationSummary
+from skcal.streaming._summary import list_problems
 
 _PROBABILITY = "probability"
 
@@ -51,11 +52,11 @@ def describe_summary(summary, recipe):
             "band='isotonic' needs independent rows; got a summary with reduction='full', which "
             "pools dependent ones."
         )
-    problems = [cells for cells in summary._cells if cells.total_weight > 0]
+    problems = [pair for pair in list_problems(summary) if pair[1].total_weight > 0]
     if not problems:
         raise ValueError("summary must hold rows; got an empty summary.")
-    reduction, pos_label = _name_reduction(summary)
-    curves = [_describe_cells(cells, recipe) for cells in problems]
+    reduction, pos_label = _name_reduction(summary, [label for label, _ in problems])
+    curves = [_describe_cells(cells, recipe) for _, cells in problems]
     shared = {
         "kind": recipe.kind,
         "band": recipe.band,
@@ -68,11 +69,10 @@ def describe_summary(summary, recipe):
     return {**{name: [curve[name] for curve in curves] for name in curves[0]}, **shared}
 
 
-def _name_reduction(summary):
+def _name_reduction(summary, labels):
     """What is shown, and the label or the list of labels of panels, None where there is none."""
     if summary.reduction in ("classwise", "top-label"):
-        pairs = zip(summary._list_labels(), summary._cells, strict=True)
-        return summary.reduction, [label for label, cells in pairs if cells.total_weight > 0]
+        return summary.reduction, labels
     if summary.reduction != "auto":
         return summary.reduction, None
     if summary.pos_label is not None:
@@ -112,7 +112,7 @@ def _describe_cells(cells, recipe):
         "density_positive": smooth.density * smooth.calibration,
         "smooth_ece": value,
         "bandwidth": smooth.bandwidth,
-        "n_samples": float(cells.total_weight if has_counts(cells) else cells.n_rows),
+        "n_samples": float(cells.total_weight if cells.is_counted else cells.n_rows),
         **band,
         **(trace_witness(averaged) if recipe.witness else {}),
     }

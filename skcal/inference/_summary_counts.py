@@ -5,6 +5,7 @@ import numpy as np
 from skcal._numerics._grid import sum_moments
 from skcal._numerics._resampling import CellResampler, choose_cells
 from skcal.streaming import CalibrationSummary
+from skcal.streaming._summary import list_problems
 
 
 def check_summary(argument, summary):
@@ -16,7 +17,7 @@ def check_summary(argument, summary):
             f"{argument} must hold one binary problem with independent rows, as with "
             f"reduction='auto' or 'confidence'; got reduction={summary.reduction!r}."
         )
-    (cells,) = summary._cells
+    ((_, cells),) = list_problems(summary)
     if cells.total_weight == 0:
         raise ValueError(f"{argument} must hold rows; got an empty summary.")
     return cells
@@ -29,20 +30,13 @@ def count_rows(argument, cells):
     -------
     ndarray of int64 of shape (2, n_cells)
     """
-    weights = cells.moments_and_places[0][:, 0]
-    if not has_counts(cells):
+    if not cells.is_counted:
         raise ValueError(
             f"{argument} must hold labels without weights, for chance is that of numbers of rows; "
-            f"got {cells.n_rows} rows with a total weight of {cells.total_weight:g} and sums by "
-            "cell and outcome that are not all whole numbers, or do not add up to the rows."
+            f"got soft labels, or weights other than 0 and 1: {cells.n_rows} rows with a total "
+            f"weight of {cells.total_weight:g}."
         )
-    return weights.astype(np.int64)
-
-
-def has_counts(cells):
-    """Whether the sums of weights of cells are numbers of rows."""
-    weights = cells.moments_and_places[0][:, 0]
-    return bool((weights == np.floor(weights)).all()) and weights.sum() == cells.n_rows
+    return cells.moments_and_places[0][:, 0].astype(np.int64)
 
 
 def make_resampler(predictions, outcomes, counts, bandwidth):

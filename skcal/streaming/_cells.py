@@ -24,20 +24,24 @@ class Cells:
 
     Attributes
     ----------
-    sums : ndarray of shape (ORDER, 2, n_cells + 1)
+    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
         See `make_cells`.
     places : ndarray of shape (n_cells + 1,)
     n_rows : int
         Number of rows that came.
+    is_counted : bool
+        Whether weights were 0 and 1 and labels hard throughout, so that sums of weights are numbers
+        of rows. Sums of other weights can be whole, too.
     """
 
     sums: np.ndarray
     places: np.ndarray
     n_rows: int = 0
+    is_counted: bool = True
 
     def __reduce__(self):
         # What is computed from the sums is not passed on.
-        return Cells, (self.sums, self.places, self.n_rows)
+        return Cells, (self.sums, self.places, self.n_rows, self.is_counted)
 
     @classmethod
     def empty(cls, n_cells):
@@ -48,10 +52,11 @@ class Cells:
         """Cells with the rows of a Sample more, which only count where they are absent."""
         n_rows = self.n_rows + len(sample.predictions)
         if is_absent:
-            return Cells(self.sums, self.places, n_rows)
+            return Cells(self.sums, self.places, n_rows, self.is_counted)
         sums, places = self.sums.copy(), self.places.copy()
-        add_rows(sums, places, _read_rows(sample))
-        return Cells(sums, places, n_rows)
+        is_hard = add_rows(sums, places, _read_rows(sample))
+        is_counted = is_hard and (sample.weights is None or _are_flags(sample.weights))
+        return Cells(sums, places, n_rows, self.is_counted and is_counted)
 
     def merge(self, other):
         """Cells with the rows of both."""
@@ -59,12 +64,14 @@ class Cells:
             self.sums + other.sums,
             merge_places(self.places, other.places),
             self.n_rows + other.n_rows,
+            self.is_counted and other.is_counted,
         )
 
     def equals(self, other):
         """Whether all sums are the same to the last bit."""
         return (
             self.n_rows == other.n_rows
+            and self.is_counted == other.is_counted
             and np.array_equal(self.sums, other.sums)
             and np.array_equal(self.places, other.places, equal_nan=True)
         )
@@ -72,7 +79,7 @@ class Cells:
     @property
     def total_weight(self):
         """Sum of the weights."""
-        return float(self.sums[0].sum())
+        return float(self.sums[0].real.sum())
 
     @cached_property
     def moments_and_places(self):
@@ -122,6 +129,10 @@ def _read_rows(sample):
                 values[present] for values in (predictions, outcomes, weights)
             )
         yield predictions, outcomes, weights
+
+
+def _are_flags(weights):
+    return bool(((weights == 0) | (weights == 1)).all())
 
 
 def _read_outcomes(outcomes, positive):

@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 
-from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells
+from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells, split_pairs
 from skcal.streaming._cells import Cells
 from skcal.streaming._rows import REASONS
 
@@ -62,9 +62,10 @@ def _pack_cells(cells):
     places = cells.places[filled]
     return {
         "n_rows": cells.n_rows,
+        "is_counted": cells.is_counted,
         "cells": filled.tolist(),
         "places": [None if place == SEVERAL else place for place in places.tolist()],
-        "sums": cells.sums[:, :, filled].tolist(),
+        "sums": split_pairs(cells.sums[:, filled]).tolist(),
     }
 
 
@@ -74,8 +75,11 @@ def _unpack_cells(data, n_cells):
     if len(filled) and not 0 <= filled.min() <= filled.max() <= n_cells:
         raise ValueError("cells lie outside [0, 1]")
     places[filled] = [SEVERAL if place is None else place for place in data["places"]]
-    sums[:, :, filled] = np.array(data["sums"], dtype=np.float64).reshape(ORDER, 2, len(filled))
-    return Cells(sums, places, int(data["n_rows"]))
+    powers = np.array(data["sums"], dtype=np.float64).reshape(ORDER, len(filled), 2)
+    sums.real[:, filled], sums.imag[:, filled] = powers[0::2], powers[1::2]
+    if data["is_counted"] is not True and data["is_counted"] is not False:
+        raise TypeError("is_counted is neither true nor false")
+    return Cells(sums, places, int(data["n_rows"]), data["is_counted"])
 
 
 def tabulate_cells(problems, labels):

@@ -82,7 +82,7 @@ class CalibrationSummary:
 
     Numbers of unweighted rows are exact up to :math:`2^{53}`, in whatever order summaries are
     merged. Other sums carry the rounding of float64, as sums over the rows themselves do: for
-    :math:`10^9` rows a relative error below :math:`10^{-11}` at the worst.
+    :math:`10^9` rows a relative error below :math:`10^{-10}` at the worst.
 
     Examples
     --------
@@ -416,6 +416,15 @@ class CalibrationSummary:
         if any(self.dropped_.values()):
             shown["n_dropped"] = sum(self.dropped_.values())
         return f"CalibrationSummary({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+
+
+def list_problems(summary):
+    """Label and Cells of each binary problem, for the rooms that ask more than measures.
+
+    The label is None where a problem stands for all labels.
+    """
+    labels = summary._list_labels() or [None]
+    return list(zip(labels, summary._cells, strict=True))
 
 
 def check_same_settings(one, other):

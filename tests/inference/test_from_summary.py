@@ -1,5 +1,6 @@
 """The test of calibration and bootstrap intervals on summaries, beside those on rows."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -217,7 +218,7 @@ def test_answers_do_not_depend_on_jobs_or_order():
 
 @pytest.mark.parametrize(
     "function",
-    [calibration_test_from_summary, lambda x: bootstrap_interval_from_summary("smooth_ece", x)],
+    [calibration_test_from_summary, partial(bootstrap_interval_from_summary, "smooth_ece")],
     ids=["test", "interval"],
 )
 def test_summaries_that_are_refused(function):
@@ -229,8 +230,27 @@ def test_summaries_that_are_refused(function):
         function(CalibrationSummary().update([0, 1], [0.5, 0.5], [1.5, 1]))
     with pytest.raises(ValueError, match="summary must hold labels without weights"):
         function(CalibrationSummary().update([0.5, 0.7], [0.5, 0.5]))
+    # Sums that are whole do not make rows.
+    with pytest.raises(ValueError, match="summary must hold labels without weights"):
+        function(CalibrationSummary().update([0, 0], [0.5, 0.5], [0.5, 1.5]))
+    with pytest.raises(ValueError, match="summary must hold labels without weights"):
+        function(CalibrationSummary().update([0.25, 0.75], [0.5, 0.5]))
     with pytest.raises(ValueError, match="got reduction='full'"):
         function(summarize([0, 1], [0.5, 0.5], reduction="full"))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [calibration_test_from_summary, partial(bootstrap_interval_from_summary, "smooth_ece")],
+    ids=["test", "interval"],
+)
+def test_weights_of_zero_and_one_select_rows(function):
+    y, v = make_rows(8, 400)
+    chosen = np.arange(400) % 3 > 0
+    weighted = CalibrationSummary().update(y, v, chosen)
+    assert function(weighted, random_state=0) == function(
+        summarize(y[chosen], v[chosen]), random_state=0
+    )
 
 
 def test_arguments_that_are_refused():
