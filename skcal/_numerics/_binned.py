@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
+_MOST_BINS = 1 << 20
+
 
 def uniform_edges(n_bins):
     """Edges of `n_bins` bins of equal width on [0, 1]."""
@@ -62,7 +65,18 @@ def find_middles(places, mass, count):
 
 def bin_index(predictions, edges):
     """Bin of every prediction; bins are right-closed, and the first holds its left edge too."""
-    return np.searchsorted(edges[1:-1], predictions, side="left")
+    n_bins = len(edges) - 1
+    is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
+    if not is_uniform or np.size(predictions) <= n_bins:
+        return np.searchsorted(edges[1:-1], predictions, side="left")
+    # Several times as fast as the search. Rounding leads to the bin beside the right one at most.
+    index = np.multiply(predictions, n_bins, dtype=np.float64).astype(np.intp)
+    np.clip(index, 0, n_bins - 1, out=index)
+    below, above = edges[:-1].copy(), edges[1:].copy()
+    below[0], above[-1] = -np.inf, np.inf
+    index -= predictions <= below[index]
+    index += predictions > above[index]
+    return index
 
 
 def gap_norm(mass, residual, norm):

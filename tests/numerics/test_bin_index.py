@@ -1,0 +1,26 @@
+"""The bin of a prediction: computed for equal bins, searched for others, and the same."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._binned import bin_index, uniform_edges
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 7, 10, 15, 49, 64, 1000, 12_345])
+def test_equal_bins_are_found_as_a_search_finds_them(n_bins, dtype):
+    edges = uniform_edges(n_bins)
+    beside = [edges, np.nextafter(edges, 0), np.nextafter(edges, 1), edges.astype(np.float32)]
+    ends = [0.0, 5e-324, 1e-300, np.nextafter(1.0, 0), 1.0]
+    draws = np.random.default_rng(0).random(2000)
+    predictions = np.clip(np.concatenate([*beside, ends, draws]), 0, 1).astype(dtype)
+    expected = np.searchsorted(edges[1:-1], predictions, side="left")
+    np.testing.assert_array_equal(bin_index(predictions, edges), expected)
+    matrix = predictions[: len(predictions) // 2 * 2].reshape(-1, 2)
+    np.testing.assert_array_equal(bin_index(matrix, edges).ravel(), expected[: matrix.size])
+
+
+def test_other_edges_are_searched():
+    edges = np.array([0.0, 0.1, 0.5, 1.0])
+    predictions = np.array([0.0, 0.1, np.nextafter(0.1, 1), 0.5, 0.75, 1.0])
+    np.testing.assert_array_equal(bin_index(predictions, edges), [0, 0, 1, 1, 2, 2])
