@@ -1,0 +1,241 @@
+"""Errors that other calibration packages have made, one test each, with what went wrong there."""
+
+import pickle
+import tracemalloc
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.base import clone
+
+from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import bootstrap_interval, calibration_test, spiegelhalter_test
+from skcal.metrics import (
+    MEASURES,
+    adaptive_calibration_error,
+    expected_calibration_error,
+    kernel_calibration_error,
+    smooth_ece,
+    squared_kernel_calibration_error,
+)
+from skcal.recalibration import PlattScaling, TemperatureScaling
+from tests.recalibration.family import CLASSES, make, make_scores
+
+
+def make_rows(seed=0, n=500):
+    rng = np.random.default_rng(seed)
+    proba = rng.random(n)
+    return (rng.random(n) < proba**1.5).astype(int), proba
+
+
+def test_prediction_of_one_in_a_bin_of_its_own():
+    # np.digitize puts 1.0 beyond the last edge: its bin was the eleventh of ten, or was left out.
+    assert expected_calibration_error([0, 1], [1.0, 0.95], n_bins=10) == pytest.approx(0.475)
+
+
+def test_prediction_of_zero_left_out():
+    # With bins closed on the right only, a prediction of 0 belonged to none, and its error to none.
+    assert expected_calibration_error([1, 1], [0.0, 1.0], n_bins=10) == pytest.approx(0.5)
+
+
+def test_empty_bins_drawn_as_calibrated():
+    # Bins without rows were drawn on the diagonal, as if somebody had looked.
+    display = ReliabilityDisplay.from_predictions(
+        [0, 1, 1], [0.05, 0.35, 0.95], kind="binned", n_bins=10
+    )
+    np.testing.assert_allclose(display.prob_pred, [0.05, 0.35, 0.95])
+    assert set(zip(*display.line_.get_data(), strict=True)) >= {(0.05, 0.0), (0.95, 1.0)}
+    assert len(display.line_.get_xdata()) == 3
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda y, p: expected_calibration_error(y, p, strategy="quantile"),
+        adaptive_calibration_error,
+    ],
+    ids=["quantile", "adaptive"],
+)
+def test_ties_split_between_bins_of_equal_mass(measure):
+    # Cutting the sorted rows into equal parts put equal predictions into different bins, so that
+    # the order of the rows changed the value.
+    rng = np.random.default_rng(0)
+    proba = np.repeat([0.2, 0.4, 0.7], [50, 60, 70])
+    y = (rng.random(180) < 0.5).astype(int)
+    values = {
+        measure(y[order], proba[order])
+        for order in (np.argsort(y, kind="stable"), np.argsort(-y, kind="stable"))
+    }
+    assert max(values) - min(values) < 1e-15
+
+
+def test_mass_at_the_boundary_halved():
+    # A kernel that is reflected at 0 counts a row at 0 once on either side; dropping one side
+    # halved the error of all predictions of exactly 0 and 1.
+    for bandwidth in (0.01, 0.1, 1.0):
+        assert smooth_ece([1], [0.0], bandwidth=bandwidth) == pytest.approx(1.0, abs=1e-6)
+        assert smooth_ece([0], [1.0], bandwidth=bandwidth) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("error", [0.3, 0.01, 0.0017, 0.0004])
+def test_bisection_stopped_at_a_thousandth(error):
+    # The search of the bandwidth ended at a width of 0.001, which is the size of the answer. Where
+    # all predictions are equal it is the mean residual for every bandwidth.
+    n = 10_000
+    y = np.arange(n) < round(n * (0.5 + error))
+    assert smooth_ece(y, np.full(n, 0.5)) == pytest.approx(error, abs=2e-6)
+
+
+def test_last_row_never_drawn():
+    # Resamples were drawn from the numbers 0 to n - 2: the last row never came.
+    interval = bootstrap_interval(
+        "expected_calibration_error", [1, 0], [1.0, 0.0], n_resamples=400, random_state=0
+    )
+    assert interval == (0.0, 0.0, 0.0)
+    interval = bootstrap_interval(
+        "expected_calibration_error", [1, 0], [1.0, 1.0], n_resamples=400, random_state=0
+    )
+    assert (interval.low, interval.high) == (0.0, 1.0)  # a quarter of resamples holds it alone
+
+
+def test_logits_or_probabilities_guessed_batch_by_batch():
+    # Inputs inside [0, 1] were taken for probabilities, others for logits, anew in each batch, so
+    # that the answer for a row depended on its neighbours.
+    rng = np.random.default_rng(0)
+    logits = rng.normal(scale=3, size=(400, 1))
+    y = (rng.random(400) < expit(logits[:, 0] / 2)).astype(int)
+    model = TemperatureScaling(input="logits").fit(logits, y)
+    row = np.array([[0.75]])
+    batch = np.concatenate([row, [[-7.0], [7.0]]])
+    assert model.predict_proba(row)[0] == pytest.approx(model.predict_proba(batch)[0], abs=1e-15)
+
+
+def test_platt_scaling_fitted_on_probabilities():
+    # The logistic regression was fitted on probabilities, where Platt's method takes scores on the
+    # scale of logits: it could then not even keep probabilities that were right.
+    truth = np.linspace(0.002, 0.998, 400)
+    rows = np.repeat(expit(0.5 * logit(truth) - 1), 2)[:, None]
+    y, weight = np.tile([0, 1], 400), np.column_stack([1 - truth, truth]).ravel()
+    fitted = PlattScaling(target_smoothing=False).fit(rows, y, sample_weight=weight)
+    np.testing.assert_allclose(fitted.predict_proba(rows[::2])[:, 1], truth, atol=1e-6)
+
+
+def test_one_sided_spiegelhalter_test():
+    # Only one tail was looked at: under-confidence passed for calibration.
+    rng = np.random.default_rng(0)
+    proba = rng.uniform(0.1, 0.9, 4000)
+    for slope in (0.5, 2.0):
+        y = rng.random(4000) < expit(slope * logit(proba))
+        assert spiegelhalter_test(y, proba).pvalue < 1e-6
+
+
+def test_pvalue_of_zero():
+    # The share of draws beyond the statistic is 0 for many a sample; no test of 99 draws says that.
+    proba = np.random.default_rng(0).random(300)
+    result = calibration_test(proba < 0.5, proba, n_resamples=99, random_state=0)
+    assert result.pvalue == 0.01
+
+
+def test_level_taken_for_a_percentage():
+    # 95 and 0.95 were both taken, and one of them meant a level of 9500 %.
+    with pytest.raises(ValueError, match="confidence_level must be at least 0 and below 1; got 95"):
+        bootstrap_interval("smooth_ece", *make_rows(), confidence_level=95)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_logits_squashed_without_a_word(name):
+    # Values outside [0, 1] went through a sigmoid, so that a mistake looked like an answer.
+    with pytest.raises(ValueError, match=r"y_proba must lie in \[0, 1\]; got 1.5 at row 1"):
+        MEASURES[name].function([0, 1, 0], [0.5, 1.5, -2.0])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_weights_ignored(name):
+    # sample_weight was accepted and not used.
+    y, proba = make_rows(n=40)
+    weight = np.arange(40) % 3 + 1.0
+    weighted = MEASURES[name].function(y, proba, sample_weight=weight)
+    plain = MEASURES[name].function(y, proba)
+    heavier = MEASURES[name].function(y, proba, sample_weight=np.where(y == 1, 3.0, 1.0))
+    assert abs(heavier - plain) > 1e-6 or abs(weighted - plain) > 1e-6
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_both_classes_required(name):
+    # A fold with outcomes of one class has a calibration error like any other.
+    assert np.isfinite(MEASURES[name].function([1, 1, 1], [0.25, 0.5, 0.75]))
+    assert np.isfinite(MEASURES[name].function([0, 0, 0], [0.25, 0.5, 0.75]))
+
+
+@pytest.mark.parametrize("name", ["expected_calibration_error", "smooth_ece"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_sums_in_half_precision(name, dtype):
+    # Sums of float16 overflow at 65504 and stand still long before: the error came out as 0 or NaN.
+    proba = np.full(200_000, 0.75, dtype=dtype)
+    value = MEASURES[name].function(np.ones(200_000, dtype=int), proba)
+    assert value == pytest.approx(0.25, abs=1e-6)
+
+
+def test_settings_of_the_process_changed():
+    # Importing or drawing changed rcParams and the warning filters of everybody else.
+    before = (
+        dict(mpl.rcParams),
+        list(warnings.filters),
+        np.geterr(),
+        np.random.get_state()[1].copy(),  # noqa: NPY002
+    )
+    display = ReliabilityDisplay.from_predictions(*make_rows(), n_resamples=20, random_state=0)
+    bootstrap_interval("smooth_ece", *make_rows(), n_resamples=10)
+    assert dict(mpl.rcParams) == before[0]
+    assert list(warnings.filters) == before[1]
+    assert np.geterr() == before[2]
+    np.testing.assert_array_equal(np.random.get_state()[1], before[3])  # noqa: NPY002
+    mpl.pyplot.close(display.figure_)
+
+
+@pytest.mark.parametrize("R", CLASSES, ids=lambda R: R.__name__)
+def test_clone_and_set_output_fail(R):
+    # Constructors changed their arguments, and transformers had no names for their columns.
+    scores, y = make_scores(3)
+    model = clone(make(R)).set_output(transform="pandas").fit(scores, y)
+    assert clone(model).get_params() == make(R).get_params()
+    assert model.transform(scores[:4]).shape == (4, 3)
+
+
+@pytest.mark.parametrize("R", CLASSES, ids=lambda R: R.__name__)
+def test_training_rows_kept_in_the_estimator(R):
+    # Fitted objects held the rows that they were fitted on, and went to production with them.
+    n = 8000
+    scores, y = make_scores(2, n_samples=n)
+    scores = np.round(scores[:, :1], 3)  # at most 1001 distinct values, whatever the number of rows
+    scores = np.column_stack([scores, 1 - scores])
+    size = len(pickle.dumps(make(R).fit(scores, y)))
+    assert size < scores.nbytes / 2
+
+
+def test_bootstrap_without_a_seed():
+    # Resamples came from the global generator: no seed could repeat them.
+    first, second = (
+        bootstrap_interval("smooth_ece", *make_rows(), n_resamples=50, random_state=3)
+        for _ in range(2)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [kernel_calibration_error, squared_kernel_calibration_error],
+    ids=lambda f: f.__name__,
+)
+def test_memory_of_all_pairs(measure):
+    # Kernel errors held the matrix of all pairs of rows: 3.2 GB for these.
+    y, proba = make_rows(n=20_000)
+    tracemalloc.start()
+    try:
+        measure(y, proba)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64e6
