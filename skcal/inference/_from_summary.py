@@ -20,6 +20,8 @@ from skcal.inference._null_draws import (
 from skcal.inference._statistic import check_statistic
 from skcal.inference._summary_counts import check_summary, count_rows, make_resampler
 from skcal.inference._test_result import TestResult
+from skcal.metrics import MEASURES
+from skcal.streaming._answers import is_averaged
 
 # The scale that resamples of SmoothECE are made for is not finer than this.
 _NARROWEST = 1e-3
@@ -183,10 +185,13 @@ def bootstrap_interval_from_summary(
     Notes
     -----
     The numbers of rows by outcome and cell are multinomial in a resample. Cells are merged to about
-    2000, none wider than 1/1024; rows of one outcome in one of them come and go with their mean
-    prediction. What is lost is the variation of predictions inside these cells.
-    :func:`skcal.metrics.smooth_ece` has cells of its own, of a quarter of its bandwidth or less,
-    inside of which rows keep their places.
+    2000, none wider than 1/1024; rows of one of them come and go with their mean prediction, those
+    of either outcome with its own where the answer of the summary knows the two apart. What is lost
+    is the variation of predictions inside these cells. :func:`skcal.metrics.smooth_ece` has cells
+    of its own, of a quarter of its bandwidth or less, inside of which rows keep their places.
+
+    The interval reaches out by the error bound of the summary on both sides, whatever rows
+    the cells may hold: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.
 
     Examples
     --------
@@ -210,7 +215,9 @@ def bootstrap_interval_from_summary(
     cells = check_summary("summary", summary)
     counts = count_rows("summary", cells)
     estimate = summary.measure(measure, **options)
-    draw, observed = _make_resamples(statistic, cells, counts, estimate)
+    bound = summary.error_bound(measure, **options)
+    is_shared = is_averaged(cells, measure, options)
+    draw, observed = _make_resamples(statistic, cells, counts, estimate, is_shared)
     (values,) = run_blocks([draw], n_resamples, rng, n_jobs)
     center = estimate
     if debias:
@@ -225,7 +232,8 @@ def bootstrap_interval_from_summary(
         # Merged rows have their own value and their own chance, and both go together.
         estimate = float(null.observed - draw_null([null], n_resamples, rng, n_jobs).mean())
         low, high = low - observed + estimate, high - observed + estimate
-    return Interval(estimate, low, high)
+    least = 0.0 if low >= 0 and not MEASURES[measure].is_signed else -np.inf
+    return Interval(estimate, max(low - bound, least), high + bound)
 
 
 def _check_measure(argument, name, options):
@@ -267,14 +275,14 @@ class _NullCounts:
         return np.array([self._statistic(share, places, mass) for share in shares])
 
 
-def _make_resamples(statistic, cells, counts, estimate):
+def _make_resamples(statistic, cells, counts, estimate, is_shared):
     """Function that draws values of a measure of resamples, and the value that they vary around."""
     if is_plain_smooth_ece(statistic):
         outcomes, predictions, weights = cells.matched
         bandwidth = max(estimate, _NARROWEST)
         resampler = make_resampler(predictions, outcomes, weights, bandwidth)
         return lambda rng, n_draws: bootstrap_smooth_ece(resampler, n_draws, rng), estimate
-    predictions, outcomes, counts = merge_by_outcome(statistic, cells, counts)
+    predictions, outcomes, counts = merge_by_outcome(statistic, cells, counts, is_shared=is_shared)
     n_rows = int(counts.sum())
 
     def draw(rng, n_draws):
@@ -284,8 +292,11 @@ def _make_resamples(statistic, cells, counts, estimate):
     return draw, statistic(outcomes, predictions, counts)
 
 
-def merge_by_outcome(statistic, cells, counts):
-    """Mean predictions, outcomes and numbers of rows of one outcome in merged cells."""
+def merge_by_outcome(statistic, cells, counts, *, is_shared=False):
+    """Mean predictions, outcomes and numbers of rows of one outcome in merged cells.
+
+    With `is_shared` both outcomes of a merged cell lie at the mean prediction of all its rows.
+    """
     moments, places = cells.moments_and_places
     n_cells = len(places)
     predictions, _, weights, filled = average_cells(moments, places)
@@ -307,6 +318,9 @@ def merge_by_outcome(statistic, cells, counts):
         np.minimum.at(low, group, own)
         np.maximum.at(high, group, own)
         present = total > 0
-        mean = np.clip(moment[present] / total[present], low[present], high[present])
+        if is_shared:
+            mean = merged.places[present]
+        else:
+            mean = np.clip(moment[present] / total[present], low[present], high[present])
         found.append((mean, np.full(len(mean), float(outcome)), total[present]))
     return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -90,6 +90,12 @@ def measure_cells(cells, name, options):
     )
 
 
+def is_averaged(cells, name, options):
+    """Whether a measure is answered for one row in each cell, which outcomes of both kinds share."""
+    answer = ANSWERS[name]
+    return answer.rows(cells, check_question(name, options)) is cells.averaged
+
+
 def bound_cells(cells, name, options):
     """How far `measure_cells` can be from the measure of the rows themselves."""
     value, known = measure_cells(cells, name, options), check_question(name, options)

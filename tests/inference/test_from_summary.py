@@ -273,3 +273,36 @@ def test_arguments_that_are_refused():
         bootstrap_interval_from_summary("smooth_ece", summary, confidence_level=1.0)
     with pytest.raises(ValueError, match="debias must be"):
         bootstrap_interval_from_summary("smooth_ece", summary, debias=1)
+
+
+def test_interval_of_a_measure_of_rounded_and_unrounded_predictions():
+    # Rows of 0.3 and of float32(0.3) share a cell: outcomes of both kinds must lie at one place, or
+    # their numbers would differ by whole cells in the resamples, beyond the error bound.
+    rng = np.random.default_rng(0)
+    tenths = rng.integers(1, 10, 20_000) / 10
+    y = rng.random(20_000) < tenths
+    v = np.where(np.arange(20_000) % 2, tenths, tenths.astype(np.float32).astype(float))
+    summary, name = summarize(y, v), "cumulative_calibration_error"
+    for statistic in ("range", "max"):
+        options = {"statistic": statistic, "random_state": 0, "n_resamples": 400}
+        rest = bootstrap_interval_from_summary(name, summary, **options)
+        whole = bootstrap_interval(name, y, v, **options)
+        reach = summary.error_bound(name, statistic=statistic)
+        assert rest.low <= whole.low
+        assert rest.high - reach == pytest.approx(whole.high, abs=(whole.high - whole.low) / 5)
+
+
+def test_interval_reaches_out_by_the_error_bound():
+    # An edge of a bin cuts each heavy cell: the summary cannot know the error, and says so.
+    rng = np.random.default_rng(1)
+    v = rng.integers(1, 10, 20_000) / 10
+    y = rng.random(20_000) < v
+    v += rng.choice([-1e-9, 1e-9], 20_000)
+    summary, options = summarize(y, v), {"n_bins": 10, "n_resamples": 200, "random_state": 0}
+    name = "expected_calibration_error"
+    whole = bootstrap_interval(name, y, v, **options)
+    rest = bootstrap_interval_from_summary(name, summary, **options)
+    assert summary.error_bound(name, n_bins=10) > 0.01
+    assert rest.low <= whole.low
+    assert rest.high >= whole.high
+    assert rest.low >= 0
