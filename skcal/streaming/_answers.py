@@ -62,6 +62,8 @@ def check_question(name, options):
             f"name must be a measure of binary problems; {name} reads whole vectors of "
             "probabilities, which a summary does not keep."
         )
+    if name not in ANSWERS:
+        raise ValueError(f"name must be a measure that summaries answer; {name} has no bound yet.")
     parameters = inspect.signature(MEASURES[name].function).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     for option in options:
@@ -91,7 +93,7 @@ def measure_cells(cells, name, options):
 
 
 def is_averaged(cells, name, options):
-    """Whether a measure is answered for one row in each cell, which outcomes of both kinds share."""
+    """Whether a measure is answered for one row in each cell, with a soft outcome."""
     answer = ANSWERS[name]
     return answer.rows(cells, check_question(name, options)) is cells.averaged
 

@@ -5,6 +5,7 @@ import pytest
 
 from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
+from skcal.streaming._answers import ANSWERS
 from tests.streaming.questions import QUESTIONS, ask, measure_rows
 
 every_question = pytest.mark.parametrize("question", QUESTIONS, ids=str)
@@ -170,3 +171,9 @@ def test_more_cells_give_smaller_bounds():
     for name, options in QUESTIONS:
         if "n_bins" not in options or options["n_bins"] not in (16, 64):
             assert fine.error_bound(name, **options) < coarse.error_bound(name, **options)
+
+
+def test_measure_without_a_bound(monkeypatch):
+    monkeypatch.delitem(ANSWERS, "smooth_ece")
+    with pytest.raises(ValueError, match="smooth_ece has no bound yet"):
+        CalibrationSummary().update([0, 1], [0.25, 0.5]).measure("smooth_ece")
