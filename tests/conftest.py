@@ -3,6 +3,19 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Calls of each function in tests/fuzz: `pytest --hypothesis-profile=thorough tests/fuzz`.
+for profile, n_calls in (("quick", 25), ("thorough", 250), ("exhaustive", 2500)):
+    settings.register_profile(
+        profile,
+        max_examples=n_calls,
+        derandomize=profile != "exhaustive",
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")

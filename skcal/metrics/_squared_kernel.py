@@ -213,8 +213,8 @@ def calibration_mean_embedding_error(
     With test points :math:`(t_l, z_l)`, probabilities :math:`\pi_j` of the rows, the kernel k on
     predictions and the matrix L of the kernel on labels [1]_,
 
-    .. math:: \mathrm{UCME}^2 = \frac{1}{m} \sum_{l=1}^m \Big( \sum_j \pi_j\, k(t_l, p_j) \Big(
-        L_{z_l y_j} - \sum_c p_{jc} L_{z_l c} \Big) \Big)^2.
+    .. math:: \mathrm{UCME}^2 = \frac{1}{m} \sum_{l=1}^m \Bigl( \sum_j \pi_j\, k(t_l, p_j)
+        \Bigl( L_{z_l y_j} - \sum_c p_{jc} L_{z_l c} \Bigr) \Bigr)^2.
 
     A model may be miscalibrated and the error small, if the test points lie elsewhere.
 

@@ -57,8 +57,8 @@ class StructuredMatrixScaling(AffineRecalibrator):
 
     .. math::
 
-        \text{mean log loss} + \frac{K}{n} \Big( \lambda_b \sum_j b_j^2
-        + \lambda_d \sum_j w_{jj}^2 + (K - 1) \lambda_o \sum_{i \ne j} w_{ij}^2 \Big),
+        \text{mean log loss} + \frac{K}{n} \Bigl( \lambda_b \sum_j b_j^2
+        + \lambda_d \sum_j w_{jj}^2 + (K - 1) \lambda_o \sum_{i \ne j} w_{ij}^2 \Bigr),
 
     which is convex. n is the sum of the weights: weights count as repetitions of rows. With few
     rows for each class little more than the temperature is fitted; with many the penalties fade.

@@ -1,0 +1,71 @@
+"""What must hold of a call whatever its arguments are."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pandas as pd
+
+from skcal.metrics import CalibrationSharpnessCurve, Decomposition
+
+# The gap is a difference of the other two terms.
+DIFFERENCES = Decomposition, CalibrationSharpnessCurve
+
+
+def check_call(function, arguments):
+    """Call a function twice: it answers with numbers, twice the same, or raises a clear error.
+
+    Only ValueError and TypeError are allowed, with a message; arguments are left as they were. NaN
+    is no answer, but for the difference of two infinite parts of a decomposition.
+
+    Returns
+    -------
+    object or None
+        What the function returned; None where it raised.
+    """
+    before = pickle.dumps(arguments)
+    first, error = _try(function, arguments)
+    again, second_error = _try(function, arguments)
+    assert pickle.dumps(arguments) == before, "the arguments were changed"
+    assert error == second_error
+    if error is None:
+        numbers = list(_list_numbers(first))
+        assert numbers, "no number came back"
+        is_infinite = any(np.isinf(array).any() for array in numbers)
+        for array, other in zip(numbers, _list_numbers(again), strict=True):
+            may_be_nan = is_infinite and isinstance(first, DIFFERENCES)
+            assert may_be_nan or not np.isnan(array).any(), first
+            np.testing.assert_array_equal(array, other)
+    return first
+
+
+def _try(function, arguments):
+    try:
+        return function(**arguments), None
+    except (ValueError, TypeError) as error:
+        message = str(error)
+        assert len(message) > 10, message
+        return None, message
+
+
+def _list_numbers(value):
+    """All numbers inside an object, as arrays."""
+    if isinstance(value, str | None | type) or callable(value):
+        return
+    if isinstance(value, bool | int | float | np.generic):
+        yield np.asarray(value, dtype=float)
+    elif isinstance(value, np.ndarray):
+        if value.dtype.kind in "biuf":
+            yield value.astype(float)
+    elif isinstance(value, pd.DataFrame | pd.Series):
+        yield value.to_numpy(dtype=float, na_value=np.nan)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _list_numbers(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _list_numbers(part)
+    elif dataclasses.is_dataclass(value):
+        yield from _list_numbers(vars(value))
+    else:
+        raise AssertionError(f"unknown type {type(value)}")

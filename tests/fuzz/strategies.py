@@ -1,0 +1,150 @@
+"""Rows as nobody would hand them over, most of them valid all the same."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+# Numbers at and beside the ends of [0, 1], subnormal, and at edges of bins.
+SPECIAL = [
+    0.0,
+    -0.0,
+    5e-324,
+    1e-310,
+    1e-300,
+    1e-16,
+    0.1,
+    0.25,
+    1 / 3,
+    0.5,
+    float(np.nextafter(0.5, 1)),
+    0.75,
+    float(np.nextafter(1, 0)),
+    1.0,
+]
+PROBABILITIES = st.sampled_from(SPECIAL) | st.floats(0, 1)
+NO_PROBABILITIES = st.sampled_from([np.nan, np.inf, -np.inf, 1.5, -1e-300, 1 + 2e-16])
+WEIGHTS = st.sampled_from([0.0, 1e-300, 1e-5, 0.5, 1.0, 1.0, 2.0, 3.0, 1e5, 1e300]) | st.floats(
+    0, 10
+)
+NO_WEIGHTS = st.sampled_from([np.nan, np.inf, -1.0])
+LABEL_SETS = [
+    [0, 1],
+    [0, 1],
+    [-1, 1],
+    [1, 2],
+    [False, True],
+    [0.0, 1.0],
+    ["no", "yes"],
+    [0, 1, 2],
+    ["a", "b", "c"],
+    [3, 1, 2, 0],
+]
+REDUCTIONS = ["auto", "auto", "confidence", "classwise", "top-label", "full"]
+FLOATS = [np.float64, np.float64, np.float32, np.float16, np.longdouble]
+
+
+@st.composite
+def problems(draw, max_rows=6):
+    """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
+    labels = draw(st.sampled_from(LABEL_SETS))
+    n_rows = draw(st.integers(0, max_rows) | st.just(40))
+    y_true = draw(outcomes(labels, n_rows))
+    y_proba = draw(probabilities(len(labels), n_rows))
+    return {
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "sample_weight": draw(weights(n_rows)),
+        "pos_label": draw(st.none() | st.none() | st.sampled_from([*labels, 1, "other"])),
+        "labels": draw(st.none() | st.just(labels) | st.just(labels) | st.permutations(labels)),
+        "reduction": draw(st.sampled_from(REDUCTIONS)),
+    }
+
+
+@st.composite
+def outcomes(draw, labels, n_rows):
+    """Labels, sometimes soft, mixed or missing, in some container."""
+    if draw(_rarely()):
+        entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
+    elif len(labels) == 2 and draw(_rarely()):
+        entries = PROBABILITIES
+    else:
+        entries = st.sampled_from(labels)
+    values = _tile(
+        draw(st.lists(entries, min_size=min(n_rows, 6), max_size=min(n_rows, 6))), n_rows
+    )
+    kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
+    return draw(st.sampled_from(kinds))(values)
+
+
+@st.composite
+def probabilities(draw, n_classes, n_rows):
+    """Probabilities of the positive label, or a column per label, of some type and layout."""
+    n_columns = draw(st.sampled_from([1, 2] if n_classes == 2 else [n_classes, n_classes, 1]))
+    n_drawn = min(n_rows, 6)
+    entries = PROBABILITIES | NO_PROBABILITIES if draw(_rarely()) else PROBABILITIES
+    size = n_drawn * n_columns
+    values = np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=float)
+    values = values.reshape(n_drawn, n_columns)
+    if n_columns > 1 and not draw(_rarely()):
+        values = _share(values)
+    values = np.array(_tile(list(values), n_rows)).reshape(n_rows, n_columns)
+    dtype = draw(st.sampled_from(FLOATS))
+    if not draw(_rarely()):
+        with np.errstate(over="ignore"):
+            values = values.astype(dtype)
+    elif draw(st.booleans()):
+        values = values.astype(object)
+    elif np.isfinite(values).all():
+        values = values.round().astype(draw(st.sampled_from([bool, np.int8, np.uint16, np.int64])))
+    if n_columns == 1 and draw(st.booleans()):
+        values = values[:, 0]
+    return _lay_out(values, draw(st.sampled_from(LAYOUTS)))
+
+
+@st.composite
+def weights(draw, n_rows):
+    if draw(st.booleans()):
+        return None
+    entries = WEIGHTS | NO_WEIGHTS if draw(_rarely()) else WEIGHTS
+    length = min(n_rows, 6) if not draw(_rarely()) else draw(st.integers(0, 6))
+    values = draw(st.lists(entries, min_size=length, max_size=length))
+    values = _tile(values, n_rows) if length == min(n_rows, 6) else values
+    return draw(st.sampled_from([np.array, list, pd.Series]))(values)
+
+
+LAYOUTS = ["as it is", "fortran", "strided", "reversed", "read-only", "list", "frame"]
+
+
+def _lay_out(values, layout):
+    if layout == "fortran":
+        return np.asfortranarray(values)
+    if layout == "strided":
+        return np.repeat(values, 2, axis=0)[::2]
+    if layout == "reversed":
+        return values[::-1]
+    if layout == "read-only":
+        values = values.copy()
+        values.flags.writeable = False
+        return values
+    if layout == "list":
+        return values.tolist()
+    if layout == "frame":
+        return pd.DataFrame(values) if values.ndim == 2 else pd.Series(values)
+    return values
+
+
+def _share(values):
+    """Rows that sum to 1, where they can."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum(axis=1, keepdims=True)
+        shared = np.where(total > 1e-300, values / np.where(total > 1e-300, total, 1), 0)
+    shared[:, 0] = np.where(total[:, 0] > 1e-300, shared[:, 0], 1)
+    return shared
+
+
+def _tile(values, n_rows):
+    return [values[i % len(values)] for i in range(n_rows)] if values else []
+
+
+def _rarely():
+    return st.sampled_from([False] * 9 + [True])

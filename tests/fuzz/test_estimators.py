@@ -1,0 +1,59 @@
+"""Hostile rows for recalibrators: probabilities, or a clear error and an estimator as before."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz.hostile import check_call
+from tests.fuzz.strategies import NO_PROBABILITIES, problems
+from tests.recalibration.family import CLASSES, make
+
+SCORES = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
+LOGITS = st.sampled_from(SCORES) | st.floats(-20, 20)
+
+
+@st.composite
+def fits(draw):
+    """A matrix of scores, labels, weights and options of a recalibrator."""
+    problem = draw(problems())
+    X = problem["y_proba"]
+    kind = draw(st.sampled_from(["proba", "proba", "logits"]))
+    if kind == "logits":
+        shape = np.shape(X)
+        entries = LOGITS | NO_PROBABILITIES if draw(st.integers(0, 9)) == 0 else LOGITS
+        size = int(np.prod(shape))
+        X = np.resize(np.array(draw(st.lists(entries, min_size=1, max_size=8))), size).reshape(
+            shape
+        )
+    return {
+        "X": X,
+        "y": problem["y_true"],
+        "sample_weight": problem["sample_weight"],
+        "input": kind,
+        "classes": draw(st.sampled_from([None, None, "columns", problem["labels"]])),
+    }
+
+
+def _fit_and_predict(R):
+    def run(X, y, sample_weight, **options):
+        model = make(R, **options).fit(X, y, sample_weight=sample_weight)
+        state = pickle.dumps(model)
+        proba = model.predict_proba(X)
+        assert ((proba >= 0) & (proba <= 1)).all()
+        np.testing.assert_allclose(proba.sum(axis=1, dtype=float), 1, atol=2e-3)
+        assert pickle.dumps(model) == state, "predicting changed the estimator"
+        return proba.astype(float), model.transform(X).astype(float)
+
+    return run
+
+
+@pytest.mark.parametrize("R", CLASSES, ids=lambda R: R.__name__)
+def test_hostile_rows(R):
+    @given(fits())
+    def check(arguments):
+        check_call(_fit_and_predict(R), arguments)
+
+    check()

@@ -1,0 +1,114 @@
+"""Hostile rows for all that takes labels and probabilities: an answer, or a clear error."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skcal import inference, metrics
+from tests.fuzz.hostile import check_call
+from tests.fuzz.strategies import problems
+
+BANDWIDTH = st.sampled_from([None, 1e-6, 0.01, 0.1, 1.0, 1e3, 0.0, -1.0, np.nan, "x"])
+N_BINS = st.sampled_from([1, 2, 10, 15, 1000, 0, 2.0, None])
+KERNEL_OPTIONS = {
+    "kernel": st.sampled_from(["total_variation", "gaussian", "laplace", "exponential"]),
+    "bandwidth": BANDWIDTH,
+    "estimator": st.sampled_from(["unbiased", "biased", "block"]),
+}
+# Options that are drawn beside the rows, some of them invalid; all others keep their defaults.
+OPTIONS = {
+    "expected_calibration_error": {
+        "n_bins": N_BINS,
+        "strategy": st.sampled_from(["uniform", "quantile", "sweep", "equal"]),
+        "norm": st.sampled_from([1, 2, 3.5, 1e6, np.inf, 0.5]),
+    },
+    "maximum_calibration_error": {"n_bins": N_BINS},
+    "adaptive_calibration_error": {"n_bins": N_BINS},
+    "squared_calibration_error": {
+        "n_bins": N_BINS,
+        "strategy": st.sampled_from(["uniform", "quantile", "sweep"]),
+        "debias": st.sampled_from([True, False, "outcomes", "residuals", "both"]),
+    },
+    "smooth_ece": {"bandwidth": BANDWIDTH, "scale": st.sampled_from(["probability", "logit"])},
+    "smooth_ece_curve": {"bandwidth": BANDWIDTH},
+    "smooth_calibration_error": {"method": st.sampled_from(["auto", "exact", "grid"])},
+    "lower_calibration_distance": {"tol": st.sampled_from([1e-3, 0.1, 0, 2])},
+    "random_interval_calibration_error": {"width": st.sampled_from([0.1, 1.0, 0.7, 1e-6, 0, 2])},
+    "kernel_calibration_error": {
+        "kernel": st.sampled_from(["laplace", "gaussian"]),
+        "bandwidth": BANDWIDTH,
+        "squared": st.booleans(),
+    },
+    "cumulative_calibration_error": {"statistic": st.sampled_from(["range", "max"])},
+    "canonical_calibration_error": {
+        "binning": st.sampled_from(["uniform", "median_variance"]),
+        "n_bins": st.sampled_from([1, 3, 10]),
+        "min_samples": st.sampled_from([1, 2, 10]),
+        "distance": st.sampled_from(["total_variation", "euclidean", "squared_euclidean"]),
+    },
+    "squared_kernel_calibration_error": KERNEL_OPTIONS,
+    "kernel_calibration_test": {"method": st.sampled_from(["bootstrap", "block", "bound"])},
+    "calibration_decomposition": {
+        "divergence": st.sampled_from(["brier", "log"]),
+        "estimator": st.sampled_from(["kernel", "binned", "isotonic"]),
+        "kernel": st.sampled_from(["gaussian", "epanechnikov"]),
+        "bandwidth": BANDWIDTH,
+    },
+    "calibration_sharpness_curve": {"divergence": st.sampled_from(["brier", "log"])},
+    "corp_decomposition": {"score": st.sampled_from(["brier", "log"])},
+    "calibration_test": {"statistic": st.sampled_from([*metrics.MEASURES, "mean"])},
+    "bootstrap_interval": {
+        "measure": st.sampled_from([*metrics.MEASURES]),
+        "method": st.sampled_from(["percentile", "basic", "bca"]),
+        "debias": st.booleans(),
+    },
+    "consistency_band": {"n_bins": N_BINS, "simultaneous": st.booleans()},
+    "cumulative_calibration_test": {"statistic": st.sampled_from(["range", "max"])},
+    "hosmer_lemeshow_test": {
+        "n_bins": N_BINS,
+        "strategy": st.sampled_from(["uniform", "quantile"]),
+        "data": st.sampled_from(["external", "internal"]),
+    },
+}
+# What keeps the calls quick, and their randomness in our hands.
+FIXED = {
+    "n_resamples": 9,
+    "random_state": 0,
+    "test_proba": [[0.5, 0.5], [0.125, 0.875]],
+    "test_labels": [0, 1],
+}
+
+
+def _list_functions():
+    """Parameters for pytest: all functions of labels and probabilities."""
+    found = []
+    for room in (metrics, inference):
+        for name in room.__all__:
+            function = getattr(room, name)
+            if inspect.isroutine(function) and "y_proba" in inspect.signature(function).parameters:
+                found.append(pytest.param(function, id=name))
+    return found
+
+
+@st.composite
+def calls(draw, function):
+    """Arguments of a function: a problem, some options, and what keeps the call quick."""
+    parameters = inspect.signature(function).parameters
+    arguments = {key: v for key, v in draw(problems()).items() if key in parameters}
+    arguments |= {key: value for key, value in FIXED.items() if key in parameters}
+    for option, values in OPTIONS.get(function.__name__, {}).items():
+        if option == "measure" or draw(st.booleans()):
+            arguments[option] = draw(values)
+    return arguments
+
+
+@pytest.mark.parametrize("function", _list_functions())
+def test_hostile_rows(function):
+    @given(calls(function))
+    def check(arguments):
+        check_call(function, arguments)
+
+    check()
