@@ -86,7 +86,7 @@ html_copy_source = False
 html_domain_indices = False
 toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
-html_sidebars = {"index": [], "peers": [], "performance": []}
+html_sidebars = {"index": [], "getting_started": [], "peers": [], "performance": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "skcal", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
