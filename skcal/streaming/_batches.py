@@ -1,8 +1,12 @@
 """Summaries of iterables of batches: generators, tables in chunks, record batches of files."""
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
 from skcal.streaming._groups import GroupedSummary
+from skcal.streaming._keys import KeyColumns
+from skcal.streaming._rows import as_array, as_floats
 from skcal.streaming._summary import CalibrationSummary
 
 
@@ -58,9 +62,10 @@ def summarize_batches(
     -----
     Files are read by their own libraries: ``pandas.read_csv(path, chunksize=10**6)``,
     ``pyarrow.parquet.ParquetFile(path).iter_batches(columns=...)`` and
-    ``polars.scan_parquet(path).collect_batches()`` are iterables of tables. Batches of 10^5 rows or
-    more are the quickest. To share the work, summarize parts of the files in several processes
-    and add up the summaries.
+    ``polars.scan_parquet(path).collect_batches()`` are iterables of tables. Keys keep the types of
+    their columns: those of ``by=["day", "model"]`` may be tuples of a date and a text. Batches of
+    10^5 rows or more are the quickest. To share the work, summarize parts of the files in several
+    processes and add up the summaries.
 
     Examples
     --------
@@ -78,12 +83,17 @@ def summarize_batches(
     0.28125
     """
     names = check_names(y_true, y_proba, sample_weight, by)
+    if not isinstance(batches, Iterable) or _list_columns(batches) is not None:
+        raise ValueError(
+            f"batches must be an iterable of batches; got {type(batches).__name__}. Put a single "
+            "batch into a list."
+        )
     grouped = by is not None and by is not False
     summary = GroupedSummary(**settings) if grouped else CalibrationSummary(**settings)
     for number, batch in enumerate(_show_progress(batches, progress)):
-        columns = _read_tuple(batch, number, grouped) if names is None else read_table(batch, names)
-        keys = {"by": columns.pop()} if grouped else {}
         try:
+            columns = _read_tuple(batch, grouped) if names is None else read_table(batch, names)
+            keys = {"by": columns.pop()} if grouped else {}
             summary.update(*columns, **keys)
         except ValueError as error:
             raise ValueError(f"Batch {number}: {error}") from error
@@ -103,6 +113,12 @@ def check_names(y_true, y_proba, sample_weight, by):
             "y_true, y_proba and by must all be names of columns, or none of them; got "
             f"{y_true!r}, {y_proba!r} and {by!r}."
         )
+    for name, value in (("y_true", y_true), ("sample_weight", sample_weight)):
+        if isinstance(value, list):
+            raise ValueError(f"{name} must be the name of one column; got {value!r}.")
+    for name, value in (("y_proba", y_proba), ("by", by)):
+        if isinstance(value, list | tuple) and len(value) == 0:
+            raise ValueError(f"{name} must name at least one column; got {value!r}.")
     keys = [] if by is None or by is False else [by]
     return [y_true, y_proba, sample_weight, *keys]
 
@@ -123,14 +139,13 @@ def _show_progress(batches, progress):
     return tqdm(batches)
 
 
-def _read_tuple(batch, number, grouped):
+def _read_tuple(batch, grouped):
     """Labels, probabilities, weights and, with groups, keys from a tuple of arrays."""
     if not isinstance(batch, tuple | list) or len(batch) - grouped not in (2, 3):
         keys = ", then the keys" if grouped else ""
         raise ValueError(
-            f"Batch {number} must be a tuple (y_true, y_proba) or (y_true, y_proba, sample_weight)"
-            f"{keys}; got {type(batch).__name__}. Name the columns of tables with y_true=, "
-            "y_proba=."
+            f"a batch must be a tuple (y_true, y_proba) or (y_true, y_proba, sample_weight){keys}; "
+            f"got {type(batch).__name__}. Name the columns of tables with y_true=, y_proba=."
         )
     columns = list(batch)
     if len(columns) - grouped == 2:
@@ -139,19 +154,58 @@ def _read_tuple(batch, number, grouped):
 
 
 def read_table(table, names):
-    """Columns of a table; several of them make a matrix."""
-    return [
-        np.column_stack([_read_column(table, part) for part in name])
-        if isinstance(name, list | tuple)
-        else None
-        if name is None
-        else _read_column(table, name)
-        for name in names
+    """Columns of a table; several of probabilities make a matrix, several of keys stay alone."""
+    check_columns(table, names)
+    y_true, y_proba, sample_weight, *keys = names
+    columns = [
+        _read_column(table, y_true),
+        _read_matrix(table, y_proba) if _are_several(y_proba) else _read_column(table, y_proba),
+        None if sample_weight is None else _read_column(table, sample_weight),
     ]
+    for by in keys:
+        parts = by if _are_several(by) else [by]
+        columns.append(KeyColumns(_read_column(table, part) for part in parts))
+    return columns
+
+
+def check_columns(table, names):
+    """Raise a ValueError for a name of a column that a table lacks, where it lists its columns."""
+    known = _list_columns(table)
+    if known is None:
+        return
+    for name in names:
+        for part in name if _are_several(name) else [name]:
+            if part is not None and part not in known:
+                raise ValueError(
+                    f"There is no column {part!r} in a {type(table).__name__} of the columns "
+                    f"{', '.join(map(repr, known))}."
+                )
+
+
+def _list_columns(table):
+    """Names of the columns of a table of any library, or None."""
+    if isinstance(table, Mapping):
+        return list(table)
+    known = getattr(table, "column_names", getattr(table, "columns", None))  # Arrow, or data frames
+    return None if known is None else list(known)
+
+
+def _are_several(name):
+    return isinstance(name, list | tuple)
 
 
 def _read_column(table, name):
     try:
-        return np.asarray(table[name])
+        return as_array(table[name])
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"There is no column {name!r} in a {type(table).__name__}.") from error
+
+
+def _read_matrix(table, names):
+    """Columns of probabilities side by side."""
+    columns = [as_floats("y_proba", _read_column(table, name)) for name in names]
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"Columns of y_proba must have the same length; got {lengths}.")
+    is_masked = any(isinstance(column, np.ma.MaskedArray) for column in columns)
+    return (np.ma if is_masked else np).column_stack(columns)

@@ -3,7 +3,7 @@
 import math
 
 from skcal._validation import check_integer
-from skcal.streaming._batches import check_names, read_table
+from skcal.streaming._batches import check_columns, check_names, read_table
 from skcal.streaming._groups import GroupedSummary
 from skcal.streaming._summary import CalibrationSummary
 
@@ -86,9 +86,10 @@ def summarize_dask(
         summarize = delayed(_summarize_columns, pure=True)
         parts = [summarize(kind, settings, *blocks) for blocks in columns]
     else:
-        names = check_names(y_true, y_proba, sample_weight, by)
+        tables = _cut(data, "data")
+        names = _name_columns(data, y_true, y_proba, sample_weight, by)
         summarize = delayed(_summarize_table, pure=True)
-        parts = [summarize(kind, settings, table, names) for table in _cut(data, "data")]
+        parts = [summarize(kind, settings, table, names) for table in tables]
     merge = delayed(_merge, pure=True)
     while len(parts) > 1:
         n_merged = math.ceil(len(parts) / split_every)
@@ -111,6 +112,18 @@ def _summarize_table(kind, settings, table, names):
 
 def _merge(summaries):
     return summaries[0].merge(*summaries[1:])
+
+
+def _name_columns(data, *columns):
+    """Names of the columns of a data frame, all of which it has."""
+    for name in columns:
+        if hasattr(name, "to_delayed"):
+            raise ValueError(f"Columns must be given by name beside data; got {name!r}.")
+    names = check_names(*columns)
+    if names is None:
+        raise ValueError("y_true and y_proba must name columns of data; got None.")
+    check_columns(data, names)
+    return names
 
 
 def _cut_columns(y_true, y_proba, sample_weight, by):
@@ -136,6 +149,8 @@ def _cut(values, name, chunks=None):
             f"{name} must be a Dask collection{'' if name == 'data' else ', or data be given'}; "
             f"got {type(values).__name__}."
         )
+    if getattr(values, "ndim", 1) == 0:
+        raise ValueError(f"{name} must have a row for each row of the data; got a scalar.")
     if not hasattr(values, "rechunk"):
         return list(values.to_delayed())
     if chunks is not None and not any(map(math.isnan, chunks[0] + values.chunks[0])):

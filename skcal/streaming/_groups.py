@@ -1,12 +1,15 @@
 """A summary for each group of rows: customers, versions of a model, days."""
 
 from collections.abc import Mapping
+from copy import copy
 
 import numpy as np
 import pandas as pd
 
-from skcal.streaming._rows import as_floats, as_labels
-from skcal.streaming._serial import check_format
+from skcal.streaming._answers import check_question
+from skcal.streaming._keys import find_groups, pack_key, unpack_key
+from skcal.streaming._rows import agree_on_negative, as_floats, as_labels
+from skcal.streaming._serial import check_format, errors_named, require
 from skcal.streaming._summary import CalibrationSummary, check_same_settings
 
 FORMAT = "skcal.GroupedSummary"
@@ -21,7 +24,7 @@ class GroupedSummary(Mapping):
     Parameters
     ----------
     n_cells : int, default=16384
-        Number of cells, a power of two and at least 16. A group takes 72 bytes for each; for
+        Number of cells, a power of two from 16 to 2^24. A group takes 72 bytes for each; for
         small groups 1024 cells are enough.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see `CalibrationSummary`.
@@ -68,6 +71,7 @@ class GroupedSummary(Mapping):
             on_invalid=on_invalid,
         )
         self._groups = {}
+        self._negative = None  # that of all groups together
 
     # ------------------------------------------------------------------------------ a mapping
 
@@ -96,7 +100,8 @@ class GroupedSummary(Mapping):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
         by : array-like of shape (n_samples,) or (n_samples, n_keys)
-            Key of the group of every row; with several columns keys are tuples.
+            Key of the group of every row; with several columns keys are tuples. Keys are
+            Python values: numbers, text, dates, times or anything else that can be hashed.
 
         Returns
         -------
@@ -113,7 +118,7 @@ class GroupedSummary(Mapping):
             as_floats("y_proba", y_proba),
             None if sample_weight is None else as_floats("sample_weight", sample_weight),
         ]
-        codes, keys = _find_groups(by)
+        codes, keys = find_groups(by)
         for name, values in zip(("y_true", "y_proba", "sample_weight"), columns, strict=True):
             if values is not None and np.shape(values)[:1] != codes.shape:
                 raise ValueError(
@@ -123,10 +128,17 @@ class GroupedSummary(Mapping):
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(keys)))
         updated = {}
-        for key, rows in zip(keys, np.split(order, ends[:-1]), strict=True):
-            summary = self._groups.get(key, self._blank).merge()
+        for key, start, end in zip(keys, [0, *ends], ends, strict=False):
+            rows = order[start:end]
             parts = [None if values is None else values[rows] for values in columns]
-            updated[key] = summary.update(*parts)
+            summary = copy(self._groups.get(key, self._blank))
+            try:
+                updated[key] = summary.update(*parts)
+            except ValueError as error:
+                copy(self._blank).update(*columns)  # which names the row of the whole
+                raise ValueError(f"Group {key!r}: {error}") from error
+        negatives = [summary._negative for summary in updated.values()]
+        self._negative = agree_on_negative(self._negative, *negatives)
         self._groups.update(updated)
         return self
 
@@ -146,13 +158,14 @@ class GroupedSummary(Mapping):
         Raises
         ------
         ValueError
-            If settings differ.
+            If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
         """
-        merged = self._with_groups({key: summary.merge() for key, summary in self.items()})
+        merged = self._with_groups({key: copy(summary) for key, summary in self.items()})
         for other in others:
             if not isinstance(other, GroupedSummary):
                 raise TypeError(f"others must be GroupedSummary objects; got {other!r}.")
             check_same_settings(self._blank, other._blank)
+            merged._negative = agree_on_negative(merged._negative, other._negative)
             for key, summary in other.items():
                 merged._groups[key] = merged._groups.get(key, self._blank).merge(summary)
         return merged
@@ -191,6 +204,7 @@ class GroupedSummary(Mapping):
         pandas.Series
             Indexed by the keys; see `CalibrationSummary.measure`.
         """
+        check_question(name, options)  # also where there are no groups
         return self._collect(name, lambda summary: summary.measure(name, **options))
 
     def error_bound(self, name, **options):
@@ -208,6 +222,7 @@ class GroupedSummary(Mapping):
         pandas.Series
             Indexed by the keys; see `CalibrationSummary.error_bound`.
         """
+        check_question(name, options)
         return self._collect(name, lambda summary: summary.error_bound(name, **options))
 
     def _collect(self, name, function):
@@ -228,8 +243,15 @@ class GroupedSummary(Mapping):
             The tables of the summaries, with the keys as outer levels of the index; see
             `CalibrationSummary.to_frame`.
         """
-        tables = {key: summary.to_frame() for key, summary in self.items()}
-        return pd.concat(tables) if tables else self._blank.to_frame()
+        if not self._groups:
+            return self._blank.to_frame()
+        tables, index = [summary.to_frame() for summary in self.values()], _make_index(self)
+        if isinstance(index, pd.MultiIndex):
+            return pd.concat(tables, keys=index)
+        sizes = [len(table) for table in tables]
+        codes = [np.repeat(np.arange(len(index)), sizes), np.concatenate([*map(np.arange, sizes)])]
+        inner = pd.RangeIndex(max(sizes))
+        return pd.concat(tables).set_axis(pd.MultiIndex(levels=[index, inner], codes=codes))
 
     def to_dict(self):
         """Everything in types that JSON knows; no digit is lost.
@@ -242,9 +264,9 @@ class GroupedSummary(Mapping):
         Raises
         ------
         ValueError
-            If a key is no text, number or boolean, nor a tuple of these.
+            If a key is no text, finite number or boolean, nor a tuple of these.
         """
-        groups = [[_pack_key(key), summary.to_dict()] for key, summary in self.items()]
+        groups = [[pack_key(key), summary.to_dict()] for key, summary in self.items()]
         blank = self._blank.to_dict()
         return {"format": FORMAT, "version": VERSION, "empty": blank, "groups": groups}
 
@@ -268,20 +290,24 @@ class GroupedSummary(Mapping):
             If `data` is not what `to_dict` gives, or comes from a later version.
         """
         check_format(data, FORMAT, VERSION)
-        try:
-            pairs = [(_unpack_key(key), summary) for key, summary in data["groups"]]
-            blank = data["empty"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"data is not a complete {FORMAT}: {error!r}.") from None
+        with errors_named(FORMAT):
+            pairs = [(unpack_key(key), summary) for key, summary in data["groups"]]
+            blank = CalibrationSummary.from_dict(data["empty"])
+            require(blank == CalibrationSummary(**blank._settings), "empty must hold no rows")
+            groups = {key: CalibrationSummary.from_dict(one) for key, one in pairs}
+            require(len(groups) == len(pairs), "keys must be distinct")
+            for summary in groups.values():
+                check_same_settings(blank, summary)
+            negative = agree_on_negative(*(summary._negative for summary in groups.values()))
         new = cls()
-        new._blank = CalibrationSummary.from_dict(blank)
-        return new._with_groups({k: CalibrationSummary.from_dict(one) for k, one in pairs})
+        new._blank, new._groups, new._negative = blank, groups, negative
+        return new
 
     # -------------------------------------------------------------------------------- the rest
 
     def _with_groups(self, groups):
         new = object.__new__(type(self))
-        new._blank, new._groups = self._blank, groups
+        new._blank, new._groups, new._negative = self._blank, groups, self._negative
         return new
 
     def __copy__(self):
@@ -297,45 +323,8 @@ class GroupedSummary(Mapping):
         return f"GroupedSummary(n_groups={len(self)}, n_samples={n_samples})"
 
 
-def _find_groups(by):
-    """Number of the group of every row, and the keys of the groups."""
-    shape = np.shape(by)
-    if len(shape) == 2 and shape[1] > 1:
-        columns = [pd.Series(column) for column in np.asarray(by, dtype=object).T]
-        missing = np.any([column.isna() for column in columns], axis=0)
-        values = pd.MultiIndex.from_arrays(columns)
-    elif len(shape) == 1 or (len(shape) == 2 and shape[1] == 1):
-        values = pd.Series(as_labels(by).reshape(-1))
-        missing = values.isna().to_numpy()
-    else:
-        raise ValueError(
-            f"by must have a key, or a row of keys, for each row of the data; got shape {shape}."
-        )
-    if missing.any():
-        raise ValueError(
-            f"by must have a key for each row; it is missing at row {np.flatnonzero(missing)[0]}."
-        )
-    codes, keys = pd.factorize(values)
-    return codes, keys.tolist()
-
-
 def _make_index(groups):
     keys = list(groups)
-    if keys and all(isinstance(key, tuple) for key in keys):
+    if keys and all(isinstance(key, tuple) for key in keys) and len(set(map(len, keys))) == 1:
         return pd.MultiIndex.from_tuples(keys)
-    return pd.Index(keys)
-
-
-def _pack_key(key):
-    parts = key if isinstance(key, tuple) else (key,)
-    for part in parts:
-        if not isinstance(part, str | bool | int | float):
-            raise ValueError(
-                f"Keys must be text, numbers or booleans to be written; got {part!r}. Turn them to "
-                "text before the rows are taken in."
-            )
-    return list(key) if isinstance(key, tuple) else key
-
-
-def _unpack_key(key):
-    return tuple(key) if isinstance(key, list) else key
+    return pd.Index(keys, tupleize_cols=False)

@@ -1,10 +1,13 @@
-"""Rows that come to a summary: what is dropped, and which labels may go without a name."""
+"""Rows that come to a summary: what is dropped, and which labels may go without a name.
+
+Whether rows are accepted, and what they mean, must not depend on how they are cut into parts.
+"""
 
 import numpy as np
 import pandas as pd
 
 from skcal._reduction import REDUCTIONS, check_predictions, split_by_top_label
-from skcal._validation import ROW_SUM_TOLERANCE, as_numbers
+from skcal._validation import ROW_SUM_TOLERANCE, as_numbers, check_labels, show_labels
 
 # What a row can be dropped for, in this order.
 REASONS = ("y_true", "y_proba", "sample_weight")
@@ -13,7 +16,7 @@ REASONS = ("y_true", "y_proba", "sample_weight")
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
 
 
-def list_samples(y_true, y_proba, sample_weight, settings):
+def list_samples(y_true, y_proba, sample_weight, settings, negative=None):
     """Check rows and reduce them to binary problems.
 
     Parameters
@@ -22,49 +25,139 @@ def list_samples(y_true, y_proba, sample_weight, settings):
         At least one row, and a positive weight.
     settings : dict
         Those of a summary.
+    negative : int or None, default=None
+        What `agree_on_negative` said of the rows before.
 
     Returns
     -------
     samples : list of (int, Sample)
         Number of the problem and its rows.
     n_rows : int
+    negative : int or None
+        The same of these rows and those before.
     """
+    pos_label, labels = settings["pos_label"], settings["labels"]
+    is_named = labels is not None
+    if not is_named:
+        y_proba = as_numbers("y_proba", y_proba)
+        n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
+        _check_columns(n_columns, pos_label)
+        if pos_label is not None and n_columns == 1:
+            y_true, pos_label, is_named = _find_positive(y_true, pos_label), None, True
     predictions = check_predictions(
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        pos_label=settings["pos_label"],
-        labels=settings["labels"],
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
-    if settings["labels"] is None:
-        _check_meaning(predictions, settings["pos_label"])
+    if not is_named:
+        negative = agree_on_negative(negative, _find_negative(predictions, negative))
+    if labels is None:
         # The positive label comes last, whatever other labels these rows happen to hold.
         predictions = predictions._replace(positive_column=1)
     if settings["reduction"] == "top-label":
         samples = split_by_top_label(predictions)
     else:
         samples = list(enumerate(REDUCTIONS[settings["reduction"]](predictions)))
-    return samples, len(predictions.proba)
+    return samples, len(predictions.proba), negative
 
 
-def _check_meaning(predictions, pos_label):
-    """Raise unless the labels mean the same whatever other rows there are."""
-    n_columns = 1 if predictions.proba.ndim == 1 else predictions.proba.shape[1]
-    if n_columns > 2:
-        reason = f"the {n_columns} columns of y_proba"
-    elif pos_label is not None and not (np.isscalar(pos_label) and pos_label == 1):
-        if n_columns == 1:
-            return
-        reason = "both columns of y_proba"
-    else:
-        labels = predictions.labels
-        if predictions.positive is None or (labels is not None and labels.tolist() == [-1, 1]):
-            return
-        reason = "labels other than 0 and 1, or -1 and 1"
+# -------------------------------------------------------------------- labels without a name
+
+
+def _refuse_labels(reason):
     raise ValueError(
         f"labels must name {reason} when the summary is made, because a part of the rows may not "
         "hold all of them; got None."
     )
+
+
+def _check_columns(n_columns, pos_label):
+    """Raise unless labels that no one names can say what the columns are."""
+    if n_columns > 2:
+        _refuse_labels(f"the {n_columns} columns of y_proba")
+    if n_columns == 2 and pos_label is not None and not _is_one(pos_label):
+        _refuse_labels("both columns of y_proba")
+
+
+def _is_one(label):
+    return not isinstance(label, str) and label == 1
+
+
+def _find_positive(y_true, pos_label):
+    """Whether each row has the positive label, or how likely where 1 is positive.
+
+    Rows are looked at one by one: any other labels are the rest, whichever a part holds.
+    """
+    target = check_labels("y_true", y_true)
+    if isinstance(pos_label, str) != (target.dtype.kind == "U"):
+        raise ValueError(
+            f"y_true must hold labels of the type of pos_label={pos_label!r}; got "
+            f"{show_labels(target)}."
+        )
+    positive = target == pos_label
+    if target.dtype.kind != "f":
+        return positive
+    broken = (target != np.floor(target)) & ~positive
+    if not broken.any():
+        return positive
+    soft = broken & (target > 0) & (target < 1) & _is_one(pos_label)
+    if (broken & ~soft).any():
+        row = np.flatnonzero(broken & ~soft)[0]
+        raise ValueError(
+            f"y_true must hold whole numbers, or probabilities of pos_label=1, where labels are "
+            f"not named; got {target[row]} at row {row} with pos_label={pos_label!r}."
+        )
+    return np.where(soft | positive, target, 0)
+
+
+def _find_negative(predictions, known):
+    """The negative label of rows whose labels are 0 and 1, or -1 and 1; None if all are 1."""
+    if predictions.positive is not None:
+        if predictions.labels is None or predictions.labels.tolist() != [-1, 1]:
+            _refuse_labels("labels other than 0 and 1, or -1 and 1")
+        return -1
+    # What is known already is not looked for again.
+    return 0 if known == 0 or (predictions.target != 1).any() else None
+
+
+def agree_on_negative(*labels):
+    """The negative label of some rows together, or a ValueError.
+
+    Parameters
+    ----------
+    *labels : int or None
+        That of parts of the rows, -1 or, also for soft labels, 0; None where all labels are 1.
+    """
+    found = {label for label in labels if label is not None}
+    if len(found) > 1:
+        raise ValueError(
+            "y_true must hold 0 and 1 (or soft labels) in all parts, or -1 and 1 in all parts; got "
+            "both 0 and -1. Name other labels with labels=."
+        )
+    return found.pop() if found else None
+
+
+def check_names(pos_label, labels):
+    """Return the positive label and the list of labels, either may be None, or raise."""
+    if isinstance(pos_label, np.generic):
+        pos_label = pos_label.item()
+    if pos_label is not None:
+        is_number = isinstance(pos_label, int | float) and np.isfinite(pos_label)
+        if not (is_number or isinstance(pos_label, str)):
+            raise ValueError(
+                f"pos_label must be a single label, a string or a finite number; got {pos_label!r}."
+            )
+    if labels is None:
+        return pos_label, None
+    labels = check_labels("labels", labels)
+    if len(labels) < 2 or len(np.unique(labels)) < len(labels):
+        raise ValueError(f"labels must be two or more distinct labels; got {show_labels(labels)}.")
+    if pos_label is not None and pos_label not in labels.tolist():
+        raise ValueError(
+            f"pos_label must be one of the labels {show_labels(labels)}; got {pos_label!r}."
+        )
+    return pos_label, labels.tolist()
+
+
+# ------------------------------------------------------------------------------------- rows
 
 
 def count_problems(settings):
@@ -96,8 +189,10 @@ def is_absent(weights):
 
 
 def is_empty(*columns):
-    """Whether there are no rows at all."""
-    return all(hasattr(values, "__len__") and len(values) == 0 for values in columns)
+    """Whether there are no rows at all; columns may be None."""
+    return all(
+        values is None or (hasattr(values, "__len__") and len(values) == 0) for values in columns
+    )
 
 
 def drop_invalid(y_true, y_proba, sample_weight):
@@ -114,10 +209,14 @@ def drop_invalid(y_true, y_proba, sample_weight):
     target, proba = as_labels(y_true), as_floats("y_proba", y_proba)
     weights = None if sample_weight is None else as_floats("sample_weight", sample_weight)
     columns = [values for values in (target, proba, weights) if values is not None]
-    if 0 in map(np.ndim, columns) or len({len(values) for values in columns}) > 1:
+    if not _are_rows(*columns):
         return y_true, y_proba, sample_weight, dropped  # refused by the entrance
-    invalid = [pd.isna(target).reshape(len(target), -1).any(axis=1), ~_are_probabilities(proba)]
+    missing, target = _are_missing(target), np.asarray(target)
+    invalid = [missing if missing.ndim == 1 else missing.any(axis=1)]
+    proba = _fill_masked(proba)
+    invalid.append(~_are_probabilities(proba))
     if weights is not None:
+        weights = _fill_masked(weights)
         invalid.append(~((weights >= 0) & (weights < np.inf)))
     kept = np.ones(len(proba), dtype=bool)
     for reason, rows in zip(REASONS, invalid, strict=False):
@@ -128,16 +227,60 @@ def drop_invalid(y_true, y_proba, sample_weight):
     return target[kept], proba[kept], None if weights is None else weights[kept], dropped
 
 
+def _are_rows(target, proba, weights=None):
+    """Whether columns have shapes that have rows to drop: rows of one length."""
+    if target.ndim not in (1, 2) or proba.ndim not in (1, 2):
+        return False
+    if weights is not None and (weights.ndim != 1 or len(weights) != len(proba)):
+        return False
+    return len(target) == len(proba)
+
+
+def _are_missing(target):
+    """Which labels are none: missing, masked or infinite."""
+    masked, target = np.ma.getmaskarray(target), np.asarray(target)
+    if target.dtype.kind == "f":
+        return masked | ~np.isfinite(target)
+    missing = masked | pd.isna(target)
+    if target.dtype.kind == "O":
+        missing[~missing] = np.isin(target[~missing], (np.inf, -np.inf))
+    return missing
+
+
+def _fill_masked(numbers):
+    """Numbers with NaN where they are masked."""
+    if not isinstance(numbers, np.ma.MaskedArray):
+        return numbers
+    return (numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)).filled(np.nan)
+
+
+def as_array(values):
+    """A column of any library as an array; lists, and masks, are left as they are."""
+    if isinstance(values, list | tuple | np.ndarray):
+        return values
+    return np.asarray(join_chunks(values))
+
+
+def join_chunks(values):
+    """Chunks of Arrow as one array, because NumPy takes missing codes for valid ones in chunks."""
+    return values.combine_chunks() if hasattr(values, "combine_chunks") else values
+
+
 def as_labels(labels):
-    """Labels as an array; those of a list keep their types."""
+    """Labels as an array, masked where they were; those of a list keep their types."""
     if isinstance(labels, list | tuple):
         return pd.Series(labels, dtype=object).to_numpy()
-    return np.asarray(labels)
+    return as_array(labels)
 
 
 def as_floats(name, values):
-    """Numbers as an array, NaN where one is missing."""
-    array = np.asarray(values)
+    """Numbers as an array, masked where they were, NaN where one is missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.array(as_floats(name, values.data), mask=values.mask)
+    try:
+        array = np.asarray(as_array(values))
+    except ValueError:
+        return as_numbers(name, values)  # which says what is wrong
     if array.dtype.kind == "O":
         array = np.where(pd.isna(array), np.nan, array)
     return as_numbers(name, array)

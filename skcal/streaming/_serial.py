@@ -1,11 +1,13 @@
 """Summaries as plain data, for JSON, and as tables."""
 
+from contextlib import contextmanager
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 
 from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells, split_pairs
+from skcal._validation import check_integer
 from skcal.streaming._cells import Cells
 from skcal.streaming._rows import REASONS
 
@@ -14,34 +16,52 @@ VERSION = 1
 
 
 def pack_summary(settings, state, cells):
-    """Settings, counts and cells of a summary as a dict of plain types; see `unpack_summary`."""
+    """Settings, counts and cells of a summary as a dict of plain types; see `unpack_state`."""
     packed = {"format": FORMAT, "version": VERSION, "settings": deepcopy(settings), **state}
     return packed | {"problems": [_pack_cells(one) for one in cells]}
 
 
-def unpack_summary(data, names):
-    """Settings, counts and cells from the dict that `pack_summary` made.
+def unpack_settings(data, names):
+    """Settings from the dict that `pack_summary` made; `names` are those of all settings."""
+    check_format(data, FORMAT, VERSION)
+    with errors_named(FORMAT):
+        return {name: data["settings"][name] for name in names}
+
+
+def unpack_state(data, n_cells, n_problems):
+    """Counts and cells from the dict that `pack_summary` made, or a ValueError.
 
     Parameters
     ----------
     data : dict
-    names : tuple of str
-        Names of the settings.
+    n_cells, n_problems : int
+        What the settings ask for.
 
     Returns
     -------
-    settings, state : dict
+    state : dict
     cells : list of Cells
     """
-    check_format(data, FORMAT, VERSION)
+    with errors_named(FORMAT):
+        negative, problems = data["negative"], data["problems"]
+        dropped = {key: check_integer(f"dropped {key}", data["dropped"][key], 0) for key in REASONS}
+        n_samples = check_integer("n_samples", data["n_samples"], 0)
+        is_label = negative is None or (type(negative) is int and negative in (0, -1))
+        require(is_label, f"negative must be 0, -1 or null; got {negative!r}")
+        require(len(problems) == n_problems, f"its settings ask for {n_problems} problems")
+        cells = [_unpack_cells(one, n_cells) for one in problems]
+    return {"n_samples": n_samples, "dropped": dropped, "negative": negative}, cells
+
+
+@contextmanager
+def errors_named(name):
+    """Turn errors of what is read into a ValueError that tells the format."""
     try:
-        settings = {name: data["settings"][name] for name in names}
-        dropped = {reason: int(data["dropped"][reason]) for reason in REASONS}
-        state = {"n_samples": int(data["n_samples"]), "dropped": dropped}
-        cells = [_unpack_cells(one, settings["n_cells"]) for one in data["problems"]]
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise ValueError(f"data is not a complete {FORMAT}: {error!r}.") from None
-    return settings, state, cells
+        yield
+    except KeyError as error:
+        raise ValueError(f"data is not a complete {name}: it lacks {error}.") from None
+    except (TypeError, IndexError, ValueError) as error:
+        raise ValueError(f"data is not a complete {name}: {error}") from None
 
 
 def check_format(data, name, latest):
@@ -49,7 +69,7 @@ def check_format(data, name, latest):
     if not isinstance(data, dict) or data.get("format") != name:
         raise ValueError(f"data must be what to_dict gave, with format {name!r}.")
     version = data.get("version")
-    if not isinstance(version, int) or not 1 <= version <= latest:
+    if type(version) is not int or not 1 <= version <= latest:
         raise ValueError(
             f"data has version {version!r} of the format; this skcal reads versions up to "
             f"{latest}. Update skcal."
@@ -61,6 +81,7 @@ def _pack_cells(cells):
     filled = np.flatnonzero(~np.isnan(cells.places))
     places = cells.places[filled]
     return {
+        "n_cells": len(cells.places) - 1,
         "n_rows": cells.n_rows,
         "is_counted": cells.is_counted,
         "cells": filled.tolist(),
@@ -70,16 +91,46 @@ def _pack_cells(cells):
 
 
 def _unpack_cells(data, n_cells):
+    require(data["n_cells"] == n_cells, f"n_cells is {data['n_cells']!r} here and {n_cells} there")
+    n_rows, is_counted = check_integer("n_rows", data["n_rows"], 0), data["is_counted"]
+    require(isinstance(is_counted, bool), f"is_counted must be a boolean; got {is_counted!r}")
+    n_filled = len(data["cells"])
+    filled = _read_numbers("cells", data["cells"], (n_filled,), "iu").astype(np.intp)
+    is_increasing = ((filled >= 0) & (filled <= n_cells)).all() and (np.diff(filled) > 0).all()
+    require(is_increasing, f"cells must be increasing numbers from 0 to {n_cells}")
+    alone = np.array([place is not None for place in data["places"]], dtype=bool)
+    require(len(alone) == n_filled, f"places must be {n_filled}, one for each cell")
+    known = [place for place in data["places"] if place is not None]
+    known = _read_numbers("places", known, (len(known),), "iuf")
+    is_inside = ((known >= 0) & (known <= 1)).all()
+    is_inside = is_inside and (np.ceil(known * n_cells) == filled[alone]).all()
+    require(is_inside, "places must lie in their cells")
+    powers = _read_numbers("sums", data["sums"], (ORDER, n_filled, 2), "iuf").astype(np.float64)
+    require(((powers >= 0) & (powers < np.inf)).all(), "sums must be finite and not negative")
+    # Places in a cell are at most 1, measured in cells.
+    require((np.diff(powers, axis=0) <= 0).all(), "sums of higher powers must not be larger")
+    require(not is_counted or (powers[0] % 1 == 0).all(), "sums of counted rows must be whole")
     sums, places = make_cells(n_cells)
-    filled = np.array(data["cells"], dtype=np.intp)
-    if len(filled) and not 0 <= filled.min() <= filled.max() <= n_cells:
-        raise ValueError("cells lie outside [0, 1]")
-    places[filled] = [SEVERAL if place is None else place for place in data["places"]]
-    powers = np.array(data["sums"], dtype=np.float64).reshape(ORDER, len(filled), 2)
+    places[filled] = SEVERAL
+    places[filled[alone]] = known
     sums.real[:, filled], sums.imag[:, filled] = powers[0::2], powers[1::2]
-    if data["is_counted"] is not True and data["is_counted"] is not False:
-        raise TypeError("is_counted is neither true nor false")
-    return Cells(sums, places, int(data["n_rows"]), data["is_counted"])
+    return Cells(sums, places, n_rows, is_counted)
+
+
+def _read_numbers(name, values, shape, kinds):
+    """Numbers of these kinds in an array of this shape, or a ValueError."""
+    array = np.asarray(values)
+    if array.size == 0 and 0 in shape:
+        return np.zeros(shape)
+    is_right = array.dtype.kind in kinds and array.shape == shape
+    require(is_right, f"{name} must be {'whole ' * (kinds == 'iu')}numbers of shape {shape}")
+    return array
+
+
+def require(is_right, rule):
+    """Raise a ValueError that tells the rule that data breaks, unless it is right."""
+    if not is_right:
+        raise ValueError(f"{rule}.")
 
 
 def tabulate_cells(problems, labels):

@@ -3,21 +3,31 @@
 import numpy as np
 
 from skcal._reduction import REDUCTIONS
-from skcal._validation import check_integer, check_labels, check_option
+from skcal._validation import check_integer, check_option
 from skcal.streaming._answers import bound_cells, check_question, measure_cells
 from skcal.streaming._cells import Cells
 from skcal.streaming._rows import (
     REASONS,
+    agree_on_negative,
+    check_names,
     check_weights,
     count_problems,
     drop_invalid,
     is_absent,
     is_empty,
+    join_chunks,
     list_samples,
 )
-from skcal.streaming._serial import pack_summary, tabulate_cells, unpack_summary
+from skcal.streaming._serial import (
+    pack_summary,
+    tabulate_cells,
+    unpack_settings,
+    unpack_state,
+)
 
 SETTINGS = ("n_cells", "reduction", "pos_label", "labels", "on_invalid")
+# Cells of this many take more than a gigabyte.
+_LARGEST_N_CELLS = 2**24
 _DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}
 
 
@@ -31,21 +41,23 @@ class CalibrationSummary:
     Parameters
     ----------
     n_cells : int, default=16384
-        Number of cells, a power of two and at least 16.
+        Number of cells, a power of two from 16 to 2^24.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. "classwise" and "top-label" keep a set of
         cells for each class, the others one.
     pos_label : label, default=None
         The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        selects that class against the rest. Without `labels`, and with one column of `y_proba`,
+        that of this label, all other labels of `y_true` are the rest, however many there are.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns. To be given unless labels
-        are 0 and 1 (or -1 and 1, or probabilities), or `y_proba` is the one column of
+        are 0 and 1 (or -1 and 1, or probabilities) throughout, or `y_proba` is the one column of
         `pos_label`: a part of the rows may not hold all labels, and all parts must agree.
     on_invalid : {"raise", "drop"}, default="raise"
-        What to do with rows without a label, with probabilities that are missing, outside [0, 1]
-        or do not sum to 1, or with weights that are missing, infinite or negative: raise and leave
+        What to do with rows without a finite label, with probabilities that are missing, outside
+        [0, 1] or do not sum to 1, or with weights that are missing, infinite or negative, masked
+        values being missing ones: raise and leave
         the summary as it was, or leave out the row and count it in `dropped_`.
 
     Attributes
@@ -80,6 +92,9 @@ class CalibrationSummary:
     A measure is its own function, called for few weighted rows with the same sums in each cell.
     What can change when rows move within their cells is bounded by :meth:`error_bound`.
 
+    Whether rows are accepted never depends on how they are cut into parts. To this end a summary
+    without `labels` remembers whether it saw 0 or -1 beside the label 1, and refuses the other.
+
     Numbers of unweighted rows are exact up to :math:`2^{53}`, in whatever order summaries are
     merged. Other sums carry the rounding of float64, as sums over the rows themselves do: for
     :math:`10^9` rows a relative error below :math:`10^{-10}` at the worst.
@@ -112,13 +127,15 @@ class CalibrationSummary:
         check_integer("n_cells", n_cells, minimum=16)
         if int(n_cells).bit_count() != 1:
             raise ValueError(f"n_cells must be a power of two; got {n_cells}.")
+        if n_cells > _LARGEST_N_CELLS:
+            raise ValueError(f"n_cells must be at most {_LARGEST_N_CELLS}; got {n_cells}.")
         check_option("reduction", reduction, REDUCTIONS)
         check_option("on_invalid", on_invalid, ("raise", "drop"))
         self.n_cells, self.reduction, self.on_invalid = int(n_cells), reduction, on_invalid
-        self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
-        self.labels = None if labels is None else check_labels("labels", labels).tolist()
+        self.pos_label, self.labels = check_names(pos_label, labels)
         self.n_samples_ = 0
         self.dropped_ = dict.fromkeys(REASONS, 0)
+        self._negative = None  # the label beside 1 that came, where none are named: 0 or -1
         self._cells = [Cells.empty(self.n_cells) for _ in range(count_problems(self._settings))]
 
     # ------------------------------------------------------------------------------- taking in
@@ -146,27 +163,28 @@ class CalibrationSummary:
         ValueError
             If an argument is invalid.
         """
+        y_true, y_proba, sample_weight = map(join_chunks, (y_true, y_proba, sample_weight))
         dropped = dict.fromkeys(REASONS, 0)
         if self.on_invalid == "drop":
             y_true, y_proba, sample_weight, dropped = drop_invalid(y_true, y_proba, sample_weight)
-        cells, n_samples = self._cells, 0
-        if not is_empty(y_true, y_proba):
-            cells, n_samples = self._take_in(y_true, y_proba, sample_weight)
-        self._cells, self.n_samples_ = cells, self.n_samples_ + n_samples
+        if not is_empty(y_true, y_proba, sample_weight):
+            self._take_in(y_true, y_proba, sample_weight)
         self.dropped_ = {reason: self.dropped_[reason] + dropped[reason] for reason in REASONS}
         return self
 
     def _take_in(self, y_true, y_proba, sample_weight):
-        """Cells with some rows more, and the number of these rows."""
+        """Take in rows, none of which is to be dropped."""
         weights = check_weights(sample_weight)
         absent = is_absent(weights)
         if absent:
             weights = np.ones(len(weights))  # the rows are looked at all the same
-        samples, n_rows = list_samples(y_true, y_proba, weights, self._settings)
+        samples, n_rows, negative = list_samples(
+            y_true, y_proba, weights, self._settings, self._negative
+        )
         cells = list(self._cells)
         for problem, sample in samples:
             cells[problem] = cells[problem].add(sample, is_absent=absent)
-        return cells, n_rows
+        self._cells, self._negative, self.n_samples_ = cells, negative, self.n_samples_ + n_rows
 
     def merge(self, *others):
         """Summary of the rows of this one and of others, all of which stay as they are.
@@ -184,13 +202,14 @@ class CalibrationSummary:
         Raises
         ------
         ValueError
-            If settings differ.
+            If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
         """
         merged = self.__copy__()
         for other in others:
             if not isinstance(other, CalibrationSummary):
                 raise TypeError(f"others must be CalibrationSummary objects; got {other!r}.")
             check_same_settings(self, other)
+            merged._negative = agree_on_negative(merged._negative, other._negative)
             merged._cells = [
                 one.merge(more) for one, more in zip(merged._cells, other._cells, strict=True)
             ]
@@ -339,7 +358,11 @@ class CalibrationSummary:
         dict
             To be read by `from_dict`, of this version of skcal or a later one.
         """
-        state = {"n_samples": self.n_samples_, "dropped": dict(self.dropped_)}
+        state = {
+            "n_samples": self.n_samples_,
+            "dropped": dict(self.dropped_),
+            "negative": self._negative,
+        }
         return pack_summary(self._settings, state, self._cells)
 
     @classmethod
@@ -361,13 +384,9 @@ class CalibrationSummary:
         ValueError
             If `data` is not what `to_dict` gives, or comes from a later version.
         """
-        settings, state, cells = unpack_summary(data, SETTINGS)
-        summary = cls(**settings)
-        if len(cells) != len(summary._cells) or any(
-            len(one.places) != summary.n_cells + 1 for one in cells
-        ):
-            raise ValueError("data does not hold the cells that its settings ask for.")
-        summary._cells = cells
+        summary = cls(**unpack_settings(data, SETTINGS))
+        state, cells = unpack_state(data, summary.n_cells, len(summary._cells))
+        summary._cells, summary._negative = cells, state["negative"]
         summary.n_samples_, summary.dropped_ = state["n_samples"], state["dropped"]
         return summary
 
@@ -401,6 +420,7 @@ class CalibrationSummary:
             self._settings == other._settings
             and self.n_samples_ == other.n_samples_
             and self.dropped_ == other.dropped_
+            and self._negative == other._negative
             and all(map(Cells.equals, self._cells, other._cells))
         )
 

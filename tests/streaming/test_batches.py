@@ -154,10 +154,28 @@ def test_invalid_rows(table):
         ([([0], [0.5])], {"by": "day"}, "must name columns where sample_weight or by do"),
         ([], {"y_true": "y"}, "must all be names of columns, or none of them"),
         ([], {"y_true": "y", "y_proba": "p", "by": True}, "must all be names of columns"),
-        ([pd.DataFrame()], {}, r"Batch 0 must be a tuple .*; got DataFrame. Name the columns"),
-        ([([0],)], {}, "Batch 0 must be a tuple"),
+        (
+            [pd.DataFrame()],
+            {},
+            r"Batch 0: a batch must be a tuple .*; got DataFrame. Name",
+        ),
+        ([([0],)], {}, "Batch 0: a batch must be a tuple"),
         ([([0], [0.5])], {"by": True}, "then the keys; got tuple"),
         ([pd.DataFrame({"y": [0]})], {"y_true": "y", "y_proba": "p"}, "There is no column 'p'"),
+        ([], {"y_true": "y", "y_proba": []}, "y_proba must name at least one column"),
+        ([], {"y_true": "y", "y_proba": "p", "by": []}, "by must name at least one column"),
+        ([], {"y_true": ["y"], "y_proba": "p"}, "y_true must be the name of one column"),
+        (
+            [{"y": [0, 1], "p": [0.5, 0.5], "q": [0.5]}],
+            {"y_true": "y", "y_proba": ["p", "q"], "labels": [0, 1]},
+            r"Batch 0: Columns of y_proba must have the same length; got \[2, 1\]",
+        ),
+        (
+            [{"y": [0, 1], "p": [0.5, 0.5], "q": pd.to_datetime(["2026-01-01"] * 2)}],
+            {"y_true": "y", "y_proba": ["p", "q"], "labels": [0, 1]},
+            "Batch 0: y_proba must hold real numbers",
+        ),
+        (3, {}, "batches must be an iterable of batches; got int"),
         ([], {"progress": 3}, "progress must be a bool, a function or None; got 3"),
         ([], {"n_cells": 5}, "n_cells must be at least 16"),
     ],
@@ -165,3 +183,32 @@ def test_invalid_rows(table):
 def test_bad_arguments(batches, options, message):
     with pytest.raises(ValueError, match=message):
         summarize_batches(batches, **options)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        pd.DataFrame,
+        pl.DataFrame,
+        dict,
+        lambda rows: pytest.importorskip("pyarrow", exc_type=ImportError).table(rows),
+    ],
+    ids=["pandas", "polars", "dict", "arrow"],
+)
+def test_tables_that_lack_a_column(convert):
+    table = convert({"y": [0, 1], "p": [0.25, 0.5]})
+    names = {"y_true": "y", "y_proba": "p"}
+    assert summarize_batches([table], **names).n_samples_ == 2
+    whole = convert({"y": [0, 1], "p": [0.25, 0.5], "z": [0, 0]})
+    lacking = ({"y_true": "z"}, {"y_proba": "z"}, {"sample_weight": "z"}, {"by": ["y", "z"]})
+    for wrong in lacking:
+        with pytest.raises(ValueError, match=r"Batch 1: There is no column 'z' in .* 'y', 'p'"):
+            summarize_batches([whole, table], **(names | wrong))
+    for options in (names, {}):
+        with pytest.raises(ValueError, match=f"iterable of batches; got {type(table).__name__}"):
+            summarize_batches(table, **options)
+
+
+def test_a_table_that_does_not_list_its_columns(table):
+    with pytest.raises(ValueError, match="Batch 0: There is no column 'z' in a RecordBatch"):
+        summarize_batches([RecordBatch(table)], y_true="y", y_proba="z")

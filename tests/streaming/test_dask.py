@@ -67,7 +67,7 @@ def test_groups(rows):
 
 
 def test_data_frames(rows):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
     dd = pytest.importorskip("dask.dataframe")
     y, proba, weights, keys = rows
     table = pd.DataFrame({"y": y, "p": proba, "q": 1 - proba, "w": weights, "key": keys})
@@ -113,6 +113,68 @@ def test_bad_arguments(rows):
         summarize_dask(array, array, split_every=1)
     with pytest.raises(ValueError, match="y_proba must lie in"):
         compute(summarize_dask(array, 2 * array))
+    for settings in ({"pos_label": "B", "labels": ["a", "b"]}, {"labels": [1]}):
+        with pytest.raises(ValueError, match=r"pos_label must be one of|two or more distinct"):
+            summarize_dask(array, blocks, **settings)
+    for columns in ((array.sum(), blocks), (array, blocks.sum())):
+        with pytest.raises(ValueError, match="must have a row for each row of the data; got a sc"):
+            summarize_dask(*columns)
+
+
+def test_columns_are_looked_for_at_once(rows):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame({"y": rows[0], "p": rows[1]})
+    data = dd.from_pandas(table, npartitions=3)
+    for columns, options in ((("z", "p"), {}), (("y", ["p", "z"]), {}), (("y", "p"), {"by": "z"})):
+        with pytest.raises(
+            ValueError, match=r"There is no column 'z' in a DataFrame of .*'y', 'p'"
+        ):
+            summarize_dask(*columns, data=data, **options)
+    with pytest.raises(ValueError, match="Columns must be given by name beside data"):
+        summarize_dask("y", data["p"], data=data)
+    with pytest.raises(ValueError, match="y_true and y_proba must name columns of data"):
+        summarize_dask(None, None, data=data)
+
+
+@pytest.mark.parametrize("on_invalid", ["raise", "drop"])
+def test_partitions_without_rows(rows, on_invalid):
+    y, proba, weights, keys = rows
+    few = [da.from_array(values, chunks=3000)[:5000] for values in (y, proba, weights, keys)]
+    parts = [array[da.from_array(proba < 0.2, chunks=3000)[:5000]] for array in few]
+    none = [array[da.from_array(proba > 2, chunks=3000)[:5000]] for array in few]
+    arrays = [da.concatenate([one, other]) for one, other in zip(none, parts, strict=True)]
+    settings = {"sample_weight": arrays[2], "on_invalid": on_invalid, "n_cells": 64}
+    kept = np.flatnonzero(proba[:5000] < 0.2)
+    expected = CalibrationSummary(n_cells=64).update(y[kept], proba[kept], weights[kept])
+    assert_same_answers(compute(summarize_dask(*arrays[:2], **settings)), expected)
+    groups = compute(summarize_dask(*arrays[:2], by=arrays[3], **settings))
+    assert_same_answers(groups.total(), expected)
+
+
+@pytest.mark.parametrize("by", [False, True])
+def test_masked_arrays(rows, by):
+    y, proba, _, keys = rows
+    masked = da.ma.masked_array(da.from_array(proba, chunks=3000), mask=proba < 0.25)
+    target = da.from_array(y, chunks=3000)
+    settings = {"by": da.from_array(keys, chunks=3000)} if by else {}
+    summary = compute(summarize_dask(target, masked, on_invalid="drop", n_cells=64, **settings))
+    summary = summary.total() if by else summary
+    assert summary.dropped_["y_proba"] == np.count_nonzero(proba < 0.25)
+    assert summary.n_samples_ == np.count_nonzero(proba >= 0.25)
+    with pytest.raises(ValueError, match="y_proba must not be masked"):
+        compute(summarize_dask(target, masked, **settings))
+
+
+def test_keys_of_a_data_frame_keep_their_types(rows):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(
+        {"y": [0, 1, 1], "p": [0.25, 0.5, 0.75], "k": [2**60, 2**60 + 1, 2**60], "v": [0.5, 1, 2]}
+    )
+    data = dd.from_pandas(table, npartitions=2)
+    groups = compute(summarize_dask("y", "p", data=data, by=["k", "v"], n_cells=16))
+    assert set(groups) == {(2**60, 0.5), (2**60 + 1, 1.0), (2**60, 2.0)}
 
 
 def die_once(block, path):

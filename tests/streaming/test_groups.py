@@ -105,7 +105,7 @@ def test_days_as_keys():
     days = pd.to_datetime(["2026-01-01", "2026-01-02"])
     groups = GroupedSummary(n_cells=64).update([0, 1], [0.25, 0.5], by=days)
     assert groups.measure("smooth_ece").index.equals(pd.Index(days))
-    with pytest.raises(ValueError, match="Keys must be text, numbers or booleans to be written"):
+    with pytest.raises(ValueError, match="Keys must be text, finite numbers or booleans"):
         groups.to_dict()
 
 

@@ -221,7 +221,8 @@ def test_containers_and_types(rows, convert):
     expected = CalibrationSummary().update(y, proba)
     assert CalibrationSummary().update(y, convert(proba)) == expected
     assert CalibrationSummary().update(y == 1, proba) == expected
-    assert CalibrationSummary().update(2 * y - 1, proba) == expected
+    other_labels = CalibrationSummary().update(2 * y - 1, proba)
+    pd.testing.assert_frame_equal(other_labels.to_frame(), expected.to_frame())
     assert CalibrationSummary().update(y, np.column_stack([1 - proba, proba])) == expected
 
 
@@ -339,7 +340,19 @@ def test_one_class_against_the_rest(rng):
         ({"n_cells": 64.0}, "n_cells must be an integer; got 64.0"),
         ({"reduction": "claswise"}, "reduction must be one of.*Did you mean 'classwise'"),
         ({"on_invalid": "ignore"}, "on_invalid must be one of 'raise', 'drop'"),
+        ({"n_cells": 2**25}, "n_cells must be at most 16777216; got 33554432"),
         ({"labels": [["a"], ["b", "c"]]}, "labels must hold one label for each row"),
+        ({"labels": ["a", "a"]}, r"labels must be two or more distinct labels; got \['a', 'a'\]"),
+        ({"labels": [1]}, r"labels must be two or more distinct labels; got \[1\]"),
+        (
+            {"labels": ["a", "b"], "pos_label": "B"},
+            r"pos_label must be one of the labels \['a', 'b",
+        ),
+        ({"labels": [0, 1], "pos_label": "1"}, r"pos_label must be one of the labels \[0, 1\]"),
+        ({"pos_label": np.nan}, r"pos_label must be a single label.*; got nan"),
+        ({"pos_label": np.inf}, r"pos_label must be a single label.*; got inf"),
+        ({"pos_label": [1]}, r"pos_label must be a single label.*; got \[1\]"),
+        ({"pos_label": b"a"}, r"pos_label must be a single label.*; got b'a'"),
     ],
 )
 def test_bad_settings(settings, message):
@@ -440,7 +453,7 @@ def test_data_that_is_no_summary(rows):
         CalibrationSummary.from_dict([1, 2])
     with pytest.raises(ValueError, match=r"not a complete skcal\.CalibrationSummary"):
         CalibrationSummary.from_dict({key: data[key] for key in data if key != "dropped"})
-    with pytest.raises(ValueError, match="cells that its settings ask for"):
+    with pytest.raises(ValueError, match="its settings ask for 1 problems"):
         CalibrationSummary.from_dict(data | {"problems": []})
     broken = copy.deepcopy(data)
     for cell in (-1, 65):
