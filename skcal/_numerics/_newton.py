@@ -18,6 +18,8 @@ DAMPING = 1e-15
 # A step that is too long is cut by this factor until it is not, then improved by bisections.
 _CUT = 8.0
 _BISECTIONS = 5
+# A full step is doubled while this share of the slope is left; a quadratic function leaves none.
+_STEEP = 0.7
 _SMALLEST_STEP = 1e-30
 
 
@@ -41,8 +43,9 @@ def minimize_convex(evaluate, start, lower=-np.inf):
     Notes
     -----
     Projected Newton steps. Where probabilities saturate there is next to no curvature, and steps
-    are far too long; the minimum along them is then sought by the sign of the slope. Where the
-    infimum lies at infinity the steps end once about 1e-14 is left to gain.
+    are far too long; the minimum along them is then sought by the sign of the slope. Where they are
+    too short, because a function falls steadily for ever, they are doubled. Where the infimum lies
+    at infinity the steps end once about 1e-14 is left to gain.
     """
     x = np.maximum(start, lower)
     value, gradient, step = evaluate(x)
@@ -79,6 +82,13 @@ def minimize_convex(evaluate, start, lower=-np.inf):
                     low = middle
                 if tried[1] < trial[1]:
                     trial = tried
+        while size >= 1 and trial[2] @ direction < -_STEEP * decrement:
+            size *= 2  # the function goes on falling, towards an infimum at infinity perhaps
+            tried = go(size)
+            n_evaluations += 1
+            if not tried[1] < trial[1]:
+                break
+            trial = tried
         fall = value - trial[1]
         x, value, gradient, step = trial
         if min(decrement, fall) <= _LAST_DECREMENT * (1 + abs(value)):

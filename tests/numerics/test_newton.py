@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import lsq_linear
 from scipy.special import expit
 
+from skcal._numerics import _newton
 from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
 
 
@@ -67,12 +68,22 @@ def test_steps_on_a_plateau_are_shortened():
     assert n_evaluations < 300
 
 
-def test_an_end_without_convergence_is_told():
-    def evaluate(x):  # steps that are far too short
-        return x @ x, 2 * x, lambda _: -1e-9 * x
+def evaluate_square(x, share):
+    """x^2, with steps that are a share of Newton's."""
+    return x @ x, 2 * x, lambda _: -share * x
 
-    with pytest.warns(RuntimeWarning, match="stopped after 500 iterations; the gradient has"):
-        minimize_convex(evaluate, np.array([1.0]))
+
+def test_steps_that_are_too_short_are_doubled():
+    found, n_evaluations = minimize_convex(lambda x: evaluate_square(x, 1e-9), np.array([1.0]))
+    # Steps whose promise drowns in rounding are the last.
+    np.testing.assert_allclose(found, 0, atol=0.01)
+    assert n_evaluations < 500
+
+
+def test_an_end_without_convergence_is_told(monkeypatch):
+    monkeypatch.setattr(_newton, "_MAX_ITERATIONS", 5)
+    with pytest.warns(RuntimeWarning, match="stopped after 5 iterations; the gradient has"):
+        minimize_convex(lambda x: evaluate_square(x, 0.5), np.array([1.0]))
 
 
 def test_a_nearly_singular_hessian_is_solved():
