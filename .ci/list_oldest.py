@@ -1,8 +1,14 @@
-"""Print the smallest versions of the dependencies that pyproject.toml allows, as constraints."""
+"""Print the smallest versions that pyproject.toml allows of all that skcal reads, as constraints."""
 
+import re
 import tomllib
 from pathlib import Path
 
+# Tools of the tests are as new as they come.
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "numpydoc", "ruff")
+
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
-for dependency in project["dependencies"]:
-    print(dependency.replace(">=", "=="))
+for requirement in project["dependencies"] + project["optional-dependencies"]["test"]:
+    name, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?[>=]=(.*)", requirement).groups()
+    if name not in TOOLS:
+        print(f"{name}=={version}")

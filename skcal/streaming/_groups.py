@@ -202,7 +202,8 @@ class GroupedSummary(Mapping):
         Returns
         -------
         pandas.Series
-            Indexed by the keys; see `CalibrationSummary.measure`.
+            Indexed by the keys, NaN for groups without rows that count; see
+            `CalibrationSummary.measure`.
         """
         check_question(name, options)  # also where there are no groups
         return self._collect(name, lambda summary: summary.measure(name, **options))

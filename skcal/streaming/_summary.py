@@ -244,7 +244,8 @@ class CalibrationSummary:
         name : str
             A key of `skcal.metrics.MEASURES`.
         **options : dict
-            Options of the measure, such as ``n_bins=20``.
+            Options of the measure, such as ``n_bins=20``, but for `reduction`, which is that of
+            the summary also where the measure has another default.
 
         Returns
         -------
@@ -290,8 +291,9 @@ class CalibrationSummary:
 
         - ``smooth_ece`` at the bandwidth s, from two places for each outcome and cell that have
           the moments of the rows: :math:`b(s) = h^4 (2.801 / s^4 \sum p |r| + 6.04 / s^3) / 1536`.
-          The fixed point moves by the solution of :math:`\delta = b(s \pm \delta)`. With the
-          Gaussian ``kernel_calibration_error`` it is alike.
+          The fixed point moves by the solution of :math:`\delta = b(s \pm \delta)`: with 16384
+          cells by less than 1e-5 from a value of 2e-4 on, and below it by up to the value itself;
+          more cells help. With the Gaussian ``kernel_calibration_error`` it is alike.
         - ``smooth_calibration_error``: :math:`D = \sum p |r| d`, and
           ``lower_calibration_distance``: :math:`\sum p d`, both by Cauchy and Schwarz for each
           cell.
