@@ -12,3 +12,5 @@ for requirement in project["dependencies"] + project["optional-dependencies"]["t
     name, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?[>=]=(.*)", requirement).groups()
     if name not in TOOLS:
         print(f"{name}=={version}")
+# What matplotlib was released with; the newest one warns of how it is used.
+print("pyparsing==3.1.0")
