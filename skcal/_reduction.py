@@ -11,6 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from skcal._arrays import (
+    NUMPY,
+    as_float64,
+    as_index,
+    choose_home,
+    concat,
+    equals,
+    find_distinct,
+    find_span,
+    home_of,
+    is_foreign,
+    kind_of,
+    namespace,
+    search_sorted,
+    take_from,
+    to_numpy,
+)
 from skcal._sample import CHUNK, Sample
 from skcal._validation import (
     check_labels,
@@ -40,9 +57,23 @@ class Predictions(NamedTuple):
     positive_column: int = 1
     labels: np.ndarray | None = None
 
+    def to_numpy(self):
+        """The same predictions in NumPy."""
+        arrays = {name: getattr(self, name) for name in ("proba", "target", "weights")}
+        return self._replace(
+            **{name: to_numpy(array) for name, array in arrays.items() if array is not None}
+        )
+
 
 def reduce_to_samples(
-    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    reduction="auto",
+    on_device=False,
 ):
     """Check user input and reduce it to binary samples.
 
@@ -58,6 +89,8 @@ def reduce_to_samples(
         Label of every column.
     reduction : str, default="auto"
         A key of `REDUCTIONS`.
+    on_device : bool, default=False
+        Whether arrays of other libraries than NumPy are worked on, where those of `y_proba` are.
 
     Returns
     -------
@@ -65,7 +98,12 @@ def reduce_to_samples(
     """
     check_option("reduction", reduction, REDUCTIONS)
     predictions = check_predictions(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        on_device=on_device,
     )
     return REDUCTIONS[reduction](predictions)
 
@@ -185,13 +223,15 @@ def _reduce_confidence(predictions):
     """One sample: the largest probability, and whether its label came true."""
     if _is_multiclass(predictions):
         proba, target = predictions.proba, predictions.target
-        top = proba.argmax(axis=1)
-        return [Sample(proba.max(axis=1), top == target, predictions.weights)]
+        xp = namespace(proba)
+        top = xp.argmax(proba, axis=1)
+        return [Sample(xp.max(proba, axis=1), top == target, predictions.weights)]
     # A tie of two labels goes to the first column.
     (first, second) = _reduce_classwise(predictions)
     top_is_first = first.predictions >= second.predictions
-    confidence = np.where(top_is_first, first.predictions, second.predictions)
-    outcomes = np.where(top_is_first, _read_outcomes(first), _read_outcomes(second))
+    where = namespace(top_is_first).where
+    confidence = where(top_is_first, first.predictions, second.predictions)
+    outcomes = where(top_is_first, _read_outcomes(first), _read_outcomes(second))
     return [Sample(confidence, outcomes, predictions.weights)]
 
 
@@ -199,12 +239,12 @@ def _reduce_classwise(predictions):
     """One sample for each label: its column, and whether it came true."""
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
     if _is_multiclass(predictions):
-        return [Sample(column, target, weights, k) for k, column in enumerate(proba.T)]
+        return [Sample(proba[:, k], target, weights, k) for k in range(proba.shape[1])]
     (positive,) = _reduce_positive(predictions)
     if proba.ndim == 2:
         other = proba[:, 1 - predictions.positive_column]
     else:
-        other = 1.0 - proba.astype(np.float64)
+        other = 1.0 - as_float64(proba)
     negative = Sample(other, 1.0 - _read_outcomes(positive), weights)
     pair = [negative, positive]
     return pair if predictions.positive_column == 1 else pair[::-1]
@@ -214,14 +254,15 @@ def split_by_top_label(predictions):
     """Pairs of a column that is predicted and a sample: its rows, and whether it came true."""
     columns = _reduce_classwise(predictions)
     if _is_multiclass(predictions):
-        top = predictions.proba.argmax(axis=1)
+        top = namespace(predictions.proba).argmax(predictions.proba, axis=1)
     else:
-        top = np.where(columns[0].predictions >= columns[1].predictions, 0, 1)
+        top = as_index(columns[0].predictions < columns[1].predictions)
     pairs = []
+    xp = namespace(top)
     for k, column in enumerate(columns):
         rows = top == k
         weights = None if column.weights is None else column.weights[rows]
-        if rows.any() and (weights is None or weights.any()):
+        if xp.any(rows) and (weights is None or xp.any(weights > 0)):
             outcomes = column.outcomes[rows]
             sample = Sample(column.predictions[rows], outcomes, weights, column.positive)
             pairs.append((k, sample))
@@ -239,9 +280,9 @@ def _reduce_full(predictions):
     weights = predictions.weights
     return [
         Sample(
-            np.concatenate([sample.predictions for sample in columns]),
-            np.concatenate([_read_outcomes(sample) for sample in columns]),
-            None if weights is None else np.tile(weights, len(columns)),
+            concat([sample.predictions for sample in columns]),
+            concat([_read_outcomes(sample) for sample in columns]),
+            None if weights is None else concat([weights] * len(columns)),
         )
     ]
 
@@ -268,15 +309,22 @@ def _is_multiclass(predictions):
 def _read_outcomes(sample):
     """Outcomes of a sample as one float array."""
     if sample.positive is not None:
-        return (sample.outcomes == sample.positive).astype(np.float64)
-    return sample.outcomes.astype(np.float64, copy=False)
+        return as_float64(sample.outcomes == sample.positive)
+    return as_float64(sample.outcomes)
 
 
 # --------------------------------------------------------------------------- user input
 
 
 def check_predictions(
-    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, names=_NAMES
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    names=_NAMES,
+    on_device=False,
 ):
     """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
@@ -284,25 +332,27 @@ def check_predictions(
     -------
     Predictions
     """
-    target = check_labels(names[0], y_true)
-    proba = check_proba(names[1], y_proba)
-    if len(target) != len(proba):
+    home = choose_home(y_proba) if on_device else None
+    target = check_labels(names[0], y_true, home)
+    proba = check_proba(names[1], y_proba, home)
+    n_samples = proba.shape[0]
+    if target.shape[0] != n_samples:
         raise ValueError(
             f"{names[0]} and {names[1]} must have the same length; "
-            f"got {len(target)} labels and {len(proba)} rows of probabilities."
+            f"got {target.shape[0]} labels and {n_samples} rows of probabilities."
         )
-    weights = check_sample_weight(sample_weight, len(proba))
+    weights = check_sample_weight(sample_weight, n_samples, home)
     if labels is not None:
-        labels = _check_column_labels(labels, proba, names)
+        labels = _check_column_labels(labels, proba, names, on_device)
     n_classes = proba.shape[1] if proba.ndim == 2 else 2
     if n_classes > 2:
         return _match_multiclass(proba, target, weights, pos_label, labels, names)
     return _match_binary(proba, target, weights, pos_label, labels, names)
 
 
-def _check_column_labels(labels, proba, names):
-    """Distinct labels of the columns of the predictions."""
-    labels = check_labels("labels", labels)
+def _check_column_labels(labels, proba, names, on_device):
+    """Distinct labels of the columns of the predictions, in NumPy."""
+    labels = check_labels("labels", labels, NUMPY if on_device else None)
     n_classes = proba.shape[1] if proba.ndim == 2 else 2
     if len(np.unique(labels)) != len(labels):
         raise ValueError(f"labels must be distinct; got {show_labels(labels)}.")
@@ -337,7 +387,7 @@ def _match_binary(proba, target, weights, pos_label, labels, names):
                 f"{names[0]} holds the single label {show_labels(found)}; name the labels of both "
                 "classes with labels=."
             )
-        return Predictions(proba, target, weights, pos_label)
+        return Predictions(proba, *_select_outcomes(proba, target, weights, pos_label))
     _check_accounted(found, labels, names)
     if pos_label is not None:
         column = _find_label(pos_label, labels)
@@ -348,7 +398,8 @@ def _match_binary(proba, target, weights, pos_label, labels, names):
         )
     else:
         column = 1
-    return Predictions(proba, target, weights, labels[column], column, labels)
+    selected = _select_outcomes(proba, target, weights, labels[column])
+    return Predictions(proba, *selected, column, labels)
 
 
 def _match_multiclass(proba, target, weights, pos_label, labels, names):
@@ -365,10 +416,24 @@ def _match_multiclass(proba, target, weights, pos_label, labels, names):
     if pos_label is not None:
         # One class against the rest.
         column = _find_label(pos_label, labels)
-        return Predictions(proba[:, column], target, weights, labels[column])
+        selected = _select_outcomes(proba, target, weights, labels[column])
+        return Predictions(proba[:, column], *selected)
     order = np.argsort(labels)
-    target = order[np.searchsorted(labels[order], target)]
+    target = take_from(order, search_sorted(labels[order], target))
+    if is_foreign(proba):
+        target = home_of(proba).receive(target)  # from strings, which are NumPy's
     return Predictions(proba, target, weights, labels=labels)
+
+
+def _select_outcomes(proba, target, weights, positive):
+    """Target, weights and positive label; outcomes and None outside NumPy.
+
+    Labels wait in NumPy until they are compared chunk by chunk. Those of other libraries would
+    need a scalar of their own type.
+    """
+    if not is_foreign(proba):
+        return target, weights, positive
+    return home_of(proba).receive(equals(target, positive)), weights, None
 
 
 def _are_outcomes(pos_label, labels):
@@ -380,9 +445,11 @@ def _are_outcomes(pos_label, labels):
 
 def _is_zero_one(target):
     """Whether the labels are outcomes already: numbers in [0, 1], soft labels included."""
-    if target.dtype.kind == "b":
-        return True
-    return target.dtype.kind in "iuf" and target.min() >= 0 and target.max() <= 1
+    kind = kind_of(target)
+    if kind not in "iuf":
+        return kind == "b"
+    low, high = find_span(target)
+    return bool(low >= 0 and high <= 1)
 
 
 def _guess_binary_labels(found):
@@ -421,7 +488,9 @@ def _is_comparable(label, labels):
 
 
 def _find_distinct(values):
-    """Sorted distinct labels."""
+    """Sorted distinct labels, in NumPy."""
+    if is_foreign(values):
+        return find_distinct(values)
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < CHUNK:  # counting is many times faster than sorting

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._arrays import as_float64, bincount, count_nonzero, list_slices, namespace, to_numpy
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
@@ -36,13 +37,16 @@ class Ties(NamedTuple):
 class Sample:
     """Weighted binary outcomes with their predictions, kept as they came.
 
+    The arrays are NumPy's, or those of another library on one device, which stay there: sums over
+    bins and cells alone come to NumPy. What needs an order moves the rows, see `to_numpy`.
+
     Attributes
     ----------
-    predictions : ndarray of shape (n_samples,)
+    predictions : array of shape (n_samples,)
         Probabilities in [0, 1], of any real type.
-    outcomes : ndarray of shape (n_samples,)
+    outcomes : array of shape (n_samples,)
         Numbers in [0, 1], or labels where `positive` is given.
-    weights : ndarray of shape (n_samples,) or None
+    weights : array of shape (n_samples,) or None
         Non-negative, with a positive sum; None stands for ones.
     positive : object or None
         The label that counts as outcome 1.
@@ -56,28 +60,35 @@ class Sample:
     @cached_property
     def total_weight(self):
         """Sum of the weights; the number of rows without weights."""
-        return float(
-            len(self.predictions) if self.weights is None else self.weights.sum(dtype=np.float64)
-        )
+        if self.weights is None:
+            return float(self.predictions.shape[0])
+        xp = namespace(self.weights)
+        return float(xp.sum(self.weights, dtype=xp.float64))
 
     @cached_property
     def n_present(self):
         """Number of rows whose weight is not zero."""
         if self.weights is None:
-            return len(self.predictions)
-        return int(np.count_nonzero(self.weights))
+            return self.predictions.shape[0]
+        return count_nonzero(self.weights)
+
+    def to_numpy(self):
+        """The same sample in NumPy."""
+        if isinstance(self.predictions, np.ndarray):
+            return self
+        rows = (self.predictions, self.outcomes, self.weights)
+        return Sample(*(None if one is None else to_numpy(one) for one in rows), self.positive)
 
     def chunks(self, size=CHUNK):
         """Yield predictions, outcomes and weights (or None) as float64, `size` rows at a time."""
-        for start in range(0, len(self.predictions), size):
-            rows = slice(start, start + size)
+        for rows in list_slices(self.predictions, size):
             outcomes = self.outcomes[rows]
             if self.positive is not None:
                 outcomes = outcomes == self.positive
             yield (
-                self.predictions[rows].astype(np.float64, copy=False),
-                outcomes.astype(np.float64, copy=False),
-                None if self.weights is None else self.weights[rows].astype(np.float64, copy=False),
+                as_float64(self.predictions[rows]),
+                as_float64(outcomes),
+                None if self.weights is None else as_float64(self.weights[rows]),
             )
 
     def present_chunks(self, size=CHUNK):
@@ -86,9 +97,10 @@ class Sample:
         A weight of zero equals absence, also where a function of the row is infinite.
         """
         for predictions, outcomes, weights in self.chunks(size):
+            xp = namespace(predictions)
             if weights is None:
-                weights = np.ones_like(predictions)
-            elif not weights.all():
+                weights = xp.ones_like(predictions)
+            elif not xp.all(weights > 0):
                 present = weights > 0
                 predictions, outcomes = predictions[present], outcomes[present]
                 weights = weights[present]
@@ -102,8 +114,9 @@ class Sample:
 
     @cached_property
     def sorted(self):
-        """The sample as `Ties`; needs a sort and a few copies of the data."""
-        predictions, outcomes, weights = next(self.chunks(size=len(self.predictions)))
+        """The sample as `Ties` in NumPy; needs a sort and a few copies of the data."""
+        rows = self.to_numpy()
+        predictions, outcomes, weights = next(rows.chunks(size=len(rows.predictions)))
         order = np.argsort(predictions)
         predictions, outcomes = predictions[order], outcomes[order]
         starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
@@ -127,8 +140,8 @@ class Sample:
             gap = outcomes - predictions
             if weights is not None:
                 gap *= weights
-            mass += np.bincount(index, weights, n_bins)
-            residual += np.bincount(index, gap, n_bins)
+            mass += bincount(index, weights, n_bins)
+            residual += bincount(index, gap, n_bins)
         return mass / self.total_weight, residual / self.total_weight
 
     def squares_by_bin(self, assign, n_bins):
@@ -140,10 +153,10 @@ class Sample:
         for predictions, outcomes, weights in self.chunks():
             index = assign(predictions)
             squares = outcomes * (1 - predictions) ** 2 + (1 - outcomes) * predictions**2
-            ones = np.ones_like(predictions)
+            ones = namespace(predictions).ones_like(predictions)
             for row, values in enumerate((ones, outcomes, outcomes - predictions, squares)):
                 weighted = values if weights is None else values * weights
-                sums[row] += np.bincount(index, weighted, n_bins)
+                sums[row] += bincount(index, weighted, n_bins)
         return sums
 
     def residual_on_grid(self, n_cells, place=None):
@@ -159,7 +172,8 @@ class Sample:
                 residual = outcomes - predictions
                 if weights is not None:
                     residual *= weights
-                size += np.abs(residual).sum()
+                xp = namespace(residual)
+                size += float(xp.sum(xp.abs(residual)))
                 yield predictions if place is None else place(predictions), residual
 
         nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))

@@ -12,7 +12,8 @@ from difflib import get_close_matches
 import numpy as np
 from sklearn.base import is_regressor
 
-from skcal._validation import check_option
+from skcal._arrays import NUMPY
+from skcal._validation import check_option, receive
 from skcal.metrics import MEASURES
 from skcal.recalibration._folds import spread_columns
 
@@ -119,7 +120,8 @@ def predict_labelled(estimator, X):
             f"A calibration measure needs the attribute classes_, the label of every column of "
             f"predict_proba; {name} has none. Hand its probabilities to the measure itself."
         )
-    return np.asarray(proba), np.asarray(labels)
+    # Folds and columns of zeros are put together in NumPy, wherever the estimator computed.
+    return tuple(np.asarray(receive(name, array, NUMPY)) for array in (proba, labels))
 
 
 def _explain_missing_proba(estimator):
@@ -142,7 +144,7 @@ def find_unseen_labels(y_true, labels):
     Empty where `y_true` holds no class labels of the same kind: the measure then says what is
     wrong.
     """
-    target = np.asarray(y_true)
+    target = np.asarray(receive("y_true", y_true, NUMPY))
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim != 1 or (target.dtype.kind == "f" and (target != np.rint(target)).any()):

@@ -10,6 +10,16 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
+from skcal._arrays import (
+    as_index,
+    find_home,
+    find_span,
+    kind_of,
+    list_slices,
+    namespace,
+    refuse_foreign,
+    to_numpy,
+)
 from skcal._sample import CHUNK
 
 # Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
@@ -80,31 +90,36 @@ def check_generator(random_state):
 
 
 # --------------------------------------------------------------------------- arrays
+#
+# `home` says where an array is to be: in NumPy, or in another library on a device. None stands for
+# a function that works on NumPy arrays alone and refuses all others.
 
 
-def check_sample_weight(sample_weight, n_samples):
+def check_sample_weight(sample_weight, n_samples, home=None):
     """Check weights: one for each row, finite, none negative, not all zero.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,) or None
     n_samples : int
+    home : Home or None, default=None
 
     Returns
     -------
-    ndarray of shape (n_samples,) or None
+    array of shape (n_samples,) or None
         Of a real type; the caller's own array where no conversion was needed.
     """
     if sample_weight is None:
         return None
-    weights = as_numbers("sample_weight", sample_weight)
-    if weights.ndim != 1 or len(weights) != n_samples:
+    weights = as_numbers("sample_weight", sample_weight, home)
+    if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight for each row; "
-            f"got shape {weights.shape}."
+            f"got shape {tuple(weights.shape)}."
         )
-    low, high = float(weights.min()), float(weights.max())
+    low, high = map(float, find_span(weights))
     if not low >= 0 or not np.isfinite(high):
+        weights = to_numpy(weights)
         row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
         raise ValueError(
             f"sample_weight must be finite and not negative; got {weights[row]} at row {row}."
@@ -117,19 +132,21 @@ def check_sample_weight(sample_weight, n_samples):
     return weights if scale == 1 else weights / scale
 
 
-def check_proba(name, values):
+def check_proba(name, values, home=None):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
-    proba = as_numbers(name, values)
+    proba = as_numbers(name, values, home)
     if proba.ndim == 2 and proba.shape[1] == 1:
         proba = proba[:, 0]
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
         raise ValueError(
             f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
-            f"got shape {proba.shape}."
+            f"got shape {tuple(proba.shape)}."
         )
-    if len(proba) == 0:
+    if proba.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one row; it is empty.")
-    if not (proba.min() >= 0 and proba.max() <= 1):  # also False for NaN
+    low, high = find_span(proba)
+    if not (low >= 0 and high <= 1):  # also False for NaN
+        proba = to_numpy(proba)
         where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
         value = proba[tuple(where)]
         raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
@@ -139,13 +156,15 @@ def check_proba(name, values):
 
 
 def _check_row_sums(name, proba):
-    for start in range(0, len(proba), CHUNK):
-        sums = proba[start : start + CHUNK].sum(axis=1, dtype=np.float64)
-        off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-        if off.any():
-            row = np.flatnonzero(off)[0]
+    xp = namespace(proba)
+    for rows in list_slices(proba, CHUNK):
+        sums = xp.sum(proba[rows, ...], axis=1, dtype=xp.float64)
+        off = xp.abs(sums - 1) > ROW_SUM_TOLERANCE
+        if xp.any(off):
+            sums, row = to_numpy(sums), np.flatnonzero(to_numpy(off))[0]
             raise ValueError(
-                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row {start + row}."
+                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row "
+                f"{rows.start + row}."
             )
 
 
@@ -154,8 +173,27 @@ def _refuse_masked(name, values):
         raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
 
 
-def as_numbers(name, values):
+def as_numbers(name, values, home=None):
     """Array of a real numeric type."""
+    values = receive(name, values, home)
+    if find_home(values) is None:
+        values = _read_numbers(name, values)
+        return values if home is None else home.receive(values)
+    kind = kind_of(values)
+    if kind not in "fbiu":
+        raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+    return values if kind != "b" else as_index(values)
+
+
+def receive(name, values, home):
+    """An array of another library at its home, or refused; anything else as it is."""
+    if home is None:
+        refuse_foreign(name, values)
+    return values if find_home(values) is None else home.receive(values)
+
+
+def _read_numbers(name, values):
+    """NumPy array of a real numeric type."""
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
     _refuse_masked(name, values)
@@ -180,37 +218,44 @@ _ADVICE = {
 }
 
 
-def check_labels(name, values):
-    """Labels as a one-dimensional array of numbers, booleans or strings."""
+def check_labels(name, values, home=None):
+    """Labels as a one-dimensional array of numbers, booleans or, in NumPy, strings."""
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one.")
-    given = values
+    given = values = receive(name, values, home)
     _refuse_masked(name, given)
-    try:
-        values = np.asarray(given)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"{name} must hold one label for each row; {error}") from None
+    if find_home(values) is None:
+        try:
+            values = np.asarray(given)
+        except ValueError as error:  # ragged lists
+            raise ValueError(f"{name} must hold one label for each row; {error}") from None
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, one label for each row; got shape {values.shape}."
-            f"{_ADVICE.get(name, '')}"
+            f"{name} must be one-dimensional, one label for each row; got shape "
+            f"{tuple(values.shape)}.{_ADVICE.get(name, '')}"
         )
-    if values.dtype.kind in "OT":
+    kind = kind_of(values)
+    if kind in "OT":
         values = _unpack_objects(name, values.tolist())
-    elif values.dtype.kind == "U" and not isinstance(given, np.ndarray):
+    elif kind == "U" and not isinstance(given, np.ndarray):
         values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
-    if values.dtype.kind in "biuU":
-        return values
-    if values.dtype.kind == "f":
-        if len(values) and not np.isfinite(values.min() + values.max()):
-            row = np.flatnonzero(~np.isfinite(values))[0]
-            raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
-        return values
-    raise ValueError(
-        f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
-    )
+    kind = kind_of(values)
+    if kind == "f":
+        _check_finite_labels(name, values)
+    elif kind not in "biuU":
+        raise ValueError(
+            f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
+        )
+    return values if home is None or kind == "U" else home.receive(values)
+
+
+def _check_finite_labels(name, values):
+    if values.shape[0] and not namespace(values).isfinite(sum(find_span(values))):
+        values = to_numpy(values)
+        row = np.flatnonzero(~np.isfinite(values))[0]
+        raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
 
 
 def _unpack_objects(name, items):

@@ -9,6 +9,7 @@ import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
+    {"_arrays"},
     {"_numerics"},
     {"_sample"},
     {"_validation"},

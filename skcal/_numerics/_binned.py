@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal._arrays import is_foreign, read_at, search_sorted
+
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20
 
@@ -14,16 +16,18 @@ def uniform_edges(n_bins):
 def quantile_edges(predictions, counts, n_bins):
     """Edges of `n_bins` bins of equal mass; `predictions` are sorted, and distinct with counts.
 
-    `counts` None stands for ones.
+    `counts` None stands for ones; the predictions may then be of any library.
     """
     index = np.arange(n_bins + 1)
     if counts is not None:
         return _find_quantiles(predictions, np.cumsum(counts), index, n_bins)
 
-    def read(position):
-        return predictions[np.minimum(position, len(predictions) - 1).astype(np.intp)]
+    n_rows = predictions.shape[0]
 
-    return _interpolate_quantiles(read, len(predictions), index, n_bins)
+    def read(position):
+        return read_at(predictions, np.minimum(position, n_rows - 1).astype(np.intp))
+
+    return _interpolate_quantiles(read, n_rows, index, n_bins)
 
 
 def sweep_edges(predictions, counts, positive):
@@ -66,9 +70,11 @@ def find_middles(places, mass, count):
 def bin_index(predictions, edges):
     """Bin of every prediction; bins are right-closed, and the first holds its left edge too."""
     n_bins = len(edges) - 1
+    if is_foreign(predictions):  # searched where they are: one pass instead of many
+        return search_sorted(edges[1:-1], predictions)
     is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
     if not is_uniform or np.size(predictions) <= n_bins:
-        return np.searchsorted(edges[1:-1], predictions, side="left")
+        return search_sorted(edges[1:-1], predictions)
     # Several times as fast as the search. Rounding leads to the bin beside the right one at most.
     index = np.multiply(predictions, n_bins, dtype=np.float64).astype(np.intp)
     np.clip(index, 0, n_bins - 1, out=index)

@@ -1,7 +1,9 @@
 """Bregman divergences d(y, v) of a prediction v from y, both in [0, 1]."""
 
 import numpy as np
-from scipy.special import kl_div
+from scipy.special import kl_div, rel_entr
+
+from skcal._arrays import is_foreign, namespace
 
 
 def squared_difference(y, v):
@@ -11,8 +13,21 @@ def squared_difference(y, v):
 
 def log_divergence(y, v):
     """y log(y / v) + (1 - y) log((1 - y) / (1 - v)), with 0 log 0 = 0; may be infinite."""
+    if is_foreign(v):
+        return relative_entropy(y, v) + relative_entropy(1.0 - y, 1.0 - v)
     # Terms of kl_div have y and v added so that neither is negative; over both they cancel.
     return kl_div(y, v) + kl_div(1.0 - y, 1.0 - v)
+
+
+def relative_entropy(y, v):
+    """y log(y / v), with 0 log 0 = 0; infinite where v alone is 0."""
+    if not is_foreign(v):
+        return rel_entr(y, v)
+    xp = namespace(v)
+    none, one = xp.zeros_like(v), xp.ones_like(v)
+    y = y + none
+    ratio = xp.where(y > 0, y, one) / xp.where(v > 0, v, one)
+    return xp.where((v > 0) | (y == 0), y * xp.log(ratio), none + float("inf"))
 
 
 def bregman_divergence(phi_y, phi_v, gradient_v, y, v):
@@ -40,15 +55,17 @@ def diverge_rows(divergence, positive, negative, predictions):
 
     No mass, no divergence, though it be infinite.
     """
-    values = np.zeros(len(predictions))
+    xp = namespace(predictions)
+    values = xp.zeros_like(predictions)
     for outcome, mass in ((1.0, positive), (0.0, negative)):
         term = divergence(outcome, predictions)
-        if not np.isfinite(term).all():
-            term = np.where(mass > 0, term, 0.0)
+        if not xp.all(xp.isfinite(term)):
+            term = xp.where(mass > 0, term, xp.zeros_like(term))
         values += mass * term
     return values
 
 
 def expect_divergence(divergence, positive, negative, predictions):
     """Sum of d(1, v) over positive and d(0, v) over negative mass; no mass, no divergence."""
-    return float(diverge_rows(divergence, positive, negative, predictions).sum())
+    values = diverge_rows(divergence, positive, negative, predictions)
+    return float(namespace(values).sum(values))

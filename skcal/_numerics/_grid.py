@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal._arrays import as_float64, as_index, bincount, is_foreign, namespace
+
 
 def sum_moments(chunks, n_cells, order):
     """Sums of value * a^k, k < order, in each of `n_cells` cells; a in [0, 1] is the place inside.
@@ -9,7 +11,7 @@ def sum_moments(chunks, n_cells, order):
     Parameters
     ----------
     chunks : iterable of (predictions, values)
-        Float arrays of one length; `values` may be overwritten.
+        Float arrays of one length and any one library; `values` may be overwritten.
     n_cells : int
     order : int
 
@@ -19,15 +21,24 @@ def sum_moments(chunks, n_cells, order):
     """
     moments = np.zeros((order, n_cells))
     for predictions, values in chunks:
-        place = predictions * n_cells
-        cell = place.astype(np.intp)
-        np.minimum(cell, n_cells - 1, out=cell)  # a prediction of 1 ends the last cell
-        place -= cell
+        cell, place = find_cells(predictions, n_cells)
         for power in range(order):
             if power:
                 values *= place
-            moments[power] += np.bincount(cell, values, n_cells)
+            moments[power] += bincount(cell, values, n_cells)
     return moments
+
+
+def find_cells(predictions, n_cells):
+    """Cell of every prediction among `n_cells` equal ones, and its place in [0, 1] there."""
+    place = predictions * n_cells
+    cell = as_index(place)
+    if not is_foreign(cell):
+        np.minimum(cell, n_cells - 1, out=cell)  # a prediction of 1 ends the last cell
+        place -= cell
+        return cell, place
+    cell = namespace(cell).clip(cell, max=n_cells - 1)
+    return cell, place - as_float64(cell)
 
 
 def share_linearly(moments):

@@ -1,7 +1,18 @@
 """Class scores on the scales that recalibrators read; all without cancellation near 0 and 1."""
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
+
+from skcal._arrays import is_foreign, namespace
+
+
+def find_probabilities(logits):
+    """The softmax of every row, of an array of any library."""
+    if not is_foreign(logits):
+        return softmax(logits, axis=1)
+    xp = namespace(logits)
+    parts = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return parts / xp.sum(parts, axis=1, keepdims=True)
 
 
 def centre_logits(logits):

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from skcal._arrays import home_of, is_foreign, namespace
+
 # Relative to the largest difference of two logits of a row. At the first the probabilities differ
 # from even ones by less than 1e-12. The second is only there to have an end.
 _LARGEST_TEMPERATURE = 1e12
@@ -22,10 +24,11 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
 
     Parameters
     ----------
-    logits : ndarray of shape (n_samples, n_classes)
-    codes : ndarray of shape (n_samples,)
+    logits : array of shape (n_samples, n_classes)
+        float64, of any library; the passes over the rows are made where it is.
+    codes : array of shape (n_samples,)
         Column of the true class.
-    weights : ndarray of shape (n_samples,) or None
+    weights : array of shape (n_samples,) or None
     loss : {"log", "brier"}
 
     Returns
@@ -34,17 +37,20 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
     n_iter : int
         Evaluations of the loss or its derivatives.
     """
-    mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
-    gaps = np.ascontiguousarray(logits.T)  # one row for each class: sums run along memory
-    gaps = gaps - gaps.max(axis=0)
-    spread = -float(gaps.min())
+    xp = namespace(logits)
+    if weights is None:
+        weights = xp.ones_like(codes, dtype=xp.float64)
+    mass = weights / xp.sum(weights)
+    gaps = logits.T if is_foreign(logits) else np.ascontiguousarray(logits.T)
+    gaps = gaps - xp.max(gaps, axis=0)  # one row for each class: sums run along memory
+    spread = -float(xp.min(gaps))
     if spread == 0:
         return 1.0, 0
-    limit = -_LARGEST_GAP * np.median(gaps[gaps < 0])
+    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0])
     if spread > limit:
-        spread = float(limit)
-        np.maximum(gaps, -limit, out=gaps)
-    gaps = (gaps - gaps[codes, np.arange(len(codes))]) / spread
+        spread = limit
+        gaps = xp.clip(gaps, -limit, 0.0)
+    gaps = (gaps - _pick_true(gaps, codes)) / spread
     inverse, n_iter = _minimise_log_loss(gaps, mass)
     if loss == "brier":
         inverse, n_more = _minimise_brier_score(gaps, codes, mass, inverse)
@@ -58,27 +64,28 @@ def _minimise_log_loss(gaps, mass):
     The loss E[log sum_k exp(b g_k)], g_k = z_k - z_y, is convex in b, with the derivative
     E[sum_k p_k g_k] and the second derivative E[variance of g under p].
     """
-    slope_at_zero = np.dot(mass, gaps.mean(axis=0))
+    xp = namespace(gaps)
+    slope_at_zero = float(mass @ xp.mean(gaps, axis=0))
     if slope_at_zero >= 0:  # the logits are worse than none
         return 1 / _LARGEST_TEMPERATURE, 1
-    top = gaps.max(axis=0)
+    top = xp.max(gaps, axis=0)
     below = gaps - top
     # One Newton step from 0, where no exponentials are needed.
-    b = -slope_at_zero / np.dot(mass, gaps.var(axis=0))
+    b = -slope_at_zero / float(mass @ xp.var(gaps, axis=0))
     low, high = 1 / _LARGEST_TEMPERATURE, 1 / _SMALLEST_TEMPERATURE
     n_iter = 1
     while n_iter < _MAX_ITERATIONS:
         n_iter += 1
-        b = b if low < b < high else np.sqrt(low * high)
-        terms = np.exp(b * below)
-        total = terms.sum(axis=0)
+        b = float(b if low < b < high else np.sqrt(low * high))
+        terms = xp.exp(b * below)
+        total = xp.sum(terms, axis=0)
         terms *= below
-        mean = terms.sum(axis=0) / total
-        slope = b * np.dot(mass, top + mean)
+        mean = xp.sum(terms, axis=0) / total
+        slope = b * float(mass @ (top + mean))
         if abs(slope) <= _NEGLIGIBLE:
             break
         terms *= below
-        rate = b**2 * np.dot(mass, terms.sum(axis=0) / total - mean**2)
+        rate = b**2 * float(mass @ (xp.sum(terms, axis=0) / total - mean**2))
         low, high = (b, high) if slope < 0 else (low, b)
         b *= np.exp(np.clip(-slope / rate, -3, 3)) if rate > 0 else np.exp(-3 * np.sign(slope))
     return b, n_iter
@@ -86,13 +93,13 @@ def _minimise_log_loss(gaps, mass):
 
 def _minimise_brier_score(gaps, codes, mass, start):
     """Inverse temperature of the lowest Brier score, which may have several minima."""
-    rows = np.arange(len(codes))
+    xp = namespace(gaps)
 
     def score(log_multiple):
-        scaled = start * np.exp(log_multiple) * gaps
-        proba = np.exp(scaled - scaled.max(axis=0))
-        proba /= proba.sum(axis=0)
-        return np.dot(mass, (proba**2).sum(axis=0) - 2 * proba[codes, rows] + 1)
+        scaled = float(start * np.exp(log_multiple)) * gaps
+        proba = xp.exp(scaled - xp.max(scaled, axis=0))
+        proba /= xp.sum(proba, axis=0)
+        return float(mass @ (xp.sum(proba**2, axis=0) - 2 * _pick_true(proba, codes) + 1))
 
     grid = np.log(_BRIER_GRID)
     best = grid[np.argmin([score(x) for x in grid])]
@@ -101,3 +108,19 @@ def _minimise_brier_score(gaps, codes, mass, start):
         score, bounds=(best - step, best + step), method="bounded", options={"xatol": 1e-9}
     )
     return start * np.exp(found.x), len(grid) + found.nfev
+
+
+def _find_median(values):
+    if not is_foreign(values):
+        return float(np.median(values))
+    ordered, n_values = namespace(values).sort(values), values.shape[0]
+    return float(ordered[(n_values - 1) // 2] + ordered[n_values // 2]) / 2
+
+
+def _pick_true(values, codes):
+    """Of values with a row for each class those of the true classes."""
+    if not is_foreign(values):
+        return values[codes, np.arange(len(codes))]
+    xp = namespace(values)
+    is_true = home_of(codes).receive(np.arange(values.shape[0]))[:, None] == codes
+    return xp.sum(xp.where(is_true, values, xp.zeros_like(values)), axis=0)

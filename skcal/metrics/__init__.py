@@ -66,11 +66,11 @@ from skcal.metrics._squared_kernel import (
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure(expected_calibration_error),
-        Measure(maximum_calibration_error),
-        Measure(adaptive_calibration_error, reads_counts=True),
-        Measure(squared_calibration_error, reads_counts=True, is_signed=True),
-        Measure(smooth_ece, accuracy=1e-6),
+        Measure(expected_calibration_error, on_device=True),
+        Measure(maximum_calibration_error, on_device=True),
+        Measure(adaptive_calibration_error, reads_counts=True, on_device=True),
+        Measure(squared_calibration_error, reads_counts=True, is_signed=True, on_device=True),
+        Measure(smooth_ece, accuracy=1e-6, on_device=True),
         Measure(smooth_calibration_error, accuracy=1e-5),
         Measure(lower_calibration_distance, accuracy=1e-3),
         Measure(interval_calibration_error),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._arrays import namespace
 from skcal._numerics._binned import (
     bin_index,
     debias_squared_gaps,
@@ -82,7 +83,7 @@ def expected_calibration_error(
     Notes
     -----
     With :math:`P_b` the mass of bin b and :math:`g_b` the distance between its mean outcome and
-    its mean prediction,
+    its mean prediction [1]_,
 
     .. math:: \mathrm{ECE}_q = \Bigl(\sum_b P_b\, g_b^q\Bigr)^{1/q}.
 
@@ -90,8 +91,18 @@ def expected_calibration_error(
 
     Bins are closed on the right, the first one on both sides, exactly as in
     :func:`sklearn.calibration.calibration_curve`; empty bins count for nothing. The value
-    depends on the bins, jumps when a prediction crosses an edge, and is biased upwards: a
+    depends on the bins, jumps when a prediction crosses an edge, and is biased upwards [2]_: a
     calibrated model shows about .04 at n = 1000 with 15 bins.
+
+    Under scikit-learn's ``array_api_dispatch`` arrays of other libraries stay on their device, and
+    sums over bins alone come to NumPy. Only "sweep" and bins of equal mass with weights, which
+    need the rows in order with their weights, bring all rows to NumPy. The other measures of bins
+    do the same.
+
+    Rounding: rows are summed in chunks of 32768, so that at 10^8 rows the error is below 1e-11
+    whatever the rows are, and about 1e-15 as a rule. Conditioning: while no row changes its bin,
+    moving predictions by d on average moves the value by at most d with ``norm=1``. At the edges it
+    is ill-posed: a row that crosses one, if only by rounding, moves it by up to twice its weight.
 
     References
     ----------
@@ -123,6 +134,7 @@ def expected_calibration_error(
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
+        on_device=True,
     )
 
     def measure(sample):
@@ -187,8 +199,12 @@ def maximum_calibration_error(
 
     Notes
     -----
-    :math:`\mathrm{MCE} = \max_b g_b` over the bins that hold any mass. A bin with few rows has
+    :math:`\mathrm{MCE} = \max_b g_b` over the bins that hold any mass [1]_. A bin with few rows has
     a large gap by chance, so that the value grows with the number of bins.
+
+    Rounding: below 1e-11 at 10^8 rows, in small bins as well. Conditioning: while no row changes
+    its bin, moving predictions by at most d moves the value by at most d; a row that crosses an
+    edge moves it by about twice its share of the bin, up to 1 where bins hold few rows.
 
     References
     ----------
@@ -263,12 +279,16 @@ def adaptive_calibration_error(
 
     Notes
     -----
-    With :math:`g_{kb}` the gap between mean outcome and mean prediction of class k in bin b,
+    With :math:`g_{kb}` the gap between mean outcome and mean prediction of class k in bin b [1]_,
 
     .. math:: \mathrm{ACE} = \frac{1}{K} \sum_k \frac{1}{B_k} \sum_b g_{kb},
 
     :math:`B_k \le B` the number of bins that hold any row: ties may leave some of the bins
     empty, and others with more than their share.
+
+    Rounding: below 1e-11 at 10^8 rows, as for :func:`expected_calibration_error`. Conditioning:
+    edges move with the predictions; a row that changes its bin moves the value by about twice its
+    share of a bin, over the number of bins.
 
     References
     ----------
@@ -289,6 +309,7 @@ def adaptive_calibration_error(
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
+        on_device=True,
     )
 
     def measure(sample):
@@ -366,6 +387,10 @@ def squared_calibration_error(
     true probabilities, over :math:`n_b`; a bin of one row counts as 0. The second [2]_ has mean
     zero for every calibrated model. A soft label counts as outcomes 1 and 0 in its proportion.
 
+    Rounding: below 2e-11 at 10^8 rows, about 1e-15 as a rule. Conditioning: while no row changes
+    its bin, moving predictions by d on average moves the plain error by at most 2d; at the edges it
+    jumps as that of :func:`expected_calibration_error` does.
+
     References
     ----------
     .. [1] A. Kumar, P. Liang, T. Ma (2019). Verified uncertainty calibration. NeurIPS 32.
@@ -393,6 +418,7 @@ def squared_calibration_error(
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
+        on_device=True,
     )
 
     def measure(sample):
@@ -413,7 +439,8 @@ def find_edges(sample, n_bins, strategy):
     if strategy == "uniform":
         return uniform_edges(n_bins)
     if strategy == "quantile" and sample.weights is None:
-        return quantile_edges(np.sort(sample.predictions), None, n_bins)  # one copy, no more
+        ordered = namespace(sample.predictions).sort(sample.predictions)  # one copy, no more
+        return quantile_edges(ordered, None, n_bins)
     ties = sample.sorted
     if len(ties.predictions) > 1 and sample.total_weight < 2:
         raise ValueError(

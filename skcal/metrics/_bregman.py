@@ -4,15 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import rel_entr
 
-from skcal._numerics._bregman import bregman_divergence, log_divergence, squared_difference
+from skcal._numerics._bregman import (
+    bregman_divergence,
+    log_divergence,
+    relative_entropy,
+    squared_difference,
+)
 from skcal._validation import check_option
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {
     "brier": (squared_difference, squared_difference),
-    "log": (log_divergence, rel_entr),
+    "log": (log_divergence, relative_entropy),
 }
 
 
@@ -42,7 +46,7 @@ class BregmanDivergence:
 
     is 0 at v = y and positive elsewhere. Over outcomes y its mean is smallest where v is the mean
     of y, so that it is a proper score; every proper score of a binary outcome is of this form, up
-    to what does not depend on v. :math:`\varphi(v) = v^2` gives the Brier score, and
+    to what does not depend on v [1]_. :math:`\varphi(v) = v^2` gives the Brier score, and
     :math:`\varphi(v) = v \log v + (1 - v) \log(1 - v)` the log loss.
 
     References

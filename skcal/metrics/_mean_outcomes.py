@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from skcal._arrays import bincount
 from skcal._numerics._binned import bin_index
 from skcal._numerics._bregman import mean_outcome
 
@@ -34,7 +35,7 @@ def average_by_bin(sample, edges):
         index = bin_index(predictions, edges)
         values = (weights, weights * predictions, *split_mass(outcomes, weights))
         for row, value in zip(sums, values, strict=True):
-            row += np.bincount(index, value, len(row))
+            row += bincount(index, value, len(row))
     mass, place, positive, negative = sums[:, sums[0] > 0]
     return mass, np.minimum(place / mass, 1.0), mean_outcome(positive, negative)
 

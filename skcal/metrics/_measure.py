@@ -26,6 +26,9 @@ class Measure(NamedTuple):
     reduces : bool
         Whether the function takes `reduction`; otherwise it reads whole vectors of probabilities,
         and soft labels for all of their components.
+    on_device : bool
+        Whether the function computes on arrays of other libraries, where they are, under
+        scikit-learn's ``array_api_dispatch``; otherwise it takes NumPy's alone.
     """
 
     function: Callable[..., float]
@@ -35,6 +38,7 @@ class Measure(NamedTuple):
     reads_counts: bool = False
     is_signed: bool = False
     reduces: bool = True
+    on_device: bool = False
 
     @property
     def name(self):

@@ -9,18 +9,34 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._arrays import (
+    NUMPY,
+    as_float64,
+    choose_home,
+    concat,
+    find_distinct,
+    find_home,
+    home_of,
+    is_foreign,
+    namespace,
+    refuse_foreign,
+    search_sorted,
+    take_columns,
+    take_from,
+    to_numpy,
+)
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import (
     ROW_SUM_TOLERANCE,
     check_labels,
     check_option,
     check_sample_weight,
+    receive,
     show_labels,
 )
 
-FLOATS = [np.float64, np.float32]
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
-SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 # Probabilities may leave [0, 1] by this much, and are clipped to it.
 RANGE_TOLERANCE = 1e-6
 # Logits beyond this would overflow in sums and squares.
@@ -72,7 +88,8 @@ class BaseRecalibrator(
     array. ``_to_logits(scores)`` and ``_to_probabilities(scores)`` read scores as what they need.
     ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
     yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
-    says that 0 and 1 are meant.
+    says that 0 and 1 are meant. With ``_is_on_device`` both methods get arrays of any library
+    under scikit-learn's ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
     Parameters
     ----------
@@ -113,6 +130,7 @@ class BaseRecalibrator(
     """
 
     _gives_hard_probabilities = False
+    _is_on_device = False
 
     def __init__(self, *, input="proba", classes=None):
         self.input = input
@@ -122,6 +140,7 @@ class BaseRecalibrator(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = self._is_on_device
         return tags
 
     def fit(self, X, y, sample_weight=None):
@@ -168,7 +187,8 @@ class BaseRecalibrator(
             Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
         """
         scores, dtype = self._read_scores(X)
-        return self._finish(self._recalibrate(scores), dtype)
+        proba = self._finish(self._recalibrate(scores), dtype)
+        return (find_home(X) or NUMPY).receive(proba)
 
     def transform(self, X):
         """Recalibrated probabilities in the layout of X.
@@ -184,9 +204,7 @@ class BaseRecalibrator(
             Probabilities, each in the column of its score. Of the float type of X.
         """
         proba = self.predict_proba(X)
-        columns = np.empty_like(proba)
-        columns[:, self._order] = proba
-        return columns[:, -self.n_features_in_ :]
+        return take_columns(proba, np.argsort(self._order))[:, -self.n_features_in_ :]
 
     def predict(self, X):
         """Label of the largest recalibrated probability.
@@ -202,25 +220,30 @@ class BaseRecalibrator(
             The first of `classes_` where several are equally probable.
         """
         proba = self.predict_proba(X)
-        return self.classes_[proba.argmax(axis=1)]
+        top = namespace(proba).argmax(proba, axis=1)
+        if self.classes_.dtype.kind == "U":  # which only NumPy has
+            top = to_numpy(top)
+        return take_from(self.classes_, top)
 
     def _fit_checked(self, X, y, sample_weight):
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
-        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite=False)
+        home = self._choose_home(X)
+        X, y = self._validate(X, home, y=receive("y", y, home))
         check_classification_targets(y)
-        sample_weight = check_sample_weight(sample_weight, len(X))
-        y = check_labels("y", y)
+        sample_weight = check_sample_weight(sample_weight, X.shape[0], home)
+        y = check_labels("y", y, home)
         labels = self._name_columns(X, y)
         self._check_scores(X)
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
         self._depth = np.inf
-        scores, codes = self._arrange(X), np.searchsorted(self.classes_, y)
+        scores = self._arrange(X)
+        codes = home_of(scores).receive(search_sorted(self.classes_, y))
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
-            sample_weight = sample_weight[present].astype(np.float64, copy=False)
+            sample_weight = as_float64(sample_weight[present])
         if self.input == "logits":
             temperature, _ = fit_temperature(scores, codes, sample_weight)
             self._depth = LOGIT_DEPTH * temperature
@@ -241,12 +264,29 @@ class BaseRecalibrator(
     def _read_scores(self, X):
         """Scores as `_recalibrate` gets them, and the float type of X."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+        X = self._validate(X, self._choose_home(X), reset=False)
         self._check_scores(X)
         return self._raise_logits(self._arrange(X)), X.dtype
 
+    def _choose_home(self, X):
+        """Where to compute, None for NumPy alone; X is then refused if it is not for NumPy."""
+        if self._is_on_device:
+            return choose_home(X)
+        refuse_foreign("X", X)
+        return None
+
+    def _validate(self, X, home, **options):
+        """X, and y if given, as scikit-learn checks them; X at its home."""
+        xp = np if home is None else home.xp
+        X, floats = receive("X", X, home), [xp.float64, xp.float32]
+        return validate_data(self, X, dtype=floats, ensure_all_finite=False, **options)
+
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
+        if is_foreign(proba):
+            xp, limits = namespace(proba), namespace(proba).finfo(dtype)
+            below_one = 1 - float(limits.eps) / 2
+            return xp.clip(xp.astype(proba, dtype), float(limits.smallest_normal), below_one)
         proba = proba.astype(dtype, copy=False)
         if self._gives_hard_probabilities:
             return proba
@@ -259,27 +299,29 @@ class BaseRecalibrator(
     def _to_logits(self, scores):
         if self.input == "logits":
             return scores
-        return np.log(np.maximum(scores, SMALLEST_PROBABILITY))
+        xp = namespace(scores)
+        return xp.log(xp.clip(scores, SMALLEST_PROBABILITY, 1.0))
 
     def _raise_logits(self, scores):
         if not np.isfinite(self._depth):
             return scores
-        floor = scores.max(axis=1, keepdims=True) - self._depth
-        return np.maximum(scores, floor)
+        xp = namespace(scores)
+        floor = xp.max(scores, axis=1, keepdims=True) - self._depth
+        return xp.maximum(scores, floor)
 
     def _arrange(self, X):
         """Scores as float64, a column for each of `classes_` in their order."""
-        X = X.astype(np.float64, copy=False)
+        X, xp = as_float64(X), namespace(X)
         if self.input == "proba":
-            X = np.clip(X, 0, 1)
+            X = xp.clip(X, 0.0, 1.0)
         if X.shape[1] == 1:
-            X = np.hstack([1 - X if self.input == "proba" else np.zeros_like(X), X])
-        return X[:, self._order]
+            X = concat([1 - X if self.input == "proba" else xp.zeros_like(X), X], axis=1)
+        return take_columns(X, self._order)
 
     def _name_columns(self, X, y):
         """Label of every column of X, of both classes for a single column."""
         n_columns = max(X.shape[1], 2)
-        found = np.unique(y)
+        found = find_distinct(y)
         if self.classes is None:
             labels = found
             if len(labels) < 2:
@@ -312,26 +354,30 @@ class BaseRecalibrator(
         return labels
 
     def _check_scores(self, X):
-        finite = np.isfinite(X)
-        if not finite.all():
+        xp = namespace(X)
+        finite = xp.isfinite(X)
+        if not xp.all(finite):
+            X, finite = to_numpy(X), to_numpy(finite)
             row = np.flatnonzero(~finite.all(axis=1))[0]
             raise NotClassScoresError(
                 "X must be finite; Input X contains NaN or infinity: row "
                 f"{row} has {X[row][~finite[row]][0]}."
             )
         if self.input == "logits":
-            if float(max(X.max(), -X.min())) > LARGEST_LOGIT:
+            low, high = float(xp.min(X)), float(xp.max(X))
+            if max(high, -low) > LARGEST_LOGIT:
                 raise NotClassScoresError(
                     f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
-                    f"values from {X.min():.7g} to {X.max():.7g}."
+                    f"values from {low:.7g} to {high:.7g}."
                 )
             return
-        sums = X.sum(axis=1, dtype=np.float64) if X.shape[1] > 1 else np.ones(len(X))
         # A softmax in float32 misses [0, 1] by its rounding.
-        in_range = ((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE)).all(axis=1)
-        bad = ~in_range | (np.abs(sums - 1) > ROW_SUM_TOLERANCE)
-        if bad.any():
-            row = np.flatnonzero(bad)[0]
+        in_range = xp.all((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE), axis=1)
+        bad = ~in_range
+        if X.shape[1] > 1:
+            bad |= xp.abs(xp.sum(X, axis=1, dtype=xp.float64) - 1) > ROW_SUM_TOLERANCE
+        if xp.any(bad):
+            X, row = to_numpy(X), np.flatnonzero(to_numpy(bad))[0]
             raise NotClassScoresError(
                 f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
                 f"of {X.shape[1]} columns has values from {X[row].min():.7g} to "

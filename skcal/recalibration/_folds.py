@@ -11,6 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
+from skcal._arrays import refuse_foreign
+
 METHODS = ("predict_proba", "decision_function")
 
 
@@ -36,6 +38,8 @@ def check_rows(owner, X, y):
         raise ValueError(
             f"{type(owner).__name__} requires y to be passed, but the target y is None."
         )
+    refuse_foreign("X", X)
+    refuse_foreign("y", y)
     X, y = indexable(X, y)
     check_classification_targets(y)
     return X, column_or_1d(y, warn=True)
@@ -129,6 +133,7 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
 
 def score_rows(classifier, X, method):
     """Class scores of a fitted classifier, in columns."""
+    refuse_foreign("X", X)
     check_method(classifier, method)
     if method == "decision_function" and len(classifier.classes_) > 2:
         check_one_vs_rest(classifier)

@@ -42,8 +42,8 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     Notes
     -----
     The map is constant outside the scores seen in `fit` and linear between its steps. With more
-    than two classes each class is mapped against the rest, and rows are divided by their sums; a
-    row that all maps send to 0 becomes even. The map yields hard zeros and ones, with which a
+    than two classes each class is mapped against the rest [1]_, and rows are divided by their sums;
+    a row that all maps send to 0 becomes even. The map yields hard zeros and ones, with which a
     single unlucky row has infinite log loss: `min_proba` keeps it from them.
 
     References

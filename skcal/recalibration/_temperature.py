@@ -1,7 +1,6 @@
 """Temperature scaling."""
 
-from scipy.special import softmax
-
+from skcal._numerics._scores import find_probabilities
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
@@ -57,6 +56,11 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     of two logits of a row. Differences beyond 1e6 times their median count as that: they mask
     classes that are ruled out.
 
+    Under scikit-learn's ``array_api_dispatch`` X may be an array of any library, which `fit` reads
+    where it is, and `transform` and `predict_proba` return arrays of that library, device and
+    float type; so does `predict`, but for labels that are strings. `temperature_` is a Python
+    float and `classes_` a NumPy array all the same, so that the fit serves X of every library.
+
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
@@ -77,6 +81,8 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     True
     """
 
+    _is_on_device = True
+
     def __init__(self, *, input="proba", classes=None, loss="log"):
         super().__init__(input=input, classes=classes)
         self.loss = loss
@@ -90,4 +96,4 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
         )
 
     def _recalibrate(self, scores):
-        return softmax(self._to_logits(scores) / self.temperature_, axis=1)
+        return find_probabilities(self._to_logits(scores) / self.temperature_)

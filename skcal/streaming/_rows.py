@@ -6,6 +6,7 @@ Whether rows are accepted, and what they mean, must not depend on how they are c
 import numpy as np
 import pandas as pd
 
+from skcal._arrays import refuse_foreign
 from skcal._reduction import REDUCTIONS, check_predictions, split_by_top_label
 from skcal._validation import ROW_SUM_TOLERANCE, as_numbers, check_labels, show_labels
 
@@ -268,6 +269,7 @@ def join_chunks(values):
 
 def as_labels(labels):
     """Labels as an array, masked where they were; those of a list keep their types."""
+    refuse_foreign("y_true", labels)
     if isinstance(labels, list | tuple):
         return pd.Series(labels, dtype=object).to_numpy()
     return as_array(labels)
@@ -275,6 +277,7 @@ def as_labels(labels):
 
 def as_floats(name, values):
     """Numbers as an array, masked where they were, NaN where one is missing."""
+    refuse_foreign(name, values)
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.array(as_floats(name, values.data), mask=values.mask)
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from skcal.streaming import CalibrationSummary
 
-MISSING = object()
+MISSING = "(missing)"
 
 
 def write(**settings):
