@@ -186,10 +186,15 @@ def as_numbers(name, values, home=None):
 
 
 def receive(name, values, home):
-    """An array of another library at its home, or refused; anything else as it is."""
+    """An array of another library at its home, or refused; anything else in one piece."""
     if home is None:
         refuse_foreign(name, values)
-    return values if find_home(values) is None else home.receive(values)
+    return join_chunks(values) if find_home(values) is None else home.receive(values)
+
+
+def join_chunks(values):
+    """Chunks of Arrow as one array, because NumPy takes missing codes for valid ones in chunks."""
+    return values.combine_chunks() if hasattr(values, "combine_chunks") else values
 
 
 def _read_numbers(name, values):

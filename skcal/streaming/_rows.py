@@ -8,7 +8,13 @@ import pandas as pd
 
 from skcal._arrays import refuse_foreign
 from skcal._reduction import REDUCTIONS, check_predictions, split_by_top_label
-from skcal._validation import ROW_SUM_TOLERANCE, as_numbers, check_labels, show_labels
+from skcal._validation import (
+    ROW_SUM_TOLERANCE,
+    as_numbers,
+    check_labels,
+    join_chunks,
+    show_labels,
+)
 
 # What a row can be dropped for, in this order.
 REASONS = ("y_true", "y_proba", "sample_weight")
@@ -260,11 +266,6 @@ def as_array(values):
     if isinstance(values, list | tuple | np.ndarray):
         return values
     return np.asarray(join_chunks(values))
-
-
-def join_chunks(values):
-    """Chunks of Arrow as one array, because NumPy takes missing codes for valid ones in chunks."""
-    return values.combine_chunks() if hasattr(values, "combine_chunks") else values
 
 
 def as_labels(labels):

@@ -15,7 +15,6 @@ from skcal.streaming._rows import (
     drop_invalid,
     is_absent,
     is_empty,
-    join_chunks,
     list_samples,
 )
 from skcal.streaming._serial import (
@@ -163,7 +162,6 @@ class CalibrationSummary:
         ValueError
             If an argument is invalid.
         """
-        y_true, y_proba, sample_weight = map(join_chunks, (y_true, y_proba, sample_weight))
         dropped = dict.fromkeys(REASONS, 0)
         if self.on_invalid == "drop":
             y_true, y_proba, sample_weight, dropped = drop_invalid(y_true, y_proba, sample_weight)
