@@ -41,8 +41,9 @@ READ_PAGE = """() => {
     links: [...document.querySelectorAll("a[href]")].map(node => node.href),
     broken: images.filter(image => image.naturalWidth === 0).map(image => image.src),
     pictures: images.filter(image => image.src.includes("/_images/")).length,
-    unread: [...document.querySelectorAll("main .problematic, main .system-message")]
-      .map(node => node.textContent),
+    unread: [...document.querySelectorAll(
+      "main .problematic, main .system-message, main .unread-formula"
+    )].map(node => node.textContent),
   }));
 }"""
 

@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_pages",
     "mathml",
+    "narrow_tables",
 ]
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py"]
 default_role = "name"
@@ -67,7 +68,7 @@ sphinx_gallery_conf = {
     "reference_url": {"skcal": None},
     "within_subsection_order": "gallery.NewcomersFirst",
     "image_scrapers": ("gallery.scrape",),
-    "thumbnail_size": (400, 280),
+    "thumbnail_size": (560, 440),
     "reset_modules": ("matplotlib",),
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,

@@ -41,9 +41,12 @@ report = calibration_report(
 print(report)
 
 # %%
-# The numbers are a data frame, here those of the error beyond chance.
-frame = report.to_frame().set_index(["quantity", "model"])
-print(frame.loc["smooth_ece"].round(4).to_string())
+# The numbers are a data frame. For a calibration measure ``estimate`` is the value itself,
+# ``null_mean`` its mean by chance, and ``low`` and ``high`` are the ends of the interval of the
+# excess, which is what is left without chance. So the value may well lie above ``high``.
+frame = report.to_frame().set_index(["quantity", "model"]).loc["smooth_ece"]
+names = {"estimate": "value", "null_mean": "by chance", "low": "excess low", "high": "excess high"}
+print(frame.rename(columns=names)[list(names.values())].round(4).to_string())
 
 # %%
 # The diagrams of the report in full size. Shaded is the band that holds the true curve with a

@@ -7,6 +7,7 @@ that names the argument.
 from difflib import get_close_matches
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
@@ -193,8 +194,12 @@ def receive(name, values, home):
 
 
 def join_chunks(values):
-    """Chunks of Arrow as one array, because NumPy takes missing codes for valid ones in chunks."""
-    return values.combine_chunks() if hasattr(values, "combine_chunks") else values
+    """A column or table of Arrow without chunks: in chunks NumPy reads missing codes as others."""
+    if not hasattr(values, "combine_chunks"):
+        return values
+    if not hasattr(values, "columns"):
+        return values.combine_chunks()
+    return np.column_stack([column.combine_chunks() for column in values.columns])
 
 
 def _read_numbers(name, values):
@@ -208,12 +213,24 @@ def _read_numbers(name, values):
         raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
     if values.dtype.kind in "fbiu":
         return values if values.dtype.kind != "b" else values.view(np.uint8)
-    if values.dtype.kind == "O":
+    if values.dtype.kind == "O" and not any(isinstance(v, str | bytes) for v in values.flat):
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError):
             pass
     raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+
+
+def refuse_missing_labels(name, labels):
+    """Raise a ValueError that names missing labels, which scikit-learn stumbles over."""
+    if find_home(labels) is not None:
+        return
+    if isinstance(labels, list | tuple):  # which NumPy might turn to text
+        labels = pd.Series(labels, dtype=object)
+    labels = np.asarray(join_chunks(labels))
+    if labels.ndim == 1 and labels.dtype.kind == "O" and pd.isna(labels).any():
+        row = np.flatnonzero(pd.isna(labels))[0]
+        raise ValueError(f"{name} must not have missing labels; there is none at row {row}.")
 
 
 # What rows of several labels may be meant for.
@@ -271,7 +288,10 @@ def _unpack_objects(name, items):
     if is_text == {True} or is_number:
         return np.asarray(items)
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise ValueError(f"{name} must hold labels of one type, none of them missing; got {names}.")
+    raise ValueError(
+        f"{name} must hold numbers, booleans or strings, all of one type and none missing; "
+        f"got {names}."
+    )
 
 
 def show_labels(labels):

@@ -62,7 +62,7 @@ def calibrated_within_one_se(score, calibration):
     Notes
     -----
     With :math:`d_k` the amount by which a candidate falls behind the best mean score on split k
-    of m, the candidate is kept if
+    of m, the candidate is kept [1]_ if
 
     .. math:: \\bar d \\le \\sqrt{\\frac{1}{m (m - 1)} \\sum_k (d_k - \\bar d)^2}.
 

@@ -12,7 +12,7 @@ LEVELS = (
     {"_arrays"},
     {"_numerics"},
     {"_sample"},
-    {"_validation"},
+    {"_validation", "_parallel"},
     {"_reduction"},
     {"metrics", "recalibration", "datasets"},
     {"_scoring"},

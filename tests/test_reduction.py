@@ -33,14 +33,14 @@ BAD_INPUT = {
     "digits as text": ((Y, ["0.1", "0.2", "0.3", "0.4"]), {}, "y_proba must hold real numbers"),
     "complex": ((Y, np.array(P) + 0j), {}, "y_proba must hold real numbers; .* complex128"),
     "missing": ((Y, pd.array([0.1, None, 0.2, 0.3])), {}, "y_proba must (hold real|lie)"),
-    "missing label": ((["a", None, "b", "a"], P), {}, "none of them missing; got NoneType, str"),
+    "missing label": ((["a", None, "b", "a"], P), {}, "none missing; got NoneType, str"),
     "nan label": (([0, 1, np.nan, 0], P), {}, "y_true must hold finite labels; got nan at row 2"),
     "nan in a list of strings": (
         (["a", np.nan, "b", "a"], P),
         {},
-        "none of them missing; got float",
+        "none missing; got float",
     ),
-    "mixed list": ((["a", 1, "b", 0], P), {}, "labels of one type, .* got int, str"),
+    "mixed list": ((["a", 1, "b", 0], P), {}, "all of one type .* got int, str"),
     "masked": ((Y, np.ma.array(P, mask=[1, 0, 0, 0])), {}, "y_proba must not be masked"),
     "masked labels": ((np.ma.array(Y, mask=[1, 0, 0, 0]), P), {}, "y_true must not be masked"),
     "ragged": (

@@ -1,11 +1,12 @@
 """Pages of the API reference, written before each build from `__all__` and `MEASURES`.
 
-Nothing public has to be listed by hand: a page for every room, function, class and record, and
+Nothing public has to be listed by hand: a page for every module, function, class and record, and
 the table of measures, go to ``doc/api/generated``.
 """
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -16,6 +17,8 @@ from skcal.metrics import MEASURES
 
 # Arguments that all measures share; what else a measure takes are its own options.
 SHARED = {"y_true", "y_proba", "sample_weight", "pos_label", "labels", "reduction"}
+# What every documentation of `reduction` ends with, wherever the names are explained.
+REDUCTIONS = ":doc:`Many classes </user_guide/multiclass>` shows what each reduction means."
 # Headings under which a room shows what it offers.
 HEADINGS = ("Measures", "Functions", "Classes", "Records", "Data")
 
@@ -23,6 +26,8 @@ HEADINGS = ("Measures", "Functions", "Classes", "Records", "Data")
 def setup(app):
     """Write the pages before Sphinx looks for them, and link names in single backticks."""
     app.connect("builder-inited", write_pages)
+    # Before numpydoc, which turns the parameters into markup.
+    app.connect("autodoc-process-docstring", explain_reductions, priority=400)
     app.add_role("name", link_name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -44,6 +49,19 @@ def write_pages(app):
     for path in folder.iterdir():
         if path.suffix in {".rst", ".inc"} and path.name not in texts:
             path.unlink()
+
+
+def explain_reductions(app, what, name, obj, options, lines):
+    """Tell in the documentation of every parameter `reduction` where reductions are explained."""
+    for start, line in enumerate(lines):
+        if not re.match(r" *reduction : \{", line):
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        end = start + 1
+        while end < len(lines) and lines[end].startswith(f"{indent} "):
+            end += 1
+        lines.insert(end, f"{indent}    {REDUCTIONS}")
+        return
 
 
 def link_name(name, rawtext, text, lineno, inliner, options=None, content=None):
@@ -89,7 +107,7 @@ def _describe_rooms():
         room = importlib.import_module(f"skcal.{name}")
         rows.append((f":mod:`skcal.{name}`", _first_sentence(room)))
     toctree = "".join(f"   generated/skcal.{name}\n" for name in skcal.__all__)
-    table = _table(("Room", "What it holds"), rows)
+    table = _table(("Module", "What it holds"), rows)
     return f"{table}\n.. toctree::\n   :hidden:\n\n{toctree}"
 
 

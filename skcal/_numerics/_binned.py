@@ -3,9 +3,13 @@
 import numpy as np
 
 from skcal._arrays import is_foreign, read_at, search_sorted
+from skcal._numerics._grid import cumulate
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20
+# What two rows weigh at least, but for the rounding of a sum. Estimates that divide by n - 1 need
+# two; a weight between one and two rows, such as 1.0000000000000002, would blow them up.
+TWO_ROWS = 2 - 1e-9
 
 
 def uniform_edges(n_bins):
@@ -37,9 +41,9 @@ def sweep_edges(predictions, counts, positive):
     smaller mean outcome than the bin before; the number before that is taken, at most one bin
     for each row.
     """
-    cumulative, hits = np.cumsum(counts), np.concatenate([[0.0], np.cumsum(positive)])
+    cumulative, hits = cumulate(counts), np.concatenate([[0.0], cumulate(positive)])
     total, mean = cumulative[-1], positive / counts
-    most = max(int(total), 1)
+    most = max(int(total + 1e-9), 1)
     if (np.diff(mean) >= 0).all():  # then every coarser binning is monotone too
         return quantile_edges(predictions, counts, most)
     # Bins that hold negatives only, at the left, or positives only, at the right, are in order
@@ -54,8 +58,11 @@ def sweep_edges(predictions, counts, positive):
         cuts = np.searchsorted(predictions, edges, side="right")
         cuts[0] = 0 if low == 0 else cuts[0]
         filled = np.diff(cuts) > 0
-        means = (np.diff(hits[cuts])[filled]) / np.diff(below[cuts])[filled]
-        if (np.diff(means) < -1e-12).any():  # not for the rounding of sums of weights
+        mass = np.diff(below[cuts])[filled]
+        means = np.diff(hits[cuts])[filled] / mass
+        # Not for the rounding of sums of weights: of the total, over the mass of a bin.
+        slack = 1e-12 + 1e-15 * total / np.minimum(mass[1:], mass[:-1])
+        if (np.diff(means) < -slack).any():
             return quantile_edges(predictions, counts, n_bins - 1)
     return quantile_edges(predictions, counts, most)
 
@@ -110,8 +117,8 @@ def squared_gaps(counts, residual):
 
 
 def debias_squared_gaps(counts, positive, residual):
-    """sum_b P_b [g_b^2 - ybar_b (1 - ybar_b) / (n_b - 1)] over the bins with n_b > 1."""
-    several = counts > 1
+    """sum_b P_b [g_b^2 - ybar_b (1 - ybar_b) / (n_b - 1)] over the bins with n_b >= 2."""
+    several = counts >= TWO_ROWS
     n, mean = counts[several], positive[several] / counts[several]
     gaps = (residual[several] / n) ** 2 - mean * (1 - mean) / (n - 1)
     return float(np.sum(n * gaps) / counts.sum())

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import exprel
 
+from skcal._numerics._binned import TWO_ROWS
 from skcal._numerics._transport import transport_cost
 
 # Numbers in one array of a chunk of pairs.
@@ -347,7 +348,7 @@ def estimate_square(evaluate, weights, start, stop, size, *, unbiased):
     mass = weights[start:stop].sum()
     if not unbiased:
         return total / mass**2
-    return (total - diagonal) / (mass * (mass - 1.0)) if mass > 1.0 else 0.0
+    return (total - diagonal) / (mass * (mass - 1.0)) if mass >= TWO_ROWS else 0.0
 
 
 def embed_residuals(evaluate, share, n_tests, size):

@@ -4,6 +4,9 @@ import numpy as np
 
 from skcal._arrays import as_float64, as_index, bincount, is_foreign, namespace
 
+# Values that are summed one after another.
+_BLOCK = 1 << 12
+
 
 def sum_moments(chunks, n_cells, order):
     """Sums of value * a^k, k < order, in each of `n_cells` cells; a in [0, 1] is the place inside.
@@ -27,6 +30,21 @@ def sum_moments(chunks, n_cells, order):
                 values *= place
             moments[power] += bincount(cell, values, n_cells)
     return moments
+
+
+def cumulate(values):
+    """Running sums, whose rounding does not add up over all of many values.
+
+    Sums start anew in blocks, and blocks are added to what is before them: the error is that of
+    some 10^4 additions for 10^8 values, where values that are all alike would round alike 10^8
+    times.
+    """
+    if len(values) <= _BLOCK:
+        return np.cumsum(values)
+    blocks = np.pad(values, (0, -len(values) % _BLOCK)).reshape(-1, _BLOCK)
+    sums = np.cumsum(blocks, axis=1)
+    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
+    return sums.ravel()[: len(values)]
 
 
 def find_cells(predictions, n_cells):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._grid import linear_nodes, sum_moments
+from skcal._numerics._grid import cumulate, linear_nodes, sum_moments
 
 # Nodes that the dynamic program settles at a time, and blocks whose inner paths it prepares at a
 # time: many enough to spread NumPy's overhead, few enough for the cache.
@@ -73,7 +73,7 @@ def _arrange_nodes(predictions, mass, residual):
     """Nodes 1..n in rows; empty predictions that cost nothing fill the last row."""
     padding = (0, -len(predictions) % _BLOCK)
     left = np.pad(predictions, padding, mode="edge")
-    sums = [np.cumsum(np.pad(values, padding)) for values in (residual, mass)]
+    sums = [cumulate(np.pad(values, padding)) for values in (residual, mass)]
     right = np.append(left[1:], left[-1])
     return _Nodes(*(values.reshape(-1, _BLOCK) for values in (*sums, left, right)))
 
@@ -161,7 +161,7 @@ def random_interval_error(predictions, residual, width):
     That is the integral of |C(t + width) - C(t)| / width, C the cumulative residual. The integrand
     is constant between the places where t or t + width meets a prediction.
     """
-    before = np.concatenate([[0.0], np.cumsum(residual)])
+    before = np.concatenate([[0.0], cumulate(residual)])
     gap = np.append(np.diff(predictions), np.inf)
     # The first prediction in reach below each. Comparing differences mends the rounding of
     # predictions - width, which matters for small widths.
@@ -274,7 +274,7 @@ class _Sums:
         total = weight.sum()
         self.predictions = predictions
         self.mass, self.outcomes, self.moment = (
-            np.concatenate([[0.0], np.cumsum(values / total)])
+            np.concatenate([[0.0], cumulate(values / total)])
             for values in (weight, positive, weight * predictions)
         )
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal._numerics._grid import cumulate
+
 
 def center_levels(levels):
     """Probability of the smallest central interval that holds the quantile of each level."""
@@ -16,7 +18,7 @@ def area_to_diagonal(levels, weights):
     """
     order = np.argsort(levels)
     mass = np.ones(len(levels)) if weights is None else weights[order].astype(np.float64)
-    cumulative = np.concatenate([[0.0], np.cumsum(mass)])
+    cumulative = np.concatenate([[0.0], cumulate(mass)])
     share = cumulative / cumulative[-1]
     nodes = np.concatenate([[0.0], levels[order], [1.0]])
     low, high = nodes[:-1], nodes[1:]
@@ -31,7 +33,9 @@ def coverage(is_covered, weights):
     if weights is None:
         return is_covered.mean(axis=0)
     weights = weights.astype(np.float64)
-    return weights @ is_covered / weights.sum()
+    # Summed as the total is, so that all of it is 1.
+    covered = [np.sum(np.where(column, weights, 0.0)) for column in is_covered.T]
+    return np.array(covered) / weights.sum()
 
 
 def mean_normalized_gap(bins, squared_errors, variances, weights):

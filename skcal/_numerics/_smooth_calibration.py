@@ -14,10 +14,12 @@ import heapq
 
 import numpy as np
 
+from skcal._numerics._grid import cumulate
+
 
 def smooth_error(knots, residual):
     """The maximum of sum_i residual_i w_i for sorted distinct knots."""
-    cumulative = np.cumsum(residual)
+    cumulative = cumulate(residual)
     gaps = np.diff(knots)
     path = fit_path(cumulative, gaps)
     misfit = gaps * np.abs(cumulative - path)[:-1]
@@ -45,7 +47,7 @@ def fit_path(cumulative, gaps):
 
 def find_witness(knots, residual):
     """The maximiser w of sum_i residual_i w_i at sorted distinct knots."""
-    cumulative = np.cumsum(residual)
+    cumulative = cumulate(residual)
     gaps = np.diff(knots)
     return trace_witness(cumulative, gaps, fit_path(cumulative, gaps))
 

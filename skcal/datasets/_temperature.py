@@ -45,7 +45,7 @@ def make_temperature_family(n_samples, *, inverse_temperature, population=False,
 
     Notes
     -----
-    With f uniform on [0, 1] and y of mean f, the prediction is
+    With f uniform on [0, 1] and y of mean f, the prediction is [1]_
 
     .. math:: v = \frac{f^\beta}{f^\beta + (1-f)^\beta}.
 

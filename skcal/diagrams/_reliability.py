@@ -109,10 +109,10 @@ class ReliabilityDisplay:
     The bootstrap band holds the given share of the curves of resamples at every point, smoothed at
     the same bandwidth, or of the same bins. It shows how much the curve depends on the sample, and
     is no confidence band for the mean outcome itself, whose smoothing it does not undo. An isotonic
-    curve has none, as the bootstrap of an isotonic regression is not consistent [2]_. The interval
-    of smECE holds the same share of the values of the resamples. Each of these is, like smECE
-    itself, too large where the error is small, so that the interval may lie above the value of the
-    sample.
+    curve [3]_ has none, as the bootstrap of an isotonic regression is not consistent [2]_. The
+    interval of smECE holds the same share of the values of the resamples. Each of these is, like
+    smECE itself, too large where the error is small, so that the interval may lie above the value
+    of the sample.
 
     The isotonic band is a confidence band for the mean outcome, if that rises with the prediction
     [5]_: of all predictions at once. Where the diagonal leaves it the model is not calibrated. It

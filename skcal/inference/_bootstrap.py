@@ -108,7 +108,7 @@ def bootstrap_interval(
     With the quantiles :math:`q_\beta` of the resampled values and
     :math:`\alpha = 1 - \mathrm{confidence\_level}`, "percentile" is
     :math:`[q_{\alpha/2}, q_{1 - \alpha/2}]` and "basic" is
-    :math:`[2T - q_{1 - \alpha/2}, 2T - q_{\alpha/2}]`. "bca" [1]_ reads quantiles at
+    :math:`[2T - q_{1 - \alpha/2}, 2T - q_{\alpha/2}]` [2]_. "bca" [1]_ reads quantiles at
 
     .. math:: \Phi\Bigl( z_0 + \frac{z_0 + z_\beta}{1 - a\, (z_0 + z_\beta)} \Bigr),
 

@@ -71,13 +71,13 @@ def compare_summaries(
 
     If rows of a group have the same probability of outcome 1 in both periods, then, given the
     numbers of rows and their outcomes in all, the outcomes 1 of the first period are
-    hypergeometric, independently by group. From this law the sums are drawn again, and
+    hypergeometric [1]_, independently by group. From this law the sums are drawn again, and
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}}
 
-    is at most u with a probability of at most u, at every number of rows. Groups are found by the
-    numbers of rows alone, so that they do not disturb this. (Groups of :math:`10^9` rows or more
-    are drawn from the limits of that law.)
+    is at most u with a probability of at most u [2]_, at every number of rows. Groups are found by
+    the numbers of rows alone, so that they do not disturb this. (Groups of :math:`10^9` rows or
+    more are drawn from the limits of that law.)
 
     **What is approximate.** The test is exact for predictions rounded to groups. Inside a group the
     mean predictions of the periods may differ, by :math:`\delta_g` at most the width of the group,

@@ -1,7 +1,6 @@
 """Tests of calibration of the whole predicted vector, by kernels."""
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._numerics._kernel_tests import (
     bound_biased,
@@ -14,6 +13,7 @@ from skcal._numerics._kernel_tests import (
     sum_resampled_pairs,
 )
 from skcal._numerics._squared_kernel import square_residuals
+from skcal._parallel import run_in_threads
 from skcal._reduction import check_class_vectors
 from skcal._validation import check_generator, check_integer, check_number, check_option
 from skcal.inference._test_result import TestResult
@@ -224,9 +224,8 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs):
 def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs):
     n_rows = len(vectors.proba)
     counts = draw_counts(n_rows, n_resamples, rng)
-    run = Parallel(n_jobs=n_jobs, prefer="threads")
-    strips = run(
-        delayed(_sum_strip)(vectors, kernel, counts, start) for start in range(0, n_rows, TILE)
+    strips = run_in_threads(
+        ((_sum_strip, vectors, kernel, counts, start) for start in range(0, n_rows, TILE)), n_jobs
     )
     row_sums, own = np.zeros((2, n_rows))
     resampled_pairs = np.zeros(n_resamples)

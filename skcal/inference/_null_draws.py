@@ -1,10 +1,10 @@
 """Values of a statistic for labels that are drawn from the predictions."""
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums, merge_rows
 from skcal._numerics._place_resampling import SmoothECEOnPlaces
+from skcal._parallel import run_in_threads
 from skcal._validation import check_generator
 from skcal.metrics import smooth_ece
 
@@ -147,10 +147,8 @@ def run_blocks(functions, n_resamples, rng, n_jobs):
     sizes = [min(BLOCK, n_resamples - start) for start in range(0, n_resamples, BLOCK)]
     tasks = [(function, size) for function in functions for size in sizes]
     seeds = _draw_seeds(rng, len(tasks))
-    run = Parallel(n_jobs=n_jobs, prefer="threads")
-    values = run(
-        delayed(_run_block)(function, size, seed)
-        for (function, size), seed in zip(tasks, seeds, strict=True)
+    values = run_in_threads(
+        ((_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)), n_jobs
     )
     return np.concatenate(values).reshape(len(functions), n_resamples)
 

@@ -65,9 +65,9 @@ def spiegelhalter_test(
     .. math:: z = \frac{\sum_i w_i (y_i - v_i)(1 - 2 v_i)}
               {\sqrt{\sum_i w_i^2 (1 - 2 v_i)^2 v_i (1 - v_i)}}
 
-    has mean 0 and variance 1, and tends to a standard normal variable as rows accrue. Predictions
-    of 1/2 count for nothing, and errors that leave the Brier score as it was expected stay unseen:
-    a large p-value is no proof of calibration.
+    has mean 0 and variance 1, and tends to a standard normal variable as rows accrue [1]_.
+    Predictions of 1/2 count for nothing, and errors that leave the Brier score as it was expected
+    stay unseen: a large p-value is no proof of calibration.
 
     Where all predictions are 0, 1/2 or 1, nothing is left to chance: z is 0 and the p-value 1, or,
     if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,

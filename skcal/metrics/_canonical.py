@@ -106,6 +106,12 @@ def canonical_calibration_error(
     distance between predictions and outcomes, one minus the mean probability of the true label
     for the total variation, and says nothing about calibration.
 
+    Rounding: sums over chunks of rows, below 1e-10 at 10^8 rows whatever the rows are, and about
+    1e-15 as a rule. Conditioning: while no row changes its bin, moving predictions by d on average,
+    in the distance that is measured, moves an error in total variation or city block distance by at
+    most d; a row that changes its bin moves it by up to twice its weight. With "median_variance"
+    one row may change the bins of many others.
+
     References
     ----------
     .. [1] J. Vaicenavicius, D. Widmann, C. Andersson, F. Lindsten, J. Roll, T. B. Schön (2019).

@@ -85,7 +85,7 @@ def lower_calibration_distance(
 
     Notes
     -----
-    With predictions v and outcomes y, the distance is
+    With predictions v and outcomes y, the distance is [1]_
 
     .. math:: \min \; \mathbb{E} |u - v| \quad \text{over couplings } (u, v, y)
         \text{ with } \mathbb{E}[y \mid u] = u.
@@ -96,6 +96,10 @@ def lower_calibration_distance(
     it, in time proportional to 1 / `tol`; feasible solutions of the program and of its dual
     certify the result. The data are read once, without a sort. Few predictions are points of
     the grid themselves, which leaves the error :math:`h^2/2`.
+
+    Rounding: of the sums below 1e-11 at 10^8 rows, of the linear program about 1e-12; both are nil
+    beside `tol`. Conditioning: moving predictions by d on average moves the distance by at most d,
+    the best that a measure can do.
 
     References
     ----------
@@ -169,7 +173,7 @@ def lower_calibration_bounds(
 
     Notes
     -----
-    The lower bound is the value of a feasible solution of the dual linear program, or the bias
+    The lower bound is the value of a feasible solution of the dual linear program [1]_, or the bias
     :math:`|\mathbb{E}[y - v]|`, whichever is larger; the upper bound is the cost of a coupling.
     Both are evaluated on the data, so that they hold whatever the data are.
 
@@ -253,12 +257,17 @@ def upper_calibration_distance(
     Notes
     -----
     A calibrated function of the prediction v maps groups of predictions to their mean outcomes,
-    so that the distance is
+    so that the distance is [1]_
 
     .. math:: \min \; \mathbb{E} \bigl| v - \mathbb{E}[y \mid S(v)] \bigr|
 
     over all partitions S of the distinct predictions. No efficient algorithm is known; the
     groups of the best partition need not be intervals.
+
+    Rounding: below 1e-13 at 10^8 rows, which are sums of a few predictions each. Conditioning:
+    moving predictions by d on average moves the value by at most d as long as equal ones stay equal
+    and others different. It jumps where predictions become equal: from then on they must stay
+    together.
 
     References
     ----------
@@ -342,7 +351,7 @@ def calibration_distance_bounds(
 
     over partitions of [0, 1] into intervals I. It is not the upper distance, whose groups are
     not confined to intervals, but at least as large. The lower bound may be as small as the
-    square of the upper one. Up to 2000 distinct predictions the minimum is exact; beyond, the
+    square of the upper one [1]_. Up to 2000 distinct predictions the minimum is exact; beyond, the
     intervals may end at selected places only, so that ``upper`` is a little above the minimum
     and still an upper bound of the distance.
 

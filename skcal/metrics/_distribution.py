@@ -123,6 +123,10 @@ def distribution_kernel_calibration_error(
     the predictions and both bandwidths, the error stays the same. If the bandwidths are much
     smaller than the spread of the predictions or of the targets, hardly any pair counts.
 
+    Rounding: below 1e-12 in blocks of up to 10^5 rows; a pair itself is rounded by some 1e-16 of
+    the largest of its four terms. Conditioning: moving predictions by d on average, in the distance
+    of "wasserstein", moves the value by at most 4 d (1 / `bandwidth` + 1 / `target_bandwidth`).
+
     References
     ----------
     .. [1] D. Widmann, F. Lindsten, D. Zachariah (2021). Calibration tests beyond classification.
@@ -235,6 +239,10 @@ def distribution_mean_embedding_error(
 
     Z being independent draws from the predictions. It is a biased estimate. Test points should be
     chosen apart from the rows, say by drawing from the predictions for other data, or as a grid.
+
+    Rounding: sums over chunks of rows, below 1e-10 at 10^8 rows and about 1e-15 as a rule.
+    Conditioning: moving predictions by d on average, in the distance of "wasserstein", moves the
+    value by at most 2 d (1 / `bandwidth` + 1 / `target_bandwidth`).
 
     References
     ----------

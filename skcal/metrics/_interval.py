@@ -75,6 +75,11 @@ def interval_calibration_error(
     beats for good; no partition is left out. It takes about a second for 10^5 distinct
     predictions and 3 to 20 seconds for 10^6.
 
+    Rounding: sums run one after another in the order of the predictions: at 10^8 rows residuals are
+    off by about 1e-13, or 1e-9 if all are alike, and masses by 3e-9 of the widths that they
+    multiply. Conditioning: while predictions keep their order, moving them by at most d moves the
+    value by at most 3d.
+
     References
     ----------
     .. [1] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
@@ -166,6 +171,10 @@ def random_interval_calibration_error(
     C the cumulative residual. It is continuous in the predictions, which an error in a fixed grid
     is not; with the width added it is an upper bound on the distance from calibration [1]_.
 
+    Rounding: that of the cumulative residual, about 1e-13 at 10^8 rows, 1e-9 if all residuals are
+    alike, and never more than 2e-8, times two over the width at the most. Conditioning: moving
+    predictions by d on average moves the value by at most :math:`(1 + 2/\varepsilon) d`.
+
     References
     ----------
     .. [1] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
@@ -254,6 +263,10 @@ def surrogate_interval_calibration_error(
     decrease with k, so that the search ends as soon as it alone exceeds the best value, and its
     limit is the sum of the residuals' sizes at the distinct predictions. (The experiments of [1]_
     stop at k = 8 and draw the shifts at random.)
+
+    Rounding: as for :func:`random_interval_calibration_error` at the best width. Conditioning:
+    moving predictions by d on average moves the value by at most (1 + 2 / width) d with the best
+    width, and by at most :math:`3 \sqrt d + d` whatever that is.
 
     References
     ----------

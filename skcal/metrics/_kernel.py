@@ -107,6 +107,11 @@ def kernel_calibration_error(
     are merged first, which keeps the mean and lowers the variance: given `n_terms`, an estimate
     does not depend on the order of rows, and an integer weight equals repetition.
 
+    Rounding: the recursion of the Laplace kernel starts anew after 32768 rows, so that at 10^8 rows
+    the error itself, not its square, is off by less than 1e-11 and as a rule by 1e-16; the sums of
+    the Gaussian are nil beside 1e-7. Conditioning: moving predictions by d on average moves the
+    square by at most 2 (1 + 1 / h) d; the root is steep at 0.
+
     References
     ----------
     .. [1] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from

@@ -1,8 +1,8 @@
 """Squared kernel calibration error of blocks of rows, in tasks of bounded memory."""
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
+from skcal._numerics._binned import TWO_ROWS
 from skcal._numerics._squared_kernel import (
     read_binary,
     scale_binary,
@@ -11,6 +11,7 @@ from skcal._numerics._squared_kernel import (
     sum_pairs,
     sum_pairs_by_block,
 )
+from skcal._parallel import run_in_threads
 from skcal._reduction import ClassVectors
 from skcal._sample import Sample
 from skcal._validation import check_integer
@@ -92,8 +93,8 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, verbose=0
     n_blocks = len(bounds) - 1
     pairs, own = np.zeros((2, n_blocks))
     tasks = list(_list_tasks(vectors, bounds, kernel))
-    run = Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")
-    sums = run(delayed(function)(vectors, kernel, *rows) for _, function, rows in tasks)
+    calls = ((function, vectors, kernel, *rows) for _, function, rows in tasks)
+    sums = run_in_threads(calls, n_jobs, verbose)
     for (blocks, _, _), (task_pairs, task_own) in zip(tasks, sums, strict=True):
         pairs[blocks] += task_pairs
         own[blocks] += task_own
@@ -104,7 +105,7 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, verbose=0
     if not unbiased:
         # Rounding must not turn the square of a norm negative; a callable is what it is.
         return pairs / mass**2 if callable(kernel.function) else np.maximum(pairs, 0) / mass**2
-    enough = mass > 1  # a single row makes no pair
+    enough = mass >= TWO_ROWS  # less than two rows make no pair
     return np.where(enough, pairs - own, 0.0) / np.where(enough, mass * (mass - 1), 1.0)
 
 

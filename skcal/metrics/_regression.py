@@ -59,6 +59,9 @@ def probability_integral_transform(y_true, distribution):
     Uniform values are necessary for calibration, not sufficient: the distribution of all targets
     together, predicted for every row, has them too.
 
+    Rounding: that of the ``cdf``; nothing is summed. Conditioning: moving a target by d moves its
+    value by d times the predicted density.
+
     References
     ----------
     .. [1] T. Gneiting, F. Balabdaoui, A. E. Raftery (2007). Probabilistic forecasts, calibration
@@ -109,8 +112,12 @@ def interval_coverage(y_true, distribution, *, sample_weight=None, levels=(0.5, 
     Notes
     -----
     The interval of level p reaches from the quantile at (1 - p) / 2 to the quantile at (1 + p) / 2
-    and holds both ends. The intervals of calibrated predictions cover their nominal level; those
-    of a discrete distribution may cover more.
+    and holds both ends. The intervals of calibrated predictions cover their nominal level [1]_;
+    those of a discrete distribution may cover more.
+
+    Rounding: rows are counted exactly; weights are summed with an error below 2e-8 at 10^8 rows,
+    1e-9 if all are equal. Conditioning: a target that crosses an end of its interval moves the
+    share by its weight.
 
     References
     ----------
@@ -187,6 +194,10 @@ def miscalibration_area(y_true, distribution, *, sample_weight=None, proportion=
 
     A sample of n rows of calibrated predictions shows about :math:`0.31 / \sqrt n`.
 
+    Rounding: rows are counted exactly, which leaves less than 1e-13 at 10^8 rows; sums of weights
+    are off by about 1e-12, 1e-9 if all are equal, and never by more than 2e-8. Conditioning: moving
+    the levels :math:`u_i` by d on average moves the area by at most d, with "interval" by 2d.
+
     References
     ----------
     .. [1] V. Kuleshov, N. Fenner, S. Ermon (2018). Accurate uncertainties for deep learning using
@@ -256,6 +267,11 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     deviations s times too large give :math:`|1 - 1/s|` in a large sample. The error is biased
     upwards where bins hold few rows: calibrated normal predictions show about
     :math:`0.56 \sqrt{B/n}` with B bins of n rows.
+
+    Rounding: the mean squares of a bin are off by about 1e-13 of their size at 10^8 rows, by 1e-9
+    if standard deviations are all equal, and never by more than 2e-8. Conditioning: within the bins
+    it follows relative changes of errors and of deviations one to one; a row that crosses an edge
+    moves the mean squares of both bins.
 
     References
     ----------
@@ -333,6 +349,10 @@ def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=
     row are neither refused nor sorted, and columns may come in any order. Targets that tie with
     their quantiles, such as zeros in amounts of rain, raise the share above the level even if the
     quantiles are right.
+
+    Rounding: rows are counted exactly; weights are summed with an error below 2e-8 at 10^8 rows,
+    1e-9 if all are equal. Conditioning: a target that crosses its predicted quantile moves the
+    share by its weight.
 
     References
     ----------

@@ -96,7 +96,7 @@ def smooth_calibration_error(
     .. math:: \mathrm{smCE} = \max_w \mathbb{E}[w(v)\, r]
 
     over all 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. It is continuous in the
-    predictions and within a factor of two of the lower distance from calibration.
+    predictions and within a factor of two of the lower distance from calibration [1]_.
 
     Instead of the linear program its dual is solved: with the residual mass :math:`c_i` of the
     sorted distinct predictions, the cumulative residuals :math:`C_i = \sum_{j \le i} c_j` and
@@ -106,6 +106,10 @@ def smooth_calibration_error(
 
     over paths G that start from 0 and end at the last :math:`C_i`; two heaps find it. The grid
     has at most 32768 cells.
+
+    Rounding: below 1e-11 on a grid. With "exact" residuals are summed one after another in the
+    order of the predictions: about 1e-13 at 10^8 rows, 1e-9 if all residuals are alike, and never
+    more than 3e-8. Conditioning: moving predictions by d on average moves the value by at most 2d.
 
     References
     ----------
@@ -182,7 +186,7 @@ def smooth_calibration_bounds(
 
     Notes
     -----
-    On a grid, the lower bound is the value of a feasible weight function, linear in each cell;
+    On a grid, the lower bound is the value of a feasible weight function [1]_, linear in each cell;
     the upper bound is the cost of a feasible path of the dual problem, constant in each cell.
     Both are evaluated on the data, so that they hold whatever the data are.
 
@@ -267,7 +271,8 @@ def smooth_calibration_witness(
     Notes
     -----
     The maximiser is not unique; this one follows from the exact solution of the dual problem by
-    complementary slackness, in O(n log n), and attains the maximum to rounding.
+    complementary slackness, in O(n log n), and attains the maximum, which is the measure [1]_, to
+    rounding.
 
     References
     ----------

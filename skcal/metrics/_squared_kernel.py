@@ -116,6 +116,11 @@ def squared_kernel_calibration_error(
     Euclidean distance; equal rows are merged first. Of more than 3000 different rows 3000 are
     taken, at even steps of weight in the lexicographic order of the rows: nothing is random.
 
+    Rounding: two classes are summed by norms, off by less than 2e-11 at 10^8 rows and as a rule by
+    1e-16; other kernels in tiles of 512 rows, by less than 1e-12 in blocks of up to 10^6 rows.
+    Conditioning: moving predictions by d on average, in total variation, moves the value for
+    "total_variation" and the white kernel by at most 4 (1 + 1 / h) d.
+
     References
     ----------
     .. [1] D. Widmann, F. Lindsten, D. Zachariah (2019). Calibration tests in multi-class
@@ -217,6 +222,10 @@ def calibration_mean_embedding_error(
         \Bigl( L_{z_l y_j} - \sum_c p_{jc} L_{z_l c} \Bigr) \Bigr)^2.
 
     A model may be miscalibrated and the error small, if the test points lie elsewhere.
+
+    Rounding: sums over chunks of rows, below 1e-10 at 10^8 rows and about 1e-15 as a rule.
+    Conditioning: moving predictions by d on average, in total variation, moves the value for
+    "total_variation" and the white kernel by at most 2 (1 + 1 / h) d.
 
     References
     ----------

@@ -32,6 +32,7 @@ from skcal._validation import (
     check_option,
     check_sample_weight,
     receive,
+    refuse_missing_labels,
     show_labels,
 )
 
@@ -229,6 +230,7 @@ class BaseRecalibrator(
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
         home = self._choose_home(X)
+        refuse_missing_labels("y", y)
         X, y = self._validate(X, home, y=receive("y", y, home))
         check_classification_targets(y)
         sample_weight = check_sample_weight(sample_weight, X.shape[0], home)

@@ -99,6 +99,7 @@ def test_displays_on_shared_axes(data):
         ReliabilityDisplay.from_predictions(y, proba, scale="logit", ax=plain.ax_)
 
 
+@pytest.mark.slow
 def test_band_and_interval_are_of_resampled_rows(data):
     """Against redrawn rows: equal laws, so equal percentiles up to chance."""
     y, proba = data

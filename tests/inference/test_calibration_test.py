@@ -125,6 +125,7 @@ def test_pvalue_counts_draws_at_least_as_large(rng):
 # --------------------------------------------------------------------------- level and power
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIVE)
 def test_level_of_calibrated_rows(name, rng):
     """300 tests of new rows each: at most 3.5 standard errors above 5 %."""
@@ -243,6 +244,7 @@ def test_equal_weights_are_no_weights(many):
 # --------------------------------------------------------------------------- groups
 
 
+@pytest.mark.slow
 def test_level_over_groups(rng):
     """Three groups of different sizes, 250 samples: at most 3.5 standard errors above 5 %."""
     site = rng.choice(3, 100, p=[0.6, 0.3, 0.1])

@@ -87,7 +87,7 @@ def test_callable_must_return_a_finite_float(value):
         ({"n_resamples": 0}, "n_resamples must be at least 1; got 0"),
         ({"n_resamples": 9.5}, "n_resamples must be an integer"),
         ({"groups": ["a", "b"]}, "groups must hold one name for each of the 4 rows; got 2"),
-        ({"groups": ["a", None, "b", "a"]}, "groups must hold labels of one type, none .*missing"),
+        ({"groups": ["a", None, "b", "a"]}, "groups must hold numbers, .*none missing"),
         ({"groups": [1.0, np.nan, 2.0, 1.0]}, "groups must hold finite labels; got nan at row 1"),
         ({"random_state": "seed"}, "random_state must be None, an integer from 0"),
         ({"reduction": "all"}, "reduction must be one of"),

@@ -54,6 +54,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_simultaneous_coverage(rng, law):
     places, counts, curve = LAWS[law]
@@ -64,6 +65,7 @@ def test_simultaneous_coverage(rng, law):
     assert np.mean(covered) >= 0.95
 
 
+@pytest.mark.slow
 def test_simultaneous_coverage_of_merged_predictions(rng):
     """More distinct predictions than blocks; the curve is known everywhere."""
     places = np.linspace(0, 1, 1001)

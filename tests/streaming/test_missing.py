@@ -98,8 +98,8 @@ def test_infinite_labels_are_none(infinite):
         (([0, 1], np.full((2, 2, 1), 0.5)), "y_proba must have shape"),
         (([0, 1], [0.5, 0.5], [[1.0, 1.0]] * 2), "sample_weight must have shape"),
         (([0, 1], [0.5, 0.5], 1.0), "sample_weight must have shape"),
-        (([[[0]], [[1]]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold labels"),
-        (([[0, 1], [0, 1]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold labels"),
+        (([[[0]], [[1]]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold numbers"),
+        (([[0, 1], [0, 1]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold numbers"),
         (([0, 1], [[0.5], [0.5, 0.5]]), "y_proba must hold real numbers in a regular array"),
         (([0, 1], 0.5), "y_proba must have shape"),
     ],
@@ -164,7 +164,7 @@ def test_nulls_of_arrow_in_chunks():
     y, proba = pa.chunked_array(chunks), pa.array([0.25, 0.5, 0.5, 0.75])
     summary = CalibrationSummary(pos_label="y", on_invalid="drop").update(y, proba)
     assert summary.dropped_["y_true"] == 1
-    with pytest.raises(ValueError, match="y_true must hold labels of one type, none of them miss"):
+    with pytest.raises(ValueError, match="y_true must hold numbers, booleans or str"):
         CalibrationSummary(pos_label="y").update(y, proba)
     with pytest.raises(ValueError, match="by must have a key for each row; it is missing at row 2"):
         GroupedSummary().update([0, 1, 1, 1], proba, by=y)
@@ -198,5 +198,5 @@ def test_polars():
     groups = summarize_batches([table], on_invalid="drop", **names)
     assert {key: group.n_samples_ for key, group in groups.items()} == {"a": 1, "b": 0}
     assert groups["b"].dropped_["y_true"] == groups["a"].dropped_["y_proba"] == 1
-    with pytest.raises(ValueError, match="Batch 0: y_true must hold labels of one type"):
+    with pytest.raises(ValueError, match="Batch 0: y_true must hold numbers, booleans or str"):
         summarize_batches([table], **names)

@@ -142,7 +142,7 @@ BAD_ROWS = [
     (([0, 1], [0.5, 1.2]), r"y_proba must lie in \[0, 1\]; got 1.2 at row 1"),
     (([0, 1], [0.5, np.nan]), r"y_proba must lie in \[0, 1\]; got nan at row 1"),
     (([0, np.nan], [0.5, 0.5]), "y_true must hold finite labels; got nan at row 1"),
-    (([0, None], [0.5, 0.5]), "y_true must hold labels of one type, none of them missing"),
+    (([0, None], [0.5, 0.5]), "y_true must hold numbers, booleans or strings, all of one type"),
     (([0, 1], [0.5, 0.5], [1, -1]), "sample_weight must be finite and not negative"),
     (([0, 1], [0.5, 0.5], [1, np.nan]), "sample_weight must be finite and not negative"),
     (([0, 1], [0.5, 0.5], [1]), "sample_weight must have shape"),

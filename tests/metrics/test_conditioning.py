@@ -1,0 +1,139 @@
+"""Conditioning: how far a measure moves at most when the predictions move by d on average."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpydoc.docscrape import get_doc_object
+from scipy.stats import norm as normal
+
+from skcal import metrics
+from skcal.metrics import MEASURES
+from tests.reference_rounding import U, call, draw_large
+
+# How far the value may move at most when predictions move by d on average: what the docstrings
+# say. The value itself is the last argument.
+SMOOTH = [
+    ("smooth_calibration_error", {}, lambda d, _: 2 * d),
+    ("lower_calibration_distance", {}, lambda d, _: d + 4e-6),  # twice its accuracy
+    ("random_interval_calibration_error", {"width": 0.05}, lambda d, _: 41 * d),
+    ("surrogate_interval_calibration_error", {}, lambda d, _: 3 * d**0.5 + d),
+    ("averaged_two_bin_calibration_error", {}, lambda d, _: 4 * d),
+    ("kernel_calibration_error", {"squared": True, "bandwidth": 0.1}, lambda d, _: 22 * d),
+    (
+        "kernel_calibration_error",
+        {"squared": True, "bandwidth": 0.1, "kernel": "gaussian"},
+        lambda d, _: 22 * d + 4e-7,
+    ),
+    ("smooth_ece", {"bandwidth": 0.02}, lambda d, _: 41 * d + 2e-6),
+    ("smooth_ece", {}, lambda d, value: (1 + 0.8 / value) * d + 2e-6),
+    ("squared_kernel_calibration_error", {"bandwidth": 0.1}, lambda d, _: 44 * d),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "bound"), SMOOTH)
+def test_how_far_moving_the_predictions_moves_the_value(name, options, bound):
+    rng = np.random.default_rng(0)
+    for size in (1e-1, 1e-2, 1e-3, 1e-4):
+        for few in (True, False):
+            outcomes, predictions, _ = draw_large("biased", 60)
+            if few:  # ties, which the move separates, or brings about
+                predictions = predictions.round(1)
+            # All towards one side, or each to its own: what sums up, and what cancels.
+            for move in (np.full(60, size), size * rng.standard_normal(60)):
+                moved = np.clip(predictions + move, 0, 1)
+                value, other = (
+                    call(name, (outcomes, v, None), **options) for v in (predictions, moved)
+                )
+                d = np.abs(moved - predictions).mean()
+                assert abs(value - other) <= bound(d, min(value, other)) + 100 * U
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "factor"),
+    [
+        ("expected_calibration_error", {}, 1),
+        ("maximum_calibration_error", {}, 1),
+        ("adaptive_calibration_error", {"reduction": "auto"}, 1),
+        ("squared_calibration_error", {"debias": False, "strategy": "uniform"}, 2),
+        ("cumulative_calibration_error", {}, 1),
+        ("interval_calibration_error", {}, 3),
+        ("canonical_calibration_error", {"n_bins": 15}, 1),
+    ],
+)
+def test_inside_bins_and_in_order_errors_move_no_faster_than_predictions(name, options, factor):
+    rng = np.random.default_rng(1)
+    places = (np.arange(150) + 0.5) / 150
+    outcomes = (rng.random(150) < places**2).astype(float)
+    for move in (np.full(150, 1 / 400), rng.uniform(-1, 1, 150) / 400):
+        value, other = (call(name, (outcomes, v, None), **options) for v in (places, places + move))
+        assert abs(value - other) <= factor * np.abs(move).max() + 100 * U
+
+
+def test_a_row_that_crosses_an_edge_moves_the_error_by_twice_its_weight_at_most():
+    outcomes, weights = np.array([1.0, 0.0, 1.0]), [0.1, 0.5, 0.4]
+    errors = [
+        metrics.expected_calibration_error(
+            outcomes, [edge, 0.3, 0.9], sample_weight=weights, pos_label=1, n_bins=2
+        )
+        for edge in (0.5, np.nextafter(0.5, 1))
+    ]
+    jump = abs(errors[1] - errors[0])
+    assert 0.05 < jump <= 0.2
+
+
+def test_moving_predicted_distributions_moves_their_errors_by_no_more_than_they_say():
+    rng = np.random.default_rng(0)
+    n, bandwidth, target_bandwidth = 40, 0.5, 0.25
+    targets, means, scales = rng.normal(size=n), rng.normal(size=n), rng.random(n) + 0.1
+    options = {"bandwidth": bandwidth, "target_bandwidth": target_bandwidth}
+    tests = {"test_distribution": normal(0, [0.5, 1.0, 2.0]), "test_targets": [-1.0, 0.0, 1.0]}
+    for size in (1e-1, 1e-3):
+        shift, stretch = size * rng.normal(size=(2, n))
+        moved = normal(means + shift, np.abs(scales + stretch))
+        d = np.hypot(shift, stretch).mean()
+        for factor, measure, given in (
+            (4, metrics.distribution_kernel_calibration_error, {}),
+            (2, metrics.distribution_mean_embedding_error, tests),
+        ):
+            value, other = (
+                measure(targets, predicted, **given, **options)
+                for predicted in (normal(means, scales), moved)
+            )
+            assert abs(value - other) <= factor * d * (1 / bandwidth + 1 / target_bandwidth)
+
+
+def test_moving_levels_moves_the_area_no_faster():
+    rng = np.random.default_rng(0)
+    levels = rng.beta(2, 1, 50)
+    uniform_levels = SimpleNamespace(cdf=lambda y: y)
+    for size in (1e-1, 1e-4):
+        moved = np.clip(levels + size * rng.random(50), 0, 1)
+        for proportion, factor in (("quantile", 1), ("interval", 2)):
+            value, other = (
+                metrics.miscalibration_area(x, uniform_levels, proportion=proportion)
+                for x in (levels, moved)
+            )
+            assert abs(value - other) <= factor * np.abs(moved - levels).mean() + 100 * U
+
+
+OTHERS = [
+    "calibration_decomposition",
+    "calibration_mean_embedding_error",
+    "corp_decomposition",
+    "distribution_kernel_calibration_error",
+    "distribution_mean_embedding_error",
+    "expected_normalized_calibration_error",
+    "interval_coverage",
+    "miscalibration_area",
+    "probability_integral_transform",
+    "quantile_calibration_error",
+    "upper_calibration_distance",
+]
+
+
+@pytest.mark.parametrize("name", [*MEASURES, *OTHERS])
+def test_notes_tell_of_rounding_and_conditioning(name):
+    notes = "\n".join(get_doc_object(getattr(metrics, name))["Notes"])
+    assert "Rounding: " in notes
+    assert "Conditioning: " in " ".join(notes.split("\n"))

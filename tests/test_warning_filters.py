@@ -1,0 +1,66 @@
+"""Threads of skcal leave the filters of warnings of the process alone."""
+
+import threading
+import warnings
+from functools import partial
+
+import numpy as np
+
+from skcal import inference, metrics
+
+
+def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():
+    """scikit-learn's Parallel resets the filters of the whole process, also for a single job."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def kernel(first, second):
+        inside.set()
+        assert go_on.wait(10)
+        return np.ones((len(first), len(second)))
+
+    measure = partial(
+        metrics.squared_kernel_calibration_error,
+        [0, 1, 1, 0],
+        [0.25, 0.5, 0.75, 0.5],
+        kernel=kernel,
+    )
+    with warnings.catch_warnings():
+        call = threading.Thread(target=measure)
+        call.start()
+        assert inside.wait(10)
+        warnings.filterwarnings("ignore", message="a filter of the main thread")
+        expected = list(warnings.filters)
+        go_on.set()
+        call.join()
+        assert warnings.filters == expected
+
+
+def test_jobs_leave_the_filters_of_warnings():
+    """In two threads at once the reset leaves a part of the filters, or none."""
+    rng = np.random.default_rng(0)
+    proba = rng.random(400)
+    y = (rng.random(400) < proba).astype(int)
+    triple = rng.dirichlet([1, 1, 1], 400)
+    calls = [
+        partial(inference.calibration_test, y, proba, n_resamples=600, random_state=0),
+        partial(
+            inference.bootstrap_interval,
+            "expected_calibration_error",
+            y,
+            proba,
+            n_resamples=600,
+            random_state=0,
+        ),
+        partial(
+            metrics.squared_kernel_calibration_error,
+            rng.integers(0, 3, 400),
+            triple,
+            block_size=2,
+        ),
+    ]
+    with warnings.catch_warnings():
+        expected = list(warnings.filters)
+        for call in calls:
+            for _ in range(3):
+                call(n_jobs=4)
+                assert warnings.filters == expected
