@@ -106,10 +106,10 @@ def find_upper_values(weight, positive):
             pivot_total, pivot_height = x, y
             if contact <= i:
                 contact = successor[i]
-            slope = (height[contact] + 1 - y) / (total[contact] + 1 - x)
+            slope = (height[contact] - y + 1) / (total[contact] - x + 1)
             while contact != successor[contact]:
                 following = successor[contact]
-                next_slope = (height[following] + 1 - y) / (total[following] + 1 - x)
+                next_slope = (height[following] - y + 1) / (total[following] - x + 1)
                 if next_slope > slope:
                     break
                 contact, slope = following, next_slope

@@ -223,3 +223,12 @@ def test_real_network(shared_data):
     X, y = table.filter(regex=r"^p\d$").to_numpy(), table.y_true.to_numpy()
     fitted = VennAbers().fit(X[:5000], y[:5000])
     assert log_loss(y[5000:], fitted.transform(X[5000:])) < 0.85 * log_loss(y[5000:], X[5000:])
+
+
+def test_weights_beside_which_one_more_row_is_nothing():
+    # 1e100 + 1 - 1e100 is 0: the slope to the row that is added was divided by it.
+    X, y = [[0.0], [1e-300], [0.0]], [3, 3, 1]
+    fitted = VennAbers().fit(X, y, sample_weight=[0, 1e-5, 1e300])
+    proba = fitted.predict_proba(X)
+    assert proba[0, 0] == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
