@@ -14,5 +14,5 @@ wanted = {
     if path.suffix == ".py" or path.name == "py.typed"
 }
 if found != wanted:
-    sys.exit(f"{wheel} lacks {sorted(wanted - found)} and should not hold {sorted(found - wanted)}.")
+    sys.exit(f"{wheel} lacks {sorted(wanted - found)}; too many: {sorted(found - wanted)}.")
 print(f"{wheel} holds {len(found)} files of the package and nothing else.")

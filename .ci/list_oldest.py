@@ -1,4 +1,4 @@
-"""Print the smallest versions that pyproject.toml allows of all that skcal reads, as constraints."""
+"""Print the smallest versions of all that skcal reads, by pyproject.toml, as constraints."""
 
 import re
 import tomllib
