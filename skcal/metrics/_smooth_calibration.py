@@ -107,9 +107,9 @@ def smooth_calibration_error(
     over paths G that start from 0 and end at the last :math:`C_i`; two heaps find it. The grid
     has at most 32768 cells.
 
-    Rounding: below 1e-11 on a grid. With "exact" residuals are summed one after another in the
-    order of the predictions: about 1e-13 at 10^8 rows, 1e-9 if all residuals are alike, and never
-    more than 3e-8. Conditioning: moving predictions by d on average moves the value by at most 2d.
+    Rounding: below 1e-11 on a grid. With "exact" residuals are summed in blocks in the order of the
+    predictions: about 1e-13 at 10^8 rows, and never more than 1e-11. Conditioning: moving
+    predictions by d on average moves the value by at most 2d.
 
     References
     ----------

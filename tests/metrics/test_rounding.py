@@ -336,13 +336,13 @@ def test_normal_distributions_in_sixty_digits(seed):
 
     total = Decimal(0)
     for a, m, s in rows:
-        for b, l, t in rows:  # noqa: E741
-            near = (-((m - l) ** 2 + (s - t) ** 2).sqrt()).exp()
+        for b, c, t in rows:
+            near = (-((m - c) ** 2 + (s - t) ** 2).sqrt()).exp()
             total += near * (
                 smooth(a - b, Decimal(0))
                 - smooth(m - b, s**2)
-                - smooth(a - l, t**2)
-                + smooth(m - l, s**2 + t**2)
+                - smooth(a - c, t**2)
+                + smooth(m - c, s**2 + t**2)
             )
     value = metrics.distribution_kernel_calibration_error(
         y, normal(mean, scale), estimator="biased"
