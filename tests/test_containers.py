@@ -817,7 +817,7 @@ def test_recalibrators_refuse_missing_values(R, scores):
         check_refused(make(R).fit, "sample_weight", X, y, sample_weight=convert(gaps))
     gaps = np.where(np.arange(len(y)) == 3, np.nan, np.arange(len(y)) % 3)
     for convert in (np.asarray, to_pandas("Float64"), pl.Series):
-        with pytest.raises(ValueError, match="Input y contains NaN"):
+        with pytest.raises(ValueError, match=r"\by\b"):
             make(R).fit(X, convert(gaps))
 
 

@@ -123,7 +123,8 @@ class TestTiers:
         expected = set(EXPECTED["recalibrator_checks"])
         if get_tags(recalibrator).non_deterministic:  # the suite leaves these out
             expected -= {*EXPECTED["order_checks"], "check_pipeline_consistency"}
-        assert names == expected
+        # Run for TemperatureScaling where scikit-learn and array-api-strict can work together.
+        assert names | {"check_array_api_input"} == expected
 
     def test_cross_fitting_differs_from_transform(self):
         names, exceptions = list_failures(CrossFitProba(cv=2), at_least=43)
