@@ -55,7 +55,10 @@ def add_rows(sums, places, chunks):
     """
     sums, adder, buffers, is_hard = sums.reshape(len(sums), -1), None, None, True
     for predictions, outcomes, weights in chunks:
-        if adder is None:
+        if buffers is None or len(predictions) > len(buffers[0]):
+            # A chunk grows where the one before lost rows of weight zero.
+            if adder is not None:
+                adder.flush()
             adder = _Adder(sums, len(predictions))
             buffers = [np.empty(len(predictions), dtype) for dtype in (float, float, np.intp)]
         place, upper, cell = (buffer[: len(predictions)] for buffer in buffers)

@@ -232,7 +232,8 @@ def bootstrap_interval_from_summary(
         # Merged rows have their own value and their own chance, and both go together.
         estimate = float(null.observed - draw_null([null], n_resamples, rng, n_jobs).mean())
         low, high = low - observed + estimate, high - observed + estimate
-    least = 0.0 if low >= 0 and not MEASURES[measure].is_signed else -np.inf
+    may_be_negative = low < 0 or debias or MEASURES[measure].is_signed
+    least = -np.inf if may_be_negative else 0.0
     return Interval(estimate, max(low - bound, least), high + bound)
 
 

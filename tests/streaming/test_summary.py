@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from skcal._numerics._cell_moments import CHUNK
 from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
 from skcal.streaming import CalibrationSummary
 from tests.streaming.questions import QUESTIONS, ask
@@ -518,3 +519,18 @@ def test_repr_is_short():
     assert repr(CalibrationSummary()) == "CalibrationSummary(n_samples=0)"
     summary = CalibrationSummary(n_cells=64, pos_label=np.int64(1)).update([1], [0.5])
     assert repr(summary) == "CalibrationSummary(n_cells=64, pos_label=1, n_samples=1)"
+
+
+def test_chunks_that_lose_rows_of_weight_zero():
+    # The first chunks keep few rows or none, later ones all: nothing may be sized by the first.
+    rng = np.random.default_rng(0)
+    n = 4 * CHUNK
+    proba, y, weight = rng.random(n), rng.integers(0, 2, n), rng.random(n)
+    weight[:CHUNK] = 0
+    weight[CHUNK : 2 * CHUNK - 10] = 0
+    present = weight > 0
+    whole = CalibrationSummary().update(y, proba, weight)
+    kept = CalibrationSummary().update(y[present], proba[present], weight[present])
+    for name in ("smooth_ece", "expected_calibration_error"):
+        assert whole.measure(name) == pytest.approx(kept.measure(name), abs=1e-12)
+    assert whole.total_weight_ == pytest.approx(weight.sum(), rel=1e-12)
