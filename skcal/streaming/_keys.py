@@ -64,7 +64,7 @@ def _split_columns(by):
 
 def _number_keys(column):
     """Number of the key of every row, and the keys."""
-    values = as_labels(column)
+    values = as_labels(column, "by")
     if values.ndim != 1:
         raise ValueError(f"by must have columns of single keys; got one of shape {values.shape}.")
     series = pd.Series(np.asarray(values), dtype=object if values.dtype.kind == "O" else None)

@@ -268,9 +268,9 @@ def as_array(values):
     return np.asarray(join_chunks(values))
 
 
-def as_labels(labels):
+def as_labels(labels, name="y_true"):
     """Labels as an array, masked where they were; those of a list keep their types."""
-    refuse_foreign("y_true", labels)
+    refuse_foreign(name, labels)
     if isinstance(labels, list | tuple):
         return pd.Series(labels, dtype=object).to_numpy()
     return as_array(labels)
