@@ -121,7 +121,13 @@ def predict_labelled(estimator, X):
             f"predict_proba; {name} has none. Hand its probabilities to the measure itself."
         )
     # Folds and columns of zeros are put together in NumPy, wherever the estimator computed.
-    return tuple(np.asarray(receive(name, array, NUMPY)) for array in (proba, labels))
+    proba, labels = (np.asarray(receive(name, array, NUMPY)) for array in (proba, labels))
+    if proba.ndim != 2 or proba.shape[1] != len(labels):
+        raise ValueError(
+            f"predict_proba of {name} must give a column for each of its {len(labels)} classes; "
+            f"got an array of shape {proba.shape}."
+        )
+    return proba, labels
 
 
 def _explain_missing_proba(estimator):

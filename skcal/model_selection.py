@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -22,7 +21,13 @@ from skcal._scoring import (
     warn_of_unseen_labels,
 )
 from skcal._validation import check_sample_weight
-from skcal.recalibration._folds import check_rows, fit_rows, make_splits, spread_columns
+from skcal.recalibration._folds import (
+    check_rows,
+    choose_splitter,
+    fit_rows,
+    make_splits,
+    spread_columns,
+)
 
 __all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]
 
@@ -152,12 +157,20 @@ def _read_splits(cv_results, argument, name):
     splits = []
     while (key := f"split{len(splits)}_test_{name}") in cv_results:
         splits.append(np.asarray(cv_results[key], dtype=float))
-    return np.stack(splits, axis=1)
+    if not splits:
+        raise ValueError(
+            f"cv_results must hold the scores of each split, split0_test_{name} and so on; it "
+            "has none."
+        )
+    # Scaled by a power of 2, which rounds nothing, so that no sum overflows.
+    return np.ldexp(np.stack(splits, axis=1), -len(splits).bit_length())
 
 
 def _is_within_one_se(score):
     """Whether a row of scores is within one paired standard error of the row of the best mean."""
     loss = score[score.mean(axis=1).argmax()] - score
+    # Nor must squares overflow or vanish: the rule does not depend on the unit.
+    loss = np.ldexp(loss, -np.frexp(np.abs(loss).max(axis=1, keepdims=True))[1])
     n_splits = loss.shape[1]
     error = loss.std(axis=1, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else 0.0
     return loss.mean(axis=1) <= error
@@ -288,7 +301,7 @@ def pooled_cross_val_score(
     weight = check_sample_weight(sample_weight, len(y))
     if weight is not None and not takes_weights(measure):
         raise ValueError(f"sample_weight must be None: {name_measure(measure)} takes no weights.")
-    splitter = check_cv(cv, y, classifier=True)
+    splitter = choose_splitter(cv, y)
     fit_params, split_params = _route_params(estimator, splitter, params)
     tests, probas, labels = _predict_folds(
         estimator, X, y, make_splits(splitter, X, y, split_params), fit_params, n_jobs

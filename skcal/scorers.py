@@ -214,6 +214,11 @@ def calibration_scorers(names):
         if isinstance(names, str):
             raise ValueError(f"names must be a list of names; got the string {names!r}.")
         spec = list(names)
+        for name in spec:
+            if not isinstance(name, str):
+                raise ValueError(
+                    f"names must be a list of names, or a mapping; got {name!r} in it."
+                )
         scorers = {name: name for name in spec}
         if len(scorers) < len(spec):
             raise ValueError(f"names must be distinct; got {spec}.")

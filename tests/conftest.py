@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.compatibility_table import CompatibilityTable
+
 # Calls of each function in tests/fuzz: `pytest --hypothesis-profile=thorough tests/fuzz`.
 for profile, n_calls in (("quick", 25), ("thorough", 250), ("exhaustive", 2500)):
     settings.register_profile(
@@ -16,6 +18,16 @@ for profile, n_calls in (("quick", 25), ("thorough", 250), ("exhaustive", 2500))
         suppress_health_check=list(HealthCheck),
     )
 settings.load_profile("quick")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--compatibility", metavar="FILE", help="write a table of compatibility")
+
+
+def pytest_configure(config):
+    path = config.getoption("--compatibility")
+    if path and not hasattr(config, "workerinput"):  # the workers of pytest-xdist report to us
+        config.pluginmanager.register(CompatibilityTable(path))
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,9 @@ Values of the rows are multiples of 1/64, which every type here holds exactly, s
 the container changes and answers must be equal to the last bit.
 """
 
-import inspect
 from decimal import Decimal
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,13 +16,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 
-from skcal import diagrams, inference, metrics
+from skcal import inference
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
-from skcal.report import calibration_report
 from skcal.scorers import get_scorer
 from skcal.streaming import CalibrationSummary
+from tests.answers import list_numbers
 from tests.recalibration.family import CLASSES, make, make_scores
 
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
@@ -245,7 +243,6 @@ def rows():
         "positive": positive,
         "pair": pair,
         "triple": triple,
-        "coarse": (1 + rng.multinomial(5, [0.5, 0.3, 0.2], size=N_ROWS)) / 8,
     }
 
 
@@ -610,80 +607,7 @@ def test_rows_of_a_matrix_are_refused_as_a_column(measure, rows):
         measure.function(y, proba, sample_weight=weights)
 
 
-# --------------------------------------------------------------- everything that takes rows
-
-# What is not a function of (y_true, y_proba), or needs more arguments.
-OTHERS = {
-    "test_proba": [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]],
-    "test_labels": [0, 2],
-    "n_resamples": 19,
-    "random_state": 0,
-}
-
-
-def list_row_functions():
-    """Public functions of labels and probabilities, but for the measures."""
-    functions = {"calibration_report": calibration_report}
-    for room in (metrics, inference):
-        for name in room.__all__:
-            function = getattr(room, name)
-            if not inspect.isfunction(function) or name in MEASURES:
-                continue
-            if {"y_true", "y_proba"} <= set(inspect.signature(function).parameters):
-                functions[name] = function
-    functions["ReliabilityDisplay"] = diagrams.ReliabilityDisplay.from_predictions
-    functions["SharpnessDisplay"] = diagrams.CalibrationSharpnessDisplay.from_predictions
-    return functions
-
-
-def list_numbers(value):
-    """All numbers and arrays inside an answer."""
-    if isinstance(value, tuple | list):
-        return [number for part in value for number in list_numbers(part)]
-    if isinstance(value, dict):
-        return list_numbers(list(value.values()))
-    if isinstance(value, pd.DataFrame):
-        return [value.select_dtypes("number").to_numpy()]
-    if isinstance(value, np.ndarray | float | int):
-        return [value] if np.asarray(value).dtype.kind in "biuf" else []
-    if type(value).__module__.startswith("skcal."):
-        return list_numbers(vars(value))
-    return []
-
-
-def call(function, y, proba, weights):
-    parameters = inspect.signature(function).parameters
-    keywords = {name: value for name, value in OTHERS.items() if name in parameters}
-    if "sample_weight" in parameters:
-        keywords["sample_weight"] = weights
-    if "measure" in parameters:
-        keywords["measure"] = "smooth_ece"
-    numbers = list_numbers(function(y_true=y, y_proba=proba, **keywords))
-    plt.close("all")
-    assert numbers
-    return numbers
-
-
-EVERYWHERE = {
-    "list": (np.ndarray.tolist, np.ndarray.tolist),
-    "float32": (to_read_only, lambda array: array.astype(np.float32)),
-    "pandas-odd-index": (to_odd_index, to_odd_index),
-    "pandas-nullable": (to_pandas("Int64"), to_pandas("Float64")),
-    "pandas-arrow": (to_pandas("int64[pyarrow]"), to_pandas("double[pyarrow]")),
-    "polars": (pl.Series, lambda array: (pl.Series if array.ndim == 1 else pl.DataFrame)(array)),
-    "arrow": (to_chunks, lambda array: (to_chunks if array.ndim == 1 else to_arrow_table)(array)),
-}
-
-
-@parametrize("converters", EVERYWHERE)
-@parametrize("function", list_row_functions())
-def test_everything_that_takes_rows(function, rows, converters):
-    to_labels, to_numbers = converters
-    y, proba, weights = rows["classes"], rows["coarse"], rows["weights"]
-    expected = call(function, y, proba, weights)
-    found = call(function, to_labels(y), to_numbers(proba), to_numbers(weights))
-    for number, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(number, other)
+# ------------------------------------------------------------------------------- groups
 
 
 @pytest.mark.parametrize("function", [inference.calibration_test, inference.bootstrap_interval])
@@ -702,9 +626,8 @@ def test_everything_that_takes_rows(function, rows, converters):
 )
 def test_groups(function, rows, convert):
     groups = np.array(["north", "south", "west"])[np.arange(N_ROWS) % 3]
-    arguments = {"y_true": rows["binary"], "y_proba": rows["positive"]} | {
-        name: OTHERS[name] for name in ("n_resamples", "random_state")
-    }
+    arguments = {"y_true": rows["binary"], "y_proba": rows["positive"]}
+    arguments |= {"n_resamples": 19, "random_state": 0}
     if function is inference.bootstrap_interval:
         arguments["measure"] = "expected_calibration_error"
     expected = function(groups=groups, **arguments)

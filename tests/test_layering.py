@@ -147,3 +147,23 @@ def test_forbidden_imports_are_found(module, source):
 )
 def test_sound_imports_pass(module, source):
     assert find_violations(module, source) == []
+
+
+def test_every_module_of_formulas_is_mutated():
+    """What .ci/mutate.py changes, and the tests it runs, are there."""
+    script = PACKAGE.parent / ".ci" / "mutate.py"
+    if not script.exists():
+        pytest.skip("the tools of .ci are part of a checkout alone")
+    tests = ast.literal_eval(find_value(script, "TESTS"))
+    modules = {path.stem for path in (PACKAGE / "_numerics").glob("_*.py")} - {"__init__"}
+    assert set(tests) == modules | {"_reduction", "_sample"}
+    for name in {name for names in tests.values() for name in names}:
+        assert (PACKAGE.parent / "tests" / f"{name}.py").exists()
+
+
+def find_value(script, name):
+    """The expression that a module assigns to a name."""
+    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return node.value
+    raise LookupError(name)

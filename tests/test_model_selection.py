@@ -590,6 +590,11 @@ def test_groups_go_to_the_splitter_without_routing(recorder, first_column):
         (GaussianNB(), {"labels": [0, 1]}, TypeError, "labels cannot be an option"),
         (GaussianNB(), {"sample_weight": [1]}, ValueError, r"shape \(\d+,\), one weight for each"),
         (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),
+        (GaussianNB(), {"cv": [0, 1]}, ValueError, "cv must hold pairs of .* got 0 in it"),
+        (GaussianNB(), {"cv": [([0, 1], [9999])]}, ValueError, r"as test rows.* got \[9999\]"),
+        (GaussianNB(), {"cv": [([0, 1], [-1])]}, ValueError, r"as test rows.* got \[-1\]"),
+        (GaussianNB(), {"cv": [([0, 1], [])]}, ValueError, r"as test rows, at least one; .* 0 got"),
+        (GaussianNB(), {"cv": [([0.5], [1])]}, ValueError, r"as train rows.* got \[0\.5\]"),
         (GaussianNB(), {"measure": lambda y, p, labels: None}, ValueError, "<lambda> gave None"),
         (GaussianNB(), {"measure": lambda y, p, labels: np.nan}, ValueError, "<lambda> gave nan"),
         (SVC(), {}, ValueError, "which SVC does not have.*CalibratedClassifierCV"),
@@ -614,3 +619,59 @@ def test_bad_data_of_pooled_scores(problem):
         pooled_cross_val_score(
             GaussianNB(), X, y, measure=unweighted_gap, sample_weight=np.ones(len(y))
         )
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([], r"X and y must hold at least one row; got 0 sample\(s\)"),
+        ([0, "a", 0, "a"], "y must hold numbers, booleans or strings, all of one type"),
+        (
+            np.array([0, "a", 0.5, "a"], dtype=object),
+            "y must hold numbers, booleans or strings",
+        ),
+        ([0, None, 1, 1], "y must not have missing labels; there is none at row 1"),
+        ([0.0, np.nan, 1.0, 1.0], "y must not have missing labels|Input y contains NaN"),
+        (np.array([0.0, np.nan, 1.0, 1.0]), "Input y contains NaN"),
+        ([[0, 1], [1]], "y must hold one label for each row"),
+    ],
+)
+def test_bad_labels_of_pooled_scores(y, message):
+    """Labels that NumPy would turn to text, or warn of, are refused by name."""
+    X = np.zeros((len(y), 1))
+    with pytest.raises(ValueError, match=message):
+        pooled_cross_val_score(DummyClassifier(), X, y, measure="smooth_ece", cv=2)
+
+
+def test_numbers_as_objects_are_labels():
+    X, y = np.zeros((8, 1)), np.array([0, 1] * 4, dtype=object)
+    score = pooled_cross_val_score(DummyClassifier(), X, y, measure="smooth_ece", cv=2)
+    assert score.pooled == pytest.approx(0)
+
+
+def test_splits_may_be_masks():
+    X, y = np.zeros((8, 1)), np.array([0, 1] * 4)
+    rows = np.arange(8) < 4
+    masks, numbers = (
+        pooled_cross_val_score(DummyClassifier(), X, y, measure="smooth_ece", cv=cv).folds
+        for cv in ([(rows, ~rows)], [(np.arange(4), np.arange(4, 8))])
+    )
+    np.testing.assert_array_equal(masks, numbers)
+
+
+def test_rule_without_splits_is_refused():
+    rule = calibrated_within_one_se("score", "error")
+    with pytest.raises(ValueError, match="cv_results must hold the scores of each split, sp"):
+        rule({"mean_test_score": [0.0], "mean_test_error": [0.0]})
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-300, 1e307])
+def test_rule_does_not_depend_on_the_unit(unit):
+    """Squares of differences neither overflow nor vanish, nor do sums of scores."""
+    score = unit * np.array([[-1.0, -1.0, -9.0], [-2.0, -0.5, -9.0], [-1.0, -9.0, -9.0]])
+    error = unit * np.array([[-3.0, -2.0, -1.0]] * 3)
+    results = {"mean_test_score": None, "mean_test_error": None}
+    for split in range(3):
+        results[f"split{split}_test_score"] = score[split]
+        results[f"split{split}_test_error"] = error[split]
+    assert calibrated_within_one_se("score", "error")(results) == 1

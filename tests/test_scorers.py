@@ -421,6 +421,7 @@ def test_unknown_name_among_those_of_scikit_learn():
         ([], "at least one"),
         ({}, "at least one"),
         (["neg_smooth_ece", "neg_smooth_ece"], "distinct"),
+        ([["neg_smooth_ece"]], r"names must be a list of names.*; got \['neg_smooth_ece'\] in it"),
     ],
 )
 def test_bad_lists_of_names(names, message):
@@ -480,3 +481,19 @@ def test_dummy_classifier_has_no_calibration_error(binary):
     X, y = binary
     score = get_scorer("neg_smooth_ece")(DummyClassifier().fit(X, y), X, y)
     assert score == pytest.approx(0, abs=1e-6)
+
+
+class OneColumn(GaussianNB):
+    """Probabilities of the last class alone, as some libraries give them."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, -1]
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_probabilities_need_a_column_for_each_class(binary, label):
+    """Labels that are added find their columns; of one column they did not."""
+    X, y = binary
+    estimator = OneColumn().fit(X, y)
+    with pytest.raises(ValueError, match="OneColumn must give a column for each of its 2 classes"):
+        get_scorer("neg_smooth_ece")(estimator, X, np.where(y == 1, 1, 2 * label))

@@ -1,7 +1,7 @@
 """Wide tables on narrow screens: cells below each other, each with the head of its column.
 
 The heads are written into the cells here; the style sheet shows them, and stacks the cells, where
-the screen is narrow.
+the screen is narrow. Tables of the class `grid` scroll instead: their cells say little alone.
 """
 
 from docutils import nodes
@@ -21,7 +21,8 @@ def prepare_tables(app, doctree, docname):
     if app.builder.format != "html":
         return
     for table in doctree.findall(nodes.table):
-        if next(table.findall(nodes.thead), None) is not None and _is_wide(table):
+        has_heads = next(table.findall(nodes.thead), None) is not None
+        if has_heads and "grid" not in table["classes"] and _is_wide(table):
             table["classes"].append("stacked")
             _name_cells(table)
 

@@ -56,7 +56,9 @@ def sweep_edges(predictions, counts, positive):
         high = min(int(mixed_to * n_bins) + 3, n_bins)
         edges = _find_quantiles(predictions, cumulative, np.arange(low, high + 1), n_bins)
         cuts = np.searchsorted(predictions, edges, side="right")
-        cuts[0] = 0 if low == 0 else cuts[0]
+        cuts[0] = 0  # more negatives in a bin of negatives, if any are left out before it
+        if high == n_bins:  # the last bin has no end: weights below 1 may lie beyond the last edge
+            cuts[-1] = len(predictions)
         filled = np.diff(cuts) > 0
         mass = np.diff(below[cuts])[filled]
         means = np.diff(hits[cuts])[filled] / mass
@@ -70,7 +72,7 @@ def sweep_edges(predictions, counts, positive):
 def find_middles(places, mass, count):
     """Of sorted places those in the middle of `count` equal shares of the mass."""
     cumulative = np.cumsum(mass)
-    middles = (np.arange(count) + 0.5) / max(count, 1) * cumulative[-1]
+    middles = (np.arange(count) + 0.5) / count * cumulative[-1]
     return places[np.searchsorted(cumulative, middles)]
 
 
@@ -82,13 +84,13 @@ def bin_index(predictions, edges):
     is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
     if not is_uniform or np.size(predictions) <= n_bins:
         return search_sorted(edges[1:-1], predictions)
-    # Several times as fast as the search. Rounding leads to the bin beside the right one at most.
+    # Several times as fast as the search. The product may round up into the next bin, and a left
+    # edge belongs to the bin before; above an edge, even by one bit, it never rounds to below.
     index = np.multiply(predictions, n_bins, dtype=np.float64).astype(np.intp)
     np.clip(index, 0, n_bins - 1, out=index)
-    below, above = edges[:-1].copy(), edges[1:].copy()
-    below[0], above[-1] = -np.inf, np.inf
+    below = edges[:-1].copy()
+    below[0] = -np.inf
     index -= predictions <= below[index]
-    index += predictions > above[index]
     return index
 
 

@@ -15,7 +15,8 @@ def log_divergence(y, v):
     """y log(y / v) + (1 - y) log((1 - y) / (1 - v)), with 0 log 0 = 0; may be infinite."""
     if is_foreign(v):
         return relative_entropy(y, v) + relative_entropy(1.0 - y, 1.0 - v)
-    # Terms of kl_div have y and v added so that neither is negative; over both they cancel.
+    # Terms of kl_div have v - y added so that neither is negative; over both they cancel, and with
+    # them the rounding of 1 - v, which would swallow a tiny v.
     return kl_div(y, v) + kl_div(1.0 - y, 1.0 - v)
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, gap_norm
+from skcal._numerics._binned import TWO_ROWS, bin_index, gap_norm
 
 
 class BinRanges(NamedTuple):
@@ -63,10 +63,9 @@ def limit_gap_norm(ranges, norm):
     """Limits of (sum_b P_b g_b^q)^(1/q), g_b = |R_b| / P_b <= 1."""
     smallest, largest = _limit_sizes(ranges)
     least, most = ranges.mass
-    power = 0.0 if np.isinf(norm) else 1 / norm
     limits = []
     for size, mass in ((smallest, most), (largest, np.maximum(least, largest))):
-        limits.append(gap_norm(mass, size, norm) * mass.sum() ** power if mass.any() else 0.0)
+        limits.append(gap_norm(mass, size, norm) * mass.sum() ** (1 / norm) if mass.any() else 0.0)
     return limits
 
 
@@ -86,19 +85,18 @@ def limit_squared_gaps(ranges, total, debias):
     lower = _divide(smallest**2, most)
     upper = _divide(largest**2, np.maximum(least, largest))
     if debias == "residuals":
-        lower -= np.minimum(_divide(ranges.squares[1], np.maximum(least, 1e-300)), 1.0) / total
+        lower -= _divide_up(ranges.squares[1], least) / total
         upper -= _divide(ranges.squares[0], most) / total
     elif debias:
-        # Bins of one row or less count for nothing; n / (n - 1) falls with the number of rows.
-        fewest, many = (_round_counts(mass * total) for mass in (least, most))
+        # Bins of less than two rows count for nothing; n / (n - 1) falls with the number of rows.
+        fewest, many = (np.maximum(mass * total, TWO_ROWS) for mass in (least, most))
         highest, lowest = _limit_variances(ranges)
-        largest_factor = _divide(fewest, fewest - 1, np.inf)
-        varied = highest > 0
-        lower[varied] -= largest_factor[varied] * highest[varied] / total
-        upper -= _divide(many, many - 1) * lowest / total
-        lower = np.where(fewest > 1, lower, np.minimum(lower, 0.0))
-        upper = np.where(fewest > 1, upper, np.maximum(upper, 0.0))
-        lower[many <= 1] = upper[many <= 1] = 0.0
+        lower -= fewest / (fewest - 1) * highest / total
+        upper -= many / (many - 1) * lowest / total
+        may_be_few, are_few = (mass * total < TWO_ROWS for mass in (least, most))
+        lower[may_be_few] = np.minimum(lower[may_be_few], 0.0)
+        upper[may_be_few] = np.maximum(upper[may_be_few], 0.0)
+        lower[are_few] = upper[are_few] = 0.0
     return [float(lower.sum()), float(upper.sum())]
 
 
@@ -112,18 +110,16 @@ def _limit_sizes(ranges):
 def _limit_variances(ranges):
     """Largest and smallest ybar (1 - ybar) of each bin."""
     (least, most), (few, many) = ranges.mass, ranges.positive
-    low, high = _divide(few, most), np.minimum(_divide(many, least, 1.0), 1.0)
+    low, high = _divide(few, most), _divide_up(many, least)
     ends = low * (1 - low), high * (1 - high)
     highest = np.where((low <= 0.5) & (high >= 0.5), 0.25, np.maximum(*ends))
     return highest, np.minimum(*ends)
 
 
-def _round_counts(counts):
-    """Counts without the rounding of a division and a multiplication."""
-    whole = np.rint(counts)
-    return np.where(np.abs(counts - whole) <= 1e-12 * whole, whole, counts)
+def _divide(numerator, denominator):
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
-def _divide(numerator, denominator, otherwise=0.0):
-    out = np.full(np.shape(numerator), otherwise)
-    return np.divide(numerator, denominator, out=out, where=denominator > 0)
+def _divide_up(part, least):
+    """The largest share of a part in a whole that is at least that much, and at least the part."""
+    return np.minimum(part / np.maximum(least, 1e-300), 1.0)

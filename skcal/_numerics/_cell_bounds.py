@@ -167,7 +167,7 @@ def bound_surrogate(facts, value, errors):
     at_least = np.maximum.accumulate(np.maximum(errors - slack, 0.0))
     lower = min((at_least + widths).min(), at_least[-1])
     upper = min((errors + slack + widths).min(), facts.absolute)
-    return float(max(upper - value, value - lower, 0.0))
+    return float(max(upper - value, value - lower))
 
 
 # ------------------------------------------------------------------------------------- kernels

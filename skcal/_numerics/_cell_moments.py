@@ -188,8 +188,7 @@ def match_moments(moments, places):
         np.clip(mean + deviation * (skewness / 2 + sign * half), 0.0, 1.0) for sign in (-1, 1)
     )
     share = np.divide(mean - below, above - below, out=np.zeros_like(mean), where=above > below)
-    share = np.where(alone, 0.0, np.clip(share, 0.0, 1.0))
-    predictions = (cell + 1 - np.where(alone, mean, below)) / n_cells
+    predictions = (cell + 1 - below) / n_cells
     known = np.isfinite(places[cell])
     predictions[known] = places[cell[known]]
     predictions = np.concatenate([predictions, (cell + 1 - above) / n_cells])
@@ -212,8 +211,8 @@ def average_cells(moments, places):
     weights = moments[:, 0].sum(axis=0)
     cells = np.flatnonzero(weights)
     weights = weights[cells]
-    place = moments[:, 1, cells].sum(axis=0) / weights
-    predictions = (cells + 1 - np.clip(place, 0.0, 1.0)) / n_cells
+    place = moments[:, 1, cells].sum(axis=0) / weights  # at most 1: rounding keeps the order
+    predictions = (cells + 1 - place) / n_cells
     known = np.isfinite(places[cells])
     predictions[known] = places[cells[known]]
-    return predictions, np.minimum(moments[1, 0, cells] / weights, 1.0), weights, cells
+    return predictions, moments[1, 0, cells] / weights, weights, cells

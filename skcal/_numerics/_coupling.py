@@ -112,7 +112,7 @@ def solve_interior_point(mass, knots):
             # Not quite to the boundary, but nearer to it as the end comes.
             share = min(max(0.9, 1 - np.sqrt(gap / len(primal))), 0.9995)
             primal = _move(primal, corrected[0], share)
-            step = min(1.0, share * _find_longest_step(slacks, corrected[2]))
+            step = share * _find_longest_step(slacks, corrected[2])
             potentials = potentials + step * corrected[1]
             slacks = slacks + step * corrected[2]
     return potentials * program.unit, program.split(primal)[1]
@@ -250,4 +250,4 @@ def _find_longest_step(vector, direction):
 
 
 def _move(vector, direction, share=1.0):
-    return vector + min(1.0, share * _find_longest_step(vector, direction)) * direction
+    return vector + share * _find_longest_step(vector, direction) * direction

@@ -155,8 +155,8 @@ class CoxLikelihood:
         gradient : ndarray of shape (2,)
         hessian : ndarray of shape (2, 2)
         """
-        point = np.array(point, dtype=np.float64)
-        best, move = None, np.zeros(2)
+        point = np.array(point)
+        best = move = None
         for _ in range(_MAX_STEPS):
             loss, gradient, hessian = self._expand(point, centre)
             if best is not None and _is_too_long(move, best, loss, gradient):

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._validation import as_numbers
+
 # A mean of fewer predictions than this is not drawn: the usual count for a cell of a table.
 ENOUGH = 5
 
@@ -26,6 +28,17 @@ _PAIRS = (
     ("rug_pred", "rug_true"),
     ("witness_pred", "witness"),
 )
+
+
+# Where the numbers of an array lie, unless they are probabilities; larger ones cannot be drawn.
+_RANGES = {
+    "sharpness_gap": (-np.inf, np.inf),
+    "density": (0.0, 1e100),
+    "density_positive": (0.0, 1e100),
+    "witness": (-1.0, 1.0),
+}
+# Arrays that are not known everywhere.
+_INCOMPLETE = ("prob_true", "prob_true_low", "prob_true_high", "sharpness_gap")
 
 
 class Curve(NamedTuple):
@@ -130,11 +143,17 @@ def read_curves(display, arrays, numbers):
 def _check_arrays(row, names):
     """Make arrays of one curve of what is given, in place."""
     for name in names:
-        values = np.asarray(row[name], dtype=np.float64)
+        values = as_numbers(name, row[name]).astype(np.float64)
         if values.ndim != 1 or len(values) == 0:
             raise ValueError(
                 f"{name} must be a one-dimensional array, or a list of them for several curves; "
                 f"got shape {values.shape}."
+            )
+        low, high = _RANGES.get(name, (0.0, 1.0))
+        is_inside = (values >= low) & (values <= high)
+        if not (is_inside | (name in _INCOMPLETE and np.isnan(values))).all():
+            raise ValueError(
+                f"{name} must lie in [{low:g}, {high:g}]; got {values[~is_inside][0]}."
             )
         row[name] = values
     for name in names:
@@ -145,8 +164,8 @@ def _check_arrays(row, names):
                 f"{name} must be as long as {other}; got {len(row[name])} and {len(row[other])}."
             )
     density = row.get("density")
-    if density is not None and not density.max() > 0:
-        raise ValueError("density must be positive somewhere; got none above 0.")
+    if density is not None and not density.max() > 1e-100:
+        raise ValueError(f"density must be positive somewhere; got none above {density.max():.3g}.")
 
 
 def as_curves(values):

@@ -41,15 +41,16 @@ def predict_class_probabilities(estimator, X, y):
             "its probabilities to from_predictions."
         )
     labels = estimator.classes_
-    if np.ndim(labels[0]) > 0 or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
+    if any(np.ndim(label) > 0 for label in labels) or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
         raise ValueError(
             f"estimator must predict one label for each row; {name} predicts several. Pass the "
             "probabilities of one output at a time to from_predictions."
         )
     if len(labels) < 2:
+        known = [f"the single label {label!r}" for label in np.asarray(labels).tolist()]
         raise ValueError(
-            f"estimator must know at least two classes; {name} was fitted on the single label "
-            f"{np.asarray(labels).tolist()[0]!r}."
+            f"estimator must know at least two classes; {name} was fitted on "
+            f"{known[0] if known else 'none'}."
         )
     check_consistent_length(X, y)
     return estimator.predict_proba(X), labels
@@ -71,7 +72,12 @@ def predict_folds(cv_results, X, y, sample_weight, pos_label):
             f"return_indices=True to cross_validate; got the keys {keys}."
         )
     check_consistent_length(X, y, sample_weight)
-    tests = cv_results["indices"]["test"]
+    tests, n_folds = cv_results["indices"]["test"], len(cv_results["estimator"])
+    if n_folds == 0 or len(tests) != n_folds or min(map(len, tests)) == 0:
+        raise ValueError(
+            "cv_results must hold an estimator and the test rows of each fold, at least one; got "
+            f"{n_folds} estimators and folds of {[len(rows) for rows in tests]} rows."
+        )
     last = max(np.max(rows) for rows in tests)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     if last >= n_samples:

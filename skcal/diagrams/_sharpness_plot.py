@@ -86,7 +86,8 @@ def _find_band(prob_true, gap, density):
     if gap is None or density is None:
         return None, None
     length = np.zeros(gap.shape)
-    np.multiply(np.maximum(gap, 0.0), density, where=density > 0, out=length)
+    with np.errstate(over="ignore"):
+        np.multiply(np.maximum(gap, 0.0), density, where=density > 0, out=length)
     half = np.minimum(length, _INFINITE) / 2
     return np.maximum(prob_true - half, 0.0), prob_true + half
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skcal._arrays import NUMPY
 from skcal._numerics._bregman import (
     bregman_divergence,
     log_divergence,
     relative_entropy,
     squared_difference,
 )
-from skcal._validation import check_option
+from skcal._validation import as_numbers, check_option
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {
@@ -75,13 +76,18 @@ class BregmanDivergence:
 
     def __call__(self, y, v):
         """Divergence of predictions v from y, both numbers or arrays in [0, 1]."""
-        y, v = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(v, dtype=float))
+        y, v = _read_places("y", y), _read_places("v", v)
+        try:
+            y, v = np.broadcast_arrays(y, v)
+        except ValueError:
+            raise ValueError(
+                f"y and v must have shapes that fit together; got {y.shape} and {v.shape}."
+            ) from None
         phi_y, phi_v = self._call("phi", y), self._call("phi", v)
         gradient_v = self._call("gradient", v)
-        with np.errstate(invalid="ignore"):  # a NaN of the gradient is found below
+        with np.errstate(over="ignore", invalid="ignore"):  # a NaN is found below
             values = bregman_divergence(phi_y, phi_v, gradient_v, y, v)
-            rounding = 1e-9 * (np.abs(phi_y) + np.abs(phi_v) + np.abs(values))
-            wrong = ~(values >= -rounding)
+        wrong = ~(values >= -1e-9 * np.maximum(np.abs(phi_y), np.abs(phi_v)))
         if wrong.any():
             where = tuple(np.argwhere(wrong)[0])
             raise ValueError(
@@ -93,7 +99,8 @@ class BregmanDivergence:
     def _call(self, name, places):
         """Values of phi or of the gradient, checked."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            values = np.asarray(getattr(self, name)(places), dtype=float)
+            values = as_numbers(f"{name}(v)", getattr(self, name)(places))
+            values = values.astype(float, copy=False)
         if values.shape != places.shape:
             raise ValueError(
                 f"{name} must map an array to one number for each element; got shape "
@@ -107,6 +114,14 @@ class BregmanDivergence:
                 f"included; got {values[where]} at {places[where]:.6g}."
             )
         return values
+
+
+def _read_places(name, values):
+    values = as_numbers(name, values, NUMPY).astype(float, copy=False)
+    wrong = ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        raise ValueError(f"{name} must lie in [0, 1]; got {values[wrong][0]}.")
+    return values
 
 
 def find_divergence(divergence):

@@ -17,13 +17,15 @@ from skcal._numerics._distribution_kernels import (
 from skcal._validation import check_number, check_option, check_sample_weight
 from skcal.metrics._class_kernels import check_matrix
 from skcal.metrics._kernel_blocks import split_into_blocks
-from skcal.metrics._predicted_distribution import read_predictions
+from skcal.metrics._predicted_distribution import LARGEST, read_predictions
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
 _ROUNDING = 1e-10
 # Laplace scales and the bandwidth of targets may differ by so much.
 _LARGEST_RATIO = 1e70
 _SMALLEST_BANDWIDTH = 1e-50
+# Differences of larger numbers might overflow.
+_LARGEST_UNIVARIATE = 1e300
 # Families whose Wasserstein-2 distance is a Euclidean distance of parameters.
 _EUCLIDEAN = (Normals, Laplaces)
 
@@ -156,8 +158,7 @@ def distribution_kernel_calibration_error(
         len(present), weights[present], block_size, unbiased=unbiased
     )
     targets, predictions = targets[present[rows]], predictions.take(present[rows])
-    scaled = _rescale("distribution", predictions, target_bandwidth)
-    targets = _rescale_targets("y_true", targets, target_bandwidth)
+    scaled, (targets,) = _rescale(predictions, target_bandwidth, y_true=targets)
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
     def evaluate(rows, others):
@@ -270,9 +271,9 @@ def distribution_mean_embedding_error(
     weights = check_sample_weight(sample_weight, len(targets))
     share = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
     share /= share.sum()
-    scaled = _rescale("distribution", predictions, target_bandwidth)
-    targets = _rescale_targets("y_true", targets, target_bandwidth)
-    test_targets = _rescale_targets("test_targets", test_targets, target_bandwidth)
+    scaled, (targets, test_targets) = _rescale(
+        predictions, target_bandwidth, y_true=targets, test_targets=test_targets
+    )
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
     def evaluate(test_rows, rows):
@@ -305,26 +306,29 @@ def _check_kernels(kernel, bandwidth, target_bandwidth):
     return compare, target_bandwidth
 
 
-def _rescale(name, predictions, target_bandwidth):
-    """Predictions in units of the bandwidth; fourth powers of scales must be numbers."""
-    scaled = predictions.rescale(1 / target_bandwidth)
+def _rescale(predictions, target_bandwidth, **targets):
+    """Predictions, and arrays of targets by their name, in units of the bandwidth, checked."""
+    with np.errstate(over="ignore"):
+        scaled = predictions.rescale(1 / target_bandwidth)
+        targets = {name: values / target_bandwidth for name, values in targets.items()}
     family = scaled.components if isinstance(scaled, Mixtures) else scaled
+    limit = _LARGEST_UNIVARIATE if isinstance(scaled, _EUCLIDEAN) else LARGEST
+    parameters = [("All parameters of distribution", values) for values in family]
+    for name, values in (*parameters, *targets.items()):
+        largest = np.abs(values).max()
+        if not largest <= limit:
+            raise ValueError(
+                f"{name} must be at most {limit:g} in absolute value when divided by "
+                f"target_bandwidth; got {largest:.3g}."
+            )
     if isinstance(family, Laplaces):
         low, high = family.scale.min(), family.scale.max()
         if not 1 / _LARGEST_RATIO < low <= high < _LARGEST_RATIO:
             raise ValueError(
-                f"The scale of {name} must lie within a factor of {_LARGEST_RATIO:g} of "
+                f"The scale of distribution must lie within a factor of {_LARGEST_RATIO:g} of "
                 f"target_bandwidth; got scales from {low:.3g} to {high:.3g} times it."
             )
-    return scaled
-
-
-def _rescale_targets(name, targets, target_bandwidth):
-    with np.errstate(over="ignore"):
-        targets = targets / target_bandwidth
-    if not np.isfinite(targets).all():
-        raise ValueError(f"{name} must be finite when divided by target_bandwidth.")
-    return targets
+    return scaled, targets.values()
 
 
 def _call_kernel(kernel, first, second):

@@ -11,6 +11,8 @@ from skcal._validation import ROW_SUM_TOLERANCE, as_numbers
 
 # A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-5
+# Products of larger means, roots of covariances and costs of transport might overflow.
+LARGEST = 1e100
 _FROZEN = type(stats.norm())
 _FAMILIES = {type(stats.norm): Normals, type(stats.laplace): Laplaces}
 # SciPy >= 1.15 has a second kind of distributions, without a Laplace among them.
@@ -75,14 +77,40 @@ class Mixture(NamedTuple):
         ValueError
             If the weights are invalid, or the components not univariate.
         """
-        x = np.asarray(x, dtype=np.float64)
-        if isinstance(self.components, MultivariateNormal):
-            raise ValueError("components must be univariate for a cdf; got MultivariateNormal.")
-        if isinstance(self.components, list | tuple):
-            values = np.stack([component.cdf(x) for component in self.components], axis=-1)
+        x = as_numbers("x", x).astype(np.float64)
+        if x.ndim != 1:
+            raise ValueError(f"x must be one-dimensional; got shape {x.shape}.")
+        if _are_listed(self.components):
+            values = [_read_cdf(component, x) for component in self.components]
+            if not values:
+                raise ValueError("components must hold at least one distribution; got none.")
+            values = np.stack(values, axis=-1)
         else:
-            values = self.components.cdf(x[..., None])
+            values = _read_cdf(self.components, x[:, None])
         return np.sum(_read_weights("weights", self.weights, values.shape) * values, axis=-1)
+
+
+def _are_listed(components):
+    is_list = isinstance(components, list | tuple)
+    return is_list and not isinstance(components, MultivariateNormal | Mixture)
+
+
+def _read_cdf(component, x):
+    """Cumulative probabilities of univariate components, with as many axes as x, checked."""
+    if not callable(getattr(component, "cdf", None)) or isinstance(component, type(stats.norm)):
+        raise ValueError(f"components must be univariate for a cdf; got {_describe(component)}.")
+    needed = f"components must hold one distribution for each of the {len(x)} rows, or a single one"
+    try:
+        with np.errstate(all="ignore"):  # what comes of it is looked at
+            values = np.asarray(component.cdf(x), dtype=np.float64)
+    except (ValueError, IndexError) as error:  # shapes that do not fit together
+        raise ValueError(f"{needed}; a cdf raised: {error}") from error
+    if values.ndim != x.ndim or len(values) != len(x):
+        raise ValueError(f"{needed}; a cdf gave an array of shape {values.shape}.")
+    _check_everywhere(
+        "The cdf of components", values, (values >= 0) & (values <= 1), "lie in [0, 1]"
+    )
+    return values
 
 
 def read_predictions(targets_name, targets, name, distribution):
@@ -191,6 +219,8 @@ def _read_multivariate(name, distribution):
             "(n_samples, n_dimensions, n_dimensions); "
             f"got shapes {mean.shape} and {cov.shape}."
         )
+    _check_moderate(f"The mean of {name}", mean)
+    _check_moderate(f"The cov of {name}", cov)
     cov = _check_symmetric(f"The cov of {name}", cov)
     root = _take_root(f"The cov of {name}", cov)
     shape = _broadcast_shapes(name, "mean and cov", mean.shape[:-1], cov.shape[:-2])
@@ -242,9 +272,7 @@ def _expand(name, family, n_samples):
 
 
 def _read_mixture(name, distribution, n_samples):
-    if isinstance(distribution.components, list | tuple) and not isinstance(
-        distribution.components, MultivariateNormal | Mixture
-    ):
+    if _are_listed(distribution.components):
         components = _stack_components(name, distribution.components, n_samples)
     else:
         components = _read_family(f"components of {name}", distribution.components)
@@ -254,6 +282,8 @@ def _read_mixture(name, distribution, n_samples):
                 f"with parameters of shape ({n_samples}, n_components); got parameters of shape "
                 f"{components.shape}."
             )
+    for values in components:
+        _check_moderate(f"All parameters of {name}", values)
     weights = _read_weights(f"The weights of {name}", distribution.weights, components.shape)
     return Mixtures(weights, components)
 
@@ -298,6 +328,11 @@ def _read_finite(name, values):
     values = as_numbers(name, values).astype(np.float64, copy=False)
     _check_everywhere(name, values, np.isfinite(values), "be finite")
     return values
+
+
+def _check_moderate(name, values):
+    is_moderate = np.abs(values) <= LARGEST
+    _check_everywhere(name, values, is_moderate, f"be at most {LARGEST:g} in absolute value")
 
 
 def _check_everywhere(name, values, is_valid, needed):

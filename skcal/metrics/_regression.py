@@ -18,8 +18,8 @@ from skcal._validation import (
     check_sample_weight,
 )
 
-# The variance of smaller standard deviations may vanish in float64.
-_SMALLEST_DEVIATION = 1e-150
+# Squares of larger errors, in standard deviations, might overflow.
+_LARGEST_ERROR = 1e100
 
 
 def probability_integral_transform(y_true, distribution):
@@ -290,8 +290,17 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     targets = _check_values("y_true", y_true)
     means = _check_values("y_pred", y_pred, len(targets))
     deviations = _check_values("y_std", y_std, len(targets))
-    _refuse_rows("y_std must be positive", deviations, deviations < _SMALLEST_DEVIATION)
+    _refuse_rows("y_std must be positive", deviations, deviations <= 0)
+    with np.errstate(over="ignore"):
+        errors = targets - means
+        ratios = np.abs(errors) / deviations
+    needed = f"y_true must lie within {_LARGEST_ERROR:g} standard deviations y_std of y_pred"
+    _refuse_rows(needed, ratios, ratios > _LARGEST_ERROR)
     weights = check_sample_weight(sample_weight, len(targets))
+    if weights is not None:
+        present = weights > 0
+        errors, deviations = errors[present], deviations[present]
+        weights = weights[present].astype(np.float64)
     distinct, place = np.unique(deviations, return_inverse=True)
     counts = np.bincount(place, weights).astype(np.float64)
     if counts.sum() < 2 and len(distinct) > 1:
@@ -300,7 +309,16 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
             f"got {counts.sum():g}. Scale them to sum to the number of rows."
         )
     bins = bin_index(deviations, quantile_edges(distinct, counts, n_bins))
-    return mean_normalized_gap(bins, np.square(targets - means), np.square(deviations), weights)
+    return mean_normalized_gap(bins, *_square_by_bin(bins, errors, deviations), weights)
+
+
+def _square_by_bin(bins, errors, deviations):
+    """Squares in units of each bin, whose largest deviation is in [1, 2); nothing is rounded."""
+    exponents = np.frexp(deviations)[1]
+    largest = np.full(bins.max() + 1, exponents.min())
+    np.maximum.at(largest, bins, exponents)
+    shift = 1 - largest[bins]
+    return np.square(np.ldexp(errors, shift)), np.square(np.ldexp(deviations, shift))
 
 
 def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=None, norm=1):
@@ -422,8 +440,9 @@ def _evaluate(distribution, names, argument, n_rows):
         )
     needed = f"distribution must predict one number for each of the {n_rows} rows of y_true"
     try:
-        values = np.asarray(method(argument), dtype=np.float64)
-    except ValueError as error:  # shapes that do not fit together
+        with np.errstate(all="ignore"):  # what comes of it is looked at
+            values = np.asarray(method(argument), dtype=np.float64)
+    except (ValueError, IndexError) as error:  # shapes that do not fit together
         raise ValueError(f"{needed}; {names[0]} raised: {error}") from error
     if values.shape not in ((), (n_rows,)):
         raise ValueError(f"{needed}; {names[0]} gave an array of shape {values.shape}.")

@@ -11,6 +11,7 @@ from skcal._validation import check_option
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,
+    check_classifier,
     check_method,
     check_rows,
     cross_fit,
@@ -112,6 +113,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         check_option("method", self.method, METHODS)
+        check_classifier(self.estimator)
         X, y = check_rows(self, X, y)
         fit_params, _ = route_metadata(self, "fit", params)
         with restored_on_error(self):
@@ -136,6 +138,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             Scores from classifiers that were not fitted on the row.
         """
         check_option("method", self.method, METHODS)
+        check_classifier(self.estimator)
         X, y = check_rows(self, X, y)
         fit_params, split_params = route_metadata(self, "fit_transform", params)
         with restored_on_error(self):

@@ -1,17 +1,20 @@
 """What the meta-estimators share: rows, metadata, folds, and the scores of classifiers."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
 from skcal._arrays import refuse_foreign
+from skcal._validation import as_numbers, check_labels, refuse_missing_labels
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -23,6 +26,14 @@ def get_classifier(estimator):
     default = LogisticRegression()
     routing = get_config()["enable_metadata_routing"]
     return default.set_fit_request(sample_weight=True) if routing else default
+
+
+def check_classifier(estimator):
+    """Raise a ValueError unless a classifier can be made of what a meta-estimator was given."""
+    if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit")):
+        raise ValueError(
+            f"estimator must be None or an instance of a classifier; got {estimator!r}."
+        )
 
 
 def inherit_tags(tags, inner):
@@ -41,6 +52,15 @@ def check_rows(owner, X, y):
     refuse_foreign("X", X)
     refuse_foreign("y", y)
     X, y = indexable(X, y)
+    if y.shape[0] == 0 if hasattr(y, "shape") else len(y) == 0:
+        raise ValueError("X and y must hold at least one row; got 0 sample(s).")
+    refuse_missing_labels("y", y)
+    if isinstance(y, list | tuple) or (values := np.asarray(y)).dtype.kind == "O":
+        # NumPy may turn labels of several types to text; scikit-learn wants no numbers as objects.
+        labels = check_labels("y", y)
+        y = y if labels.dtype.kind == "U" else labels
+    elif values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
     check_classification_targets(y)
     return X, column_or_1d(y, warn=True)
 
@@ -61,12 +81,39 @@ def route_metadata(owner, caller, params):
     return params, {}
 
 
+def choose_splitter(cv, y):
+    """A splitter from what scikit-learn takes as `cv`."""
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        cv = list(cv)
+        for split in cv:
+            if not isinstance(split, tuple | list | np.ndarray) or len(split) != 2:
+                raise ValueError(f"cv must hold pairs of train and test rows; got {split!r} in it.")
+    return check_cv(cv, y, classifier=True)
+
+
 def make_splits(cv, X, y, split_params):
     """Pairs of train and test rows, drawn once so that everyone sees the same."""
-    splits = list(check_cv(cv, y, classifier=True).split(X, y, **split_params))
+    splits = list(choose_splitter(cv, y).split(X, y, **split_params))
     if not splits:
         raise ValueError("cv must give at least one pair of train and test rows; got none.")
-    return splits
+    return [_read_split(split, number, len(y)) for number, split in enumerate(splits)]
+
+
+def _read_split(split, number, n_samples):
+    """Train and test rows of a split as arrays of row numbers, checked: users may list them."""
+    parts = []
+    for name, part in zip(("train", "test"), split, strict=True):
+        rows = as_numbers(f"The {name} rows of split {number} of cv", part)
+        if np.asarray(part).dtype.kind == "b":
+            rows = np.flatnonzero(rows)
+        is_list = rows.ndim == 1 and len(rows) > 0 and rows.dtype.kind in "iu"
+        if not is_list or rows.min() < 0 or rows.max() >= n_samples:
+            raise ValueError(
+                f"cv must give numbers from 0 to {n_samples - 1} as {name} rows, at least one; "
+                f"in split {number} got {part!r}."
+            )
+        parts.append(rows)
+    return tuple(parts)
 
 
 def check_training_folds(splits, y, classes, method):
@@ -199,9 +246,11 @@ def _check_partition(splits, n_samples):
 
 
 def take_rows(values, rows):
-    """Rows of a DataFrame, an array, a sparse matrix or a list."""
+    """Rows of a DataFrame, an Arrow table, an array, a sparse matrix or a list."""
     if hasattr(values, "iloc"):
         return values.iloc[rows]
+    if hasattr(values, "num_rows"):
+        return values.take(rows)
     return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
 
 

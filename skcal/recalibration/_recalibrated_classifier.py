@@ -17,6 +17,7 @@ from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._folds import (
     METHODS,
+    check_classifier,
     check_rows,
     check_training_folds,
     cross_fit,
@@ -168,6 +169,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             If an argument is invalid, or if the classifier lacks the response method.
         """
         with restored_on_error(self):
+            check_classifier(self.estimator)
             X, y = check_rows(self, X, y)
             sample_weight = check_sample_weight(sample_weight, len(y))
             estimator = get_classifier(self.estimator)
@@ -316,11 +318,13 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def _find_classes(self, estimator, y):
         if isinstance(estimator, FrozenEstimator):
             check_is_fitted(estimator)
-            return np.unique(estimator.classes_)
-        classes = np.unique(y)
+            name, verb, classes = "estimator", "know", np.unique(estimator.classes_)
+        else:
+            name, verb, classes = "y", "hold", np.unique(y)
         if len(classes) < 2:
             raise ValueError(
-                f"y must hold at least two classes; got only one class, {show_labels(classes)}."
+                f"{name} must {verb} at least two classes; got only one class, "
+                f"{show_labels(classes)}."
             )
         return classes
 

@@ -170,3 +170,23 @@ def test_support_is_read_where_the_curve_is():
     reach = 0.05 * np.sqrt(2 * np.log(1000 / 5))
     assert drawn.min() == pytest.approx(0.8 - reach, abs=0.011)
     assert drawn.max() == pytest.approx(0.8 + reach, abs=0.011)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prob_pred": [0.0, 0.5, 1.5]}, r"prob_pred must lie in \[0, 1\]; got 1\.5"),
+        ({"prob_pred": [0.0, np.nan, 1.0]}, r"prob_pred must lie in \[0, 1\]; got nan"),
+        ({"prob_true": [0.0, 0.5, 1.7e308]}, r"prob_true must lie in \[0, 1\]; got 1\.7e\+308"),
+        ({"prob_true": ["a", "b", "c"]}, "prob_true must hold real numbers"),
+        ({"density": [-1.0, 0.5, 0.5]}, r"density must lie in \[0, 1e\+100\]; got -1"),
+        (
+            {"density": [0.0, 0.0, 5e-324]},
+            "positive somewhere; got none above 4.94e-324",
+        ),
+    ],
+)
+def test_numbers_that_cannot_be_drawn(change, message):
+    """They overflowed inside of matplotlib."""
+    with pytest.raises(ValueError, match=message):
+        CalibrationSharpnessDisplay(**{**THREE, **change}).plot()

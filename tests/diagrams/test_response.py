@@ -131,3 +131,14 @@ def test_columns_follow_the_classes_of_the_estimator(data):
     turned = ReliabilityDisplay.from_estimator(Reversed().fit(X, y), X, y, pos_label=1)
     np.testing.assert_array_equal(turned.prob_true, plain.prob_true)
     assert ReliabilityDisplay.from_estimator(Reversed().fit(X, y), X, y).pos_label == 0
+
+
+@pytest.mark.parametrize(
+    ("n_estimators", "tests"), [(0, []), (1, [[]]), (2, [[0, 1]]), (1, [[0], [1]])]
+)
+def test_folds_need_rows_and_estimators(n_estimators, tests):
+    X, y = np.eye(4), [0, 1, 0, 1]
+    estimators = [DummyClassifier().fit(X, y)] * n_estimators
+    results = {"estimator": estimators, "indices": {"test": tests}}
+    with pytest.raises(ValueError, match="cv_results must hold an estimator and the test rows of"):
+        ReliabilityDisplay.from_cv_results(results, X, y)

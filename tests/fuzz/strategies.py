@@ -39,6 +39,14 @@ LABEL_SETS = [
     ["a", "b", "c"],
     [3, 1, 2, 0],
 ]
+# Real numbers whose squares, sums and differences overflow or vanish, and plain ones.
+SPECIAL_REALS = [0.0, -0.0, 5e-324, -1e-300, 1e-160, 1e5, -1e5, 1e160, -1e300, 1.7e308, -1.7e308]
+REALS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 2.0]) | st.sampled_from(SPECIAL_REALS)
+REALS |= st.floats(-10, 10)
+NO_REALS = st.sampled_from([np.nan, np.inf, -np.inf])
+SCALES = st.sampled_from([1.0, 1.0, 2.0, 5e-324, 1e-300, 1e-160, 1e-75, 1e75, 1e160, 1.7e308])
+SCALES |= st.floats(0.1, 10)
+NO_SCALES = st.sampled_from([0.0, -1.0, np.nan, np.inf])
 REDUCTIONS = ["auto", "auto", "confidence", "classwise", "top-label", "full"]
 FLOATS = [np.float64, np.float64, np.float32, np.float16, np.longdouble]
 
@@ -63,15 +71,13 @@ def problems(draw, max_rows=6):
 @st.composite
 def outcomes(draw, labels, n_rows):
     """Labels, sometimes soft, mixed or missing, in some container."""
-    if draw(_rarely()):
+    if draw(rarely()):
         entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
-    elif len(labels) == 2 and draw(_rarely()):
+    elif len(labels) == 2 and draw(rarely()):
         entries = PROBABILITIES
     else:
         entries = st.sampled_from(labels)
-    values = _tile(
-        draw(st.lists(entries, min_size=min(n_rows, 6), max_size=min(n_rows, 6))), n_rows
-    )
+    values = tile(draw(st.lists(entries, min_size=min(n_rows, 6), max_size=min(n_rows, 6))), n_rows)
     kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
     return draw(st.sampled_from(kinds))(values)
 
@@ -81,15 +87,15 @@ def probabilities(draw, n_classes, n_rows):
     """Probabilities of the positive label, or a column per label, of some type and layout."""
     n_columns = draw(st.sampled_from([1, 2] if n_classes == 2 else [n_classes, n_classes, 1]))
     n_drawn = min(n_rows, 6)
-    entries = PROBABILITIES | NO_PROBABILITIES if draw(_rarely()) else PROBABILITIES
+    entries = PROBABILITIES | NO_PROBABILITIES if draw(rarely()) else PROBABILITIES
     size = n_drawn * n_columns
     values = np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=float)
     values = values.reshape(n_drawn, n_columns)
-    if n_columns > 1 and not draw(_rarely()):
+    if n_columns > 1 and not draw(rarely()):
         values = _share(values)
-    values = np.array(_tile(list(values), n_rows)).reshape(n_rows, n_columns)
+    values = np.array(tile(list(values), n_rows)).reshape(n_rows, n_columns)
     dtype = draw(st.sampled_from(FLOATS))
-    if not draw(_rarely()):
+    if not draw(rarely()):
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
     elif draw(st.booleans()):
@@ -98,24 +104,43 @@ def probabilities(draw, n_classes, n_rows):
         values = values.round().astype(draw(st.sampled_from([bool, np.int8, np.uint16, np.int64])))
     if n_columns == 1 and draw(st.booleans()):
         values = values[:, 0]
-    return _lay_out(values, draw(st.sampled_from(LAYOUTS)))
+    return lay_out(values, draw(st.sampled_from(LAYOUTS)))
 
 
 @st.composite
 def weights(draw, n_rows):
     if draw(st.booleans()):
         return None
-    entries = WEIGHTS | NO_WEIGHTS if draw(_rarely()) else WEIGHTS
-    length = min(n_rows, 6) if not draw(_rarely()) else draw(st.integers(0, 6))
+    entries = WEIGHTS | NO_WEIGHTS if draw(rarely()) else WEIGHTS
+    length = min(n_rows, 6) if not draw(rarely()) else draw(st.integers(0, 6))
     values = draw(st.lists(entries, min_size=length, max_size=length))
-    values = _tile(values, n_rows) if length == min(n_rows, 6) else values
+    values = tile(values, n_rows) if length == min(n_rows, 6) else values
     return draw(st.sampled_from([np.array, list, pd.Series]))(values)
+
+
+@st.composite
+def reals(draw, shape, entries=REALS, no_entries=NO_REALS):
+    """Real numbers in an array of some type and layout, rarely invalid or of another shape."""
+    if draw(rarely()):
+        shape = draw(st.sampled_from([(), (2,), (*shape, 1), (*shape, 2), (3, *shape[1:])]))
+    entries = entries | no_entries if draw(rarely()) else entries
+    drawn = draw(st.lists(entries, min_size=1, max_size=8))
+    values = np.resize(np.array(drawn, dtype=float), shape)
+    kind = draw(st.sampled_from([*FLOATS, object] if draw(rarely()) else [np.float64]))
+    with np.errstate(over="ignore"):
+        values = values.astype(kind)
+    if np.abs(values.astype(float)).max(initial=0) < 100 and draw(rarely()):
+        values = values.astype(float).round().astype(np.int64)
+    if values.ndim == 0:
+        return values[()]
+    layout = draw(st.sampled_from(LAYOUTS))
+    return lay_out(values, layout if values.ndim < 3 or layout != "frame" else "list")
 
 
 LAYOUTS = ["as it is", "fortran", "strided", "reversed", "read-only", "list", "frame"]
 
 
-def _lay_out(values, layout):
+def lay_out(values, layout):
     if layout == "fortran":
         return np.asfortranarray(values)
     if layout == "strided":
@@ -142,9 +167,15 @@ def _share(values):
     return shared
 
 
-def _tile(values, n_rows):
+def tile(values, n_rows):
     return [values[i % len(values)] for i in range(n_rows)] if values else []
 
 
-def _rarely():
+def mostly(usual, unusual):
+    """One of the usual values, rarely one of the others."""
+    return rarely().flatmap(lambda is_rare: st.sampled_from(unusual if is_rare else usual))
+
+
+def rarely():
+    """True once in ten draws."""
     return st.sampled_from([False] * 9 + [True])

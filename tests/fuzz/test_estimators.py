@@ -11,6 +11,7 @@ from tests.fuzz.hostile import check_call
 from tests.fuzz.strategies import NO_PROBABILITIES, problems
 from tests.recalibration.family import CLASSES, make
 
+FUZZED = CLASSES
 SCORES = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
 LOGITS = st.sampled_from(SCORES) | st.floats(-20, 20)
 
@@ -45,7 +46,8 @@ def _fit_and_predict(R):
         assert ((proba >= 0) & (proba <= 1)).all()
         np.testing.assert_allclose(proba.sum(axis=1, dtype=float), 1, atol=2e-3)
         assert pickle.dumps(model) == state, "predicting changed the estimator"
-        return proba.astype(float), model.transform(X).astype(float)
+        interval = model.predict_interval(X) if hasattr(model, "predict_interval") else ()
+        return proba.astype(float), model.transform(X).astype(float), interval
 
     return run
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skcal import inference, metrics
 from tests.fuzz.hostile import check_call
-from tests.fuzz.strategies import problems
+from tests.fuzz.strategies import NO_PROBABILITIES, PROBABILITIES, problems, reals
 
 BANDWIDTH = st.sampled_from([None, 1e-6, 0.01, 0.1, 1.0, 1e3, 0.0, -1.0, np.nan, "x"])
 N_BINS = st.sampled_from([1, 2, 10, 15, 1000, 0, 2.0, None])
@@ -82,15 +82,14 @@ FIXED = {
 }
 
 
-def _list_functions():
-    """Parameters for pytest: all functions of labels and probabilities."""
-    found = []
-    for room in (metrics, inference):
-        for name in room.__all__:
-            function = getattr(room, name)
-            if inspect.isroutine(function) and "y_proba" in inspect.signature(function).parameters:
-                found.append(pytest.param(function, id=name))
-    return found
+# All functions of labels and probabilities.
+FUZZED = [
+    function
+    for room in (metrics, inference)
+    for name in room.__all__
+    if inspect.isroutine(function := getattr(room, name))
+    and "y_proba" in inspect.signature(function).parameters
+]
 
 
 @st.composite
@@ -105,10 +104,19 @@ def calls(draw, function):
     return arguments
 
 
-@pytest.mark.parametrize("function", _list_functions())
+@pytest.mark.parametrize("function", FUZZED, ids=lambda function: function.__name__)
 def test_hostile_rows(function):
     @given(calls(function))
     def check(arguments):
         check_call(function, arguments)
 
     check()
+
+
+@given(calls(inference.isotonic_band), reals((3,), PROBABILITIES, NO_PROBABILITIES))
+def test_hostile_places_in_a_band(arguments, places):
+    def evaluate(places, **arguments):
+        band = inference.isotonic_band(**arguments)
+        return band.evaluate(places), band.find_deviations()
+
+    check_call(evaluate, arguments | {"places": places})

@@ -12,6 +12,8 @@ from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.fuzz.hostile import check_call
 from tests.fuzz.strategies import problems
 
+FUZZED = [CalibrationSummary, GroupedSummary]
+
 
 @st.composite
 def streams(draw):

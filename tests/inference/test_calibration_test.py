@@ -158,6 +158,7 @@ def test_level_of_2000_samples(n, kind):
         assert level >= 0.035 or kind == "ties", name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["smooth_calibration_error", "smooth_ece"])
 def test_power_grows_with_the_number_of_rows(name):
     """Over-confidence of closed form B in DEFINITIONS.md, section 10."""

@@ -107,7 +107,9 @@ def test_combined_pvalue_of_exchangeable_values_is_uniform(rng, n_scales):
     assert np.abs(shares - 1 / 20).max() < 4.5 * np.sqrt(0.0475 / 4000)
 
 
-@pytest.mark.parametrize(("n", "digits"), [(7, 9), (30, 9), (200, 9), (30, 1)])
+@pytest.mark.parametrize(
+    ("n", "digits"), [(7, 9), (30, 9), pytest.param(200, 9, marks=pytest.mark.slow), (30, 1)]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_level(rng, n, digits, weighted):
     v = rng.random(n).round(digits)

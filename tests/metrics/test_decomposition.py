@@ -551,6 +551,24 @@ class TestBregmanDivergence:
         assert SQUARE(1, 0.5) == 0.25
         np.testing.assert_allclose(ENTROPY(0.5, [0.5, 0.0]), [0, np.inf])
 
+    def test_may_be_huge(self):
+        """Sums of terms near the largest number do not overflow."""
+        huge = BregmanDivergence(lambda v: 1e308 + 5e307 * v**2, lambda v: 1e308 * v)
+        np.testing.assert_allclose(huge(1.0, 0.5), 1.25e307)
+
+    @pytest.mark.parametrize(
+        ("y", "v", "message"),
+        [
+            ([0.5, 2.0], 0.5, r"y must lie in \[0, 1\]; got 2\.0"),
+            (0.5, np.nan, r"v must lie in \[0, 1\]; got nan"),
+            ("a", 0.5, "y must hold real numbers"),
+            ([0.5, 0.5], [0.5] * 3, r"y and v must have shapes that fit .* got \(2,\) and \(3,\)"),
+        ],
+    )
+    def test_bad_arguments(self, y, v, message):
+        with pytest.raises(ValueError, match=message):
+            SQUARE(y, v)
+
     def test_is_a_value(self):
         assert pickle.loads(pickle.dumps(SQUARE)) == SQUARE
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -566,6 +584,13 @@ class TestBregmanDivergence:
             (np.square, lambda v: v / v, r"gradient must be defined .* got nan at 0\."),
             (lambda v: 1.0, lambda v: 2 * v, r"phi must map .* got shape \(\) for"),
             (np.square, lambda v: v[:1], r"gradient must map .* got shape \(1, 33\) for"),
+            (str, np.square, r"phi\(v\) must hold real numbers"),
+            (lambda v: 1e308 * v**2, lambda v: 2 * v, r"no divergence is negative; got d\(.*= -"),
+            (
+                np.square,
+                lambda v: np.where(v > 0, 2 * v, np.inf),
+                r"no divergence is negative; got d\(.*, 0\) = -inf",
+            ),
         ],
     )
     def test_bad_functions(self, phi, gradient, message):

@@ -82,6 +82,7 @@ def test_gaussian_reads_large_samples_in_chunks(rng):
     ) == pytest.approx(np.sqrt(expected), abs=1e-7)
 
 
+@pytest.mark.slow
 @every_estimate
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bandwidth", [1.0, 0.1])

@@ -164,3 +164,38 @@ def test_cdf_of_mixtures(layout):
         Mixture([1.0], MultivariateNormal(np.zeros((6, 1, 2)), np.eye(2))).cdf(x)
     shared = Mixture(weights[0], parts).cdf(x)
     np.testing.assert_allclose(shared, Mixture(np.tile(weights[0], (6, 1)), parts).cdf(x))
+
+
+@pytest.mark.parametrize(
+    ("components", "x", "message"),
+    [
+        ([None], [0.0], "components must be univariate for a cdf; got NoneType"),
+        ([norm], [0.0], "components must be univariate for a cdf; got scipy.stats.norm_gen"),
+        ([], [0.0], "components must hold at least one distribution; got none"),
+        ([norm(0, -1)], [0.0], r"cdf of components must lie in \[0, 1\]; got nan at row 0"),
+        ([norm([1, 2, 3])], [0.0, 1.0], "one distribution for each of the 2 rows, or a single one"),
+        ([stats.multivariate_normal([0, 0])], [0.0], "one distribution for each of the 1 rows"),
+        ([norm()], ["a"], "x must hold real numbers"),
+        ([norm()], 0.0, r"x must be one-dimensional; got shape \(\)"),
+    ],
+)
+def test_bad_components_of_a_cdf(components, x, message):
+    with pytest.raises(ValueError, match=message):
+        Mixture([1.0], components).cdf(x)
+
+
+@pytest.mark.parametrize(
+    ("y", "distribution", "message"),
+    [
+        (
+            [[0.0]],
+            MultivariateNormal([0.0], [[1.7e308]]),
+            "cov of distribution must be at most",
+        ),
+        ([[0.0]], MultivariateNormal([1e200], [[1.0]]), "mean of distribution must be at most"),
+        ([0.0], Mixture([1.0], [norm(1e200, 1)]), "parameters of distribution must be at most"),
+    ],
+)
+def test_parameters_whose_products_overflow(y, distribution, message):
+    with pytest.raises(ValueError, match=message):
+        distribution_kernel_calibration_error(y, distribution, estimator="biased")

@@ -478,7 +478,11 @@ def test_bad_options_of_the_area(options, message):
     [
         ({"y_std": [1.0, 0.0, 1.0]}, "y_std must be positive; got 0.0 at row 1"),
         ({"y_std": [1.0, 1.0, -2.0]}, "y_std must be positive; got -2.0 at row 2"),
-        ({"y_std": [1.0, 1e-200, 1.0]}, "y_std must be positive; got 1e-200 at row 1"),
+        (
+            {"y_std": [1.0, 1e-200, 1.0], "y_pred": [0.0, 2.0, 2.0]},
+            r"y_true must lie within 1e\+100 standard deviations .* got 1e\+200 at row 1",
+        ),
+        ({"y_pred": [0.0, -1.7e308, 2.0], "y_true": [0.0, 1.7e308, 2.0]}, "got inf at row 1"),
         ({"y_std": [1.0, np.nan, 1.0]}, "y_std must hold finite numbers; got nan at row 1"),
         ({"y_std": [1.0, 1.0]}, "y_true and y_std must have the same length; got 3 and 2"),
         ({"y_std": 1.0}, "y_std must be one-dimensional"),
@@ -516,3 +520,45 @@ def test_bad_input_of_quantiles(change, message):
     given = {"y_quantiles": [[0.0, 1.0]] * 3, "quantiles": [0.2, 0.8]} | change
     with pytest.raises(ValueError, match=message):
         quantile_calibration_error([0.0, 1.0, 2.0], **given)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_ence_does_not_depend_on_the_unit(unit):
+    """Squares of errors and of deviations neither overflow nor vanish."""
+    errors, deviations = np.array([1.0, -1.0, 2.0, -2.0]), np.array([1.0, 1.0, 4.0, 4.0])
+    error = expected_normalized_calibration_error(
+        unit * errors, np.zeros(4), y_std=unit * deviations, n_bins=2
+    )
+    assert error == pytest.approx(0.25)  # |1 - 1 / 1| and |4 - 2| / 4
+    error = expected_normalized_calibration_error(  # bins of very different units
+        [1.0, 1.0, unit, unit], np.zeros(4), y_std=[2.0, 2.0, 4 * unit, 4 * unit], n_bins=2
+    )
+    assert error == pytest.approx((0.5 + 0.75) / 2)
+
+
+def test_ence_reads_no_row_without_weight():
+    """A huge deviation of weight 0 does not decide the unit of its bin."""
+    error = expected_normalized_calibration_error(
+        [1.0, 1.0, 0.0], [0.0, 0.0, 0.0], y_std=[2.0, 2.0, 1e250], sample_weight=[1, 1, 0], n_bins=1
+    )
+    assert error == 0.5
+    error = expected_normalized_calibration_error(  # a bin of next to no weight
+        [1.0, 1.0], [0.0, 0.0], y_std=[2.0, 1e75], sample_weight=[2.0, 5e-324]
+    )
+    assert error == 0.5
+
+
+def test_distributions_far_away_do_not_warn():
+    """What overflows inside of a distribution of SciPy ends at 0 or 1."""
+    y_true, distribution = [1.7e308, -1.7e308], norm(0.0, 0.5)
+    assert probability_integral_transform(y_true, distribution).tolist() == [1.0, 0.0]
+    assert miscalibration_area(y_true, distribution) == 0.25
+    with pytest.raises(ValueError, match=r"cdf must lie in \[0, 1\]; got nan at row 0"):
+        probability_integral_transform([1.0], norm(0.0, 0.0))
+    assert interval_coverage([1.0], norm([np.inf], 1.0), levels=0.5).tolist() == [0.0]
+
+
+def test_multivariate_distributions_have_no_transform():
+    """SciPy meets shapes that do not fit with an IndexError."""
+    with pytest.raises(ValueError, match="must predict one number for each of the 1 rows"):
+        probability_integral_transform([0.0], stats.multivariate_normal([0.0, 0.0]))

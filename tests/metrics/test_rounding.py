@@ -370,7 +370,7 @@ def large():
 
 cases = pytest.mark.parametrize(
     ("kind", "n"),
-    [(kind, N) for kind in ("calibrated", "biased", "weighted", "alike")]
+    [(kind, N // 10) for kind in ("calibrated", "biased", "weighted", "alike")]
     + [pytest.param(kind, 10 * N, marks=pytest.mark.slow) for kind in ("biased", "alike")],
 )
 

@@ -6,7 +6,7 @@ import pytest
 from skcal._numerics._binned import bin_index, uniform_edges
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 7, 10, 15, 49, 64, 1000, 12_345])
 def test_equal_bins_are_found_as_a_search_finds_them(n_bins, dtype):
     edges = uniform_edges(n_bins)
@@ -20,7 +20,24 @@ def test_equal_bins_are_found_as_a_search_finds_them(n_bins, dtype):
     np.testing.assert_array_equal(bin_index(matrix, edges).ravel(), expected[: matrix.size])
 
 
+def test_predictions_beyond_the_ends_are_in_the_end_bins():
+    predictions = np.linspace(-0.5, 1.5, 40)
+    index = bin_index(predictions, uniform_edges(10))
+    np.testing.assert_array_equal(index[predictions < 0], 0)
+    np.testing.assert_array_equal(index[predictions > 1], 9)
+
+
 def test_other_edges_are_searched():
     edges = np.array([0.0, 0.1, 0.5, 1.0])
     predictions = np.array([0.0, 0.1, np.nextafter(0.1, 1), 0.5, 0.75, 1.0])
     np.testing.assert_array_equal(bin_index(predictions, edges), [0, 0, 1, 1, 2, 2])
+
+
+@pytest.mark.parametrize("edges", [uniform_edges(4), np.array([0.0, 0.1, 0.5, 0.6, 1.0])])
+def test_predictions_of_another_library(edges):
+    pytest.importorskip("array_api_compat")
+    strict = pytest.importorskip("array_api_strict")
+    predictions = np.array([0.0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.7, 0.75, 0.9, 1.0])
+    index = bin_index(strict.asarray(predictions), edges)
+    assert type(index) is type(strict.asarray(0))
+    np.testing.assert_array_equal(np.asarray(index), bin_index(predictions, edges))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from scipy.stats import bootstrap, norm
 
 from skcal._numerics._bootstrap import (
     accelerated_interval,
@@ -41,12 +41,43 @@ def test_acceleration_is_the_skewness_of_the_influences():
     assert find_acceleration(np.full(5, 0.3)) == 0
 
 
+def test_acceleration_knows_no_unit_and_no_origin():
+    left_out = np.array([1.0, 2.0, 3.0, 6.0])
+    expected = find_acceleration(left_out)
+    for unit in (1e-100, 1e-8, 1e50):
+        assert find_acceleration(unit * left_out) == pytest.approx(expected)
+    assert find_acceleration(1 + 1e-6 * left_out) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])
+def test_no_acceleration_in_rounding(value):
+    for n in range(1, 100):
+        assert find_acceleration(np.full(n, value)) == 0
+
+
 def test_without_skewness_and_bias_bca_is_percentile():
     values = np.concatenate([np.arange(1, 500), -np.arange(1, 500)]) / 100
     left_out = np.array([-1.0, 1.0])
     np.testing.assert_allclose(
         accelerated_interval(values, 0.9, 0.0, left_out), percentile_interval(values, 0.9)
     )
+
+
+def test_values_equal_to_the_estimate_are_half_below_it():
+    values = np.repeat([-1.0, 0.0, 1.0], [40, 20, 40]) + np.r_[np.arange(-40, 0), [0] * 20, 1:41]
+    left_out = np.array([-1.0, 1.0])
+    np.testing.assert_allclose(
+        accelerated_interval(values, 0.7, 0.0, left_out), percentile_interval(values, 0.7)
+    )
+
+
+@pytest.mark.parametrize("estimate", [0.5, 2.5])
+def test_at_least_half_a_value_is_on_either_side(estimate):
+    """So that the bias is finite; without skewness it moves the quantiles twice."""
+    values, left_out = np.linspace(1, 2, 20), np.array([-1.0, 1.0])
+    bias = norm.ppf(0.025 if estimate < 1 else 0.975)
+    expected = np.quantile(values, norm.cdf(2 * bias + norm.ppf([0.1, 0.9])))
+    np.testing.assert_allclose(accelerated_interval(values, 0.8, estimate, left_out), expected)
 
 
 def test_all_values_on_one_side_of_the_estimate():

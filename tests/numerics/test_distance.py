@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from skcal._numerics import _distance
 from skcal._numerics._distance import (
+    Layers,
     bound_lower_distance,
     place_on_grid,
     place_on_knots,
@@ -69,6 +71,12 @@ def test_predictions_are_knots_themselves():
     assert np.isin(predictions, layers.knots).all()
 
 
+def test_knots_between_few_predictions():
+    layers = place_on_knots(np.array([0.25, 0.3]), np.full(2, 0.5), np.zeros(2))
+    expected = np.union1d(np.linspace(0, 1, _distance._FILL + 1), [0.3])
+    np.testing.assert_array_equal(layers.knots, expected)
+
+
 def test_predictions_nearly_equal_share_a_knot(rng):
     predictions = np.sort(np.r_[1e-300, 1e-12, 0.3 + rng.random(50) * 1e-7, np.nextafter(1, 0)])
     mass = rng.random(len(predictions))
@@ -80,12 +88,65 @@ def test_predictions_nearly_equal_share_a_knot(rng):
     assert distance.upper - distance.lower < 1e-5
 
 
+def test_mass_moved_to_shared_knots(rng):
+    """A row between two knots is shared in proportion, so that its prediction stays the mean."""
+    predictions = np.sort(0.3 + rng.random(20) * 1e-7)
+    mass = rng.dirichlet(np.ones(20))
+    layers = place_on_knots(predictions, mass, mass / 2)
+    moved = 0.0
+    for p, m in zip(predictions, mass, strict=True):
+        before = layers.knots[layers.knots <= p].max()
+        after = layers.knots[layers.knots > p].min()
+        share = (p - before) / (after - before)
+        moved += m * (share * (after - p) + (1 - share) * (p - before))
+    assert moved > 1e-9
+    assert layers.moved == pytest.approx(moved, rel=1e-6)
+
+
 def test_mass_moved_to_the_grid():
     """A row at place a of a cell is shared a : 1 - a, so that it moves by 2 a (1 - a) cells."""
     predictions = np.array([0.125, 0.5, 0.95])
     mass = np.array([0.5, 0.25, 0.25])
     moved = place_on_grid(*read_cells(predictions, mass, 0 * mass, 4)).moved
     assert moved == pytest.approx((0.5 * 0.5 + 0.25 * 0 + 0.25 * 2 * 0.8 * 0.2) / 4)
+
+
+def test_a_wide_gap_between_knots_costs_half_its_square():
+    """At most that: here it is nearly attained, so that no smaller allowance would do."""
+    knots, mass, positive = np.linspace(0, 1, 5), np.array([0, 0.35, 0.15, 0.5, 0]), np.zeros(5)
+    positive[1] = 0.35
+    negative = mass - positive
+    fine = reference.lower_distance(np.linspace(0, 1, 121), knots, negative, positive)
+    coarse = reference.lower_distance(knots, knots, negative, positive)
+    assert coarse - fine > 0.4 / 4**2
+    distance = bound_lower_distance(Layers(np.stack([negative, positive]), knots, 0.0), 0.1)
+    assert distance.lower <= fine <= distance.upper
+    assert distance.lower == pytest.approx(coarse - 1 / 4**2 / 2, abs=1e-9)
+    assert distance.value == pytest.approx((distance.lower + distance.upper) / 2, abs=1e-9)
+
+
+def test_moved_mass_raises_the_upper_bound_alone(rng):
+    v = rng.random(200)
+    mass = np.full(200, 1 / 200)
+    layers = place_on_grid(*read_cells(v, mass, mass * (v > 0.5), 50))
+    still = bound_lower_distance(layers._replace(moved=0.0), 0.1)
+    distance = bound_lower_distance(layers, 0.1)
+    assert distance.lower == pytest.approx(still.lower, abs=1e-9)
+    assert distance.upper == pytest.approx(still.upper + layers.moved, abs=1e-9)
+    assert distance.value == pytest.approx((distance.lower + distance.upper) / 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("width", [0.03, 0.05])
+def test_solver_may_use_what_the_grid_leaves_of_the_width(rng, monkeypatch, width):
+    """Bounds stay within it though those of the program are as far apart as they may be."""
+    v = rng.random(100)
+    mass = np.full(100, 1 / 100)
+    layers = place_on_grid(*read_cells(v, mass, mass * (v > 0.5), 20))
+    monkeypatch.setattr(
+        _distance, "bound_coupling_cost", lambda mass, knots, slack: (0.1, 0.1 + slack)
+    )
+    distance = bound_lower_distance(layers, width)
+    assert distance.upper - distance.lower == pytest.approx(width, rel=1e-9)
 
 
 def test_bias_and_limit_bound_the_distance(rng):

@@ -14,8 +14,11 @@ from skcal._numerics._distribution_kernels import (
     Mixtures,
     MultivariateNormals,
     Normals,
+    embed_residuals,
+    estimate_square,
     expect_laplace,
     expect_laplace_pairs,
+    find_chunk_size,
 )
 
 UNIVARIATE = {Normals: stats.norm, Laplaces: stats.laplace}
@@ -324,6 +327,7 @@ def test_distance_of_mixtures(rng, family):
     )
     np.testing.assert_allclose(second.measure_distance(first).T, distance, rtol=1e-10)
     within = second.measure_distance(second)
+    assert (np.diag(within) == 0).all()
     for i in range(4):
         assert (distance[i] <= distance[i][:, None] + within + 1e-12).all()
     # Two components against one: the only plan.
@@ -381,15 +385,69 @@ def test_rescaling(rng, family, factor):
 
 
 def test_parameters_are_rows_of_numbers(rng):
-    normals = draw_family(rng, Normals, (3,))
-    np.testing.assert_array_equal(normals.list_parameters(), np.column_stack(normals))
+    for family in UNIVARIATE:
+        univariate = draw_family(rng, family, (3,))
+        np.testing.assert_array_equal(univariate.list_parameters(), np.column_stack(univariate))
     multivariate = draw_family(rng, MultivariateNormals, (3, 2))
     parameters = multivariate.list_parameters()
     np.testing.assert_array_equal(parameters[:, :2], multivariate.mean)
     np.testing.assert_array_equal(parameters[:, 2:].reshape(3, 2, 2), multivariate.covariance)
-    mixture = draw_mixture(rng, Normals, 3, 2)
-    first, second = (
-        np.column_stack([mixture.weights[:, j], *(field[:, j] for field in mixture.components)])
-        for j in range(2)
-    )
-    np.testing.assert_array_equal(mixture.list_parameters(), np.hstack([first, second]))
+    for family in UNIVARIATE:
+        mixture = draw_mixture(rng, family, 3, 4)
+        parts = [
+            np.column_stack([mixture.weights[:, j], *(field[:, j] for field in mixture.components)])
+            for j in range(4)
+        ]
+        np.testing.assert_array_equal(mixture.list_parameters(), np.hstack(parts))
+    mixture = draw_mixture(rng, MultivariateNormals, 3, 2)
+    expected = [
+        np.concatenate([[mixture.weights[i, j]], mean, covariance.ravel()])
+        for i in range(3)
+        for j, (mean, covariance) in enumerate(
+            zip(mixture.components.mean[i], mixture.components.covariance[i], strict=True)
+        )
+    ]
+    np.testing.assert_array_equal(mixture.list_parameters(), np.reshape(expected, (3, -1)))
+
+
+# --------------------------------------------------------------------------- chunks
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_estimates_over_any_chunks(rng, size):
+    """Means over all pairs, or over those of different rows, where weights are repetitions."""
+    values, w = rng.normal(size=(11, 11)), rng.integers(1, 4, 11)
+    values += values.T
+
+    def evaluate(rows, others):
+        return values[rows, others]
+
+    for start, stop in ((0, 11), (2, 9), (5, 7)):
+        rows = np.repeat(np.arange(start, stop), w[start:stop])
+        pairs = values[np.ix_(rows, rows)]
+        different = pairs[~np.eye(len(rows), dtype=bool)]
+        for unbiased, expected in ((False, pairs.mean()), (True, different.mean())):
+            value = estimate_square(evaluate, w * 1.0, start, stop, size, unbiased=unbiased)
+            assert value == pytest.approx(expected, rel=1e-12)
+    embedded = embed_residuals(lambda tests, rows: values[:7][tests, rows], w, 7, size)
+    np.testing.assert_allclose(embedded, values[:7] @ w, rtol=1e-12)
+
+
+def test_unbiased_estimate_needs_two_rows():
+    for mass, expected in ((1.0, 0.0), (1.9, 0.0), (2.0, 1.0)):
+        w = np.full(2, mass / 2)
+        value = estimate_square(lambda i, j: np.ones((2, 2)), w, 0, 2, 5, unbiased=True)
+        assert value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 2**12, 2**18])
+def test_pairs_of_two_chunks_fit_into_an_array(rng, monkeypatch, cells):
+    monkeypatch.setattr(_distribution_kernels, "_CELLS", cells)
+    for first, second in (
+        (draw_family(rng, Normals, (5,)), draw_family(rng, Laplaces, (5,))),
+        (draw_mixture(rng, Laplaces, 2, 4), draw_mixture(rng, Laplaces, 2, 3)),
+        (draw_mixture(rng, MultivariateNormals, 2, 2), draw_mixture(rng, Normals, 2, 3)),
+    ):
+        size, most = find_chunk_size(first, second), max(first.cells, second.cells)
+        assert size == 1 or size**2 * most <= cells
+        assert (size + 1) ** 2 * most > cells

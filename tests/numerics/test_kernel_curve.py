@@ -40,7 +40,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("bandwidth", [1e-3, 0.007, 0.05, 0.3, 5.0])
+@pytest.mark.parametrize(
+    "bandwidth", [1e-3, 0.007, 0.05, 0.3, pytest.param(5.0, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("case", CASES)
 def test_error_between_knots_keeps_the_bound(case, bandwidth):
     rng = np.random.default_rng(0)

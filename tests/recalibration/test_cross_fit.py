@@ -236,6 +236,8 @@ def test_passes_on_that_it_is_not_deterministic():
         ({"estimator": RidgeClassifier()}, "RidgeClassifier has no predict_proba"),
         ({"cv": 200}, "n_splits=200"),
         ({"cv": []}, "cv must give at least one pair"),
+        ({"cv": [0, 1]}, "cv must hold pairs of train and test rows; got 0 in it"),
+        ({"cv": [([0], [999])]}, r"cv must give numbers from 0 to \d+ as test rows.* got \[999\]"),
     ],
 )
 def test_bad_parameters(data, options, message):

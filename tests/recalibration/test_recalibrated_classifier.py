@@ -753,3 +753,18 @@ def test_probabilities_are_no_logits():
         ValueError, match=r"response_method='predict_proba' gives probabilities, wh"
     ):
         model.fit(np.eye(10), [0, 1] * 5)
+
+
+@pytest.mark.parametrize("estimator", ["svc", GaussianNB, 3])
+@pytest.mark.parametrize("model", [RecalibratedClassifierCV, CrossFitProba])
+def test_what_is_no_classifier_is_refused(model, estimator):
+    with pytest.raises(ValueError, match="estimator must be None or an instance of a classifier"):
+        model(estimator).fit(np.eye(10), [0, 1] * 5)
+
+
+def test_a_frozen_classifier_of_one_class_is_refused():
+    """A recalibrator with classes="columns" would believe in two."""
+    frozen = FrozenEstimator(GaussianNB().fit(np.eye(4), [7] * 4))
+    model = RecalibratedClassifierCV(frozen, TemperatureScaling(classes="columns"))
+    with pytest.raises(ValueError, match=r"estimator must know at least two classes.* \[7\]"):
+        model.fit(np.eye(4), [7] * 4)

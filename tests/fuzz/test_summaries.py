@@ -1,0 +1,265 @@
+"""Hostile rows and settings for all that reads a summary, and for what makes one."""
+
+import inspect
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skcal import inference
+from skcal.inference import compare_summaries
+from skcal.metrics import MEASURES
+from skcal.recalibration import (
+    HistogramBinning,
+    IsotonicRecalibration,
+    KernelRecalibration,
+    TemperatureScaling,
+)
+from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches, summarize_dask
+from tests.fuzz.hostile import check_call
+from tests.fuzz.strategies import mostly, outcomes, probabilities, problems, rarely, weights
+
+# Questions about one summary.
+QUESTIONS = [
+    function
+    for name in inference.__all__
+    if inspect.isroutine(function := getattr(inference, name)) and name.endswith("_from_summary")
+]
+FITTED = [HistogramBinning, IsotonicRecalibration, KernelRecalibration, TemperatureScaling]
+FUZZED = [*QUESTIONS, compare_summaries, summarize_batches, summarize_dask]
+SETTINGS = {
+    "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
+    "reduction": mostly(["auto", "auto", "classwise", "confidence"], ["full", "top-label", "x"]),
+    "on_invalid": mostly(["raise", "drop"], ["x"]),
+}
+OPTIONS = {
+    "n_resamples": mostly([9], [1, 2, 0, 2.0]),
+    "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),
+    "debias": mostly([True, False], [1]),
+    "method": mostly(["percentile", "basic"], ["bca"]),
+    "random_state": mostly([0], [-1, "x"]),
+}
+
+
+@st.composite
+def summarized(draw):
+    """Settings of a summary and rows for it."""
+    problem = draw(problems())
+    counted = draw(st.booleans())
+    settings = {name: draw(values) for name, values in SETTINGS.items()}
+    settings["labels"] = problem["labels"]
+    settings["pos_label"] = problem["pos_label"] if draw(rarely()) else None
+    rows = {name: problem[name] for name in ("y_true", "y_proba", "sample_weight")}
+    return settings, rows | ({"sample_weight": None} if counted else {})
+
+
+def make_summary(settings, rows):
+    summary = CalibrationSummary(**settings)
+    return summary if draw_nothing(rows) else summary.update(**rows)
+
+
+def draw_nothing(rows):
+    """Whether there are no rows, which a summary may have."""
+    return len(rows["y_proba"]) == 0
+
+
+def call_unchanged(summary, function):
+    """The answer of a function of a summary, which stays as it is."""
+    before = json.dumps(summary.to_dict())
+    try:
+        return function(summary)
+    finally:
+        assert json.dumps(summary.to_dict()) == before, "the summary was changed"
+
+
+@pytest.mark.parametrize("function", QUESTIONS)
+@given(summarized(), mostly([*MEASURES], ["ece", None, len]), st.data())
+def test_hostile_questions(function, summarized_rows, name, data):
+    parameters = inspect.signature(function).parameters
+    argument = "measure" if "measure" in parameters else "statistic"
+    options = {argument: name, "n_resamples": 9, "random_state": 0}
+    for option, values in OPTIONS.items():
+        if option in parameters and data.draw(st.booleans()):
+            options[option] = data.draw(values)
+
+    def ask(settings, rows, **options):
+        summary = make_summary(settings, rows)
+        return call_unchanged(summary, lambda summary: function(summary=summary, **options))
+
+    settings, rows = summarized_rows
+    check_call(ask, {"settings": settings, "rows": rows} | options)
+
+
+@given(summarized(), summarized(), mostly(["range", "max"], ["x"]), st.booleans())
+def test_hostile_pairs_of_periods(first, second, statistic, same_settings):
+    def compare(first, second, statistic):
+        summaries = [make_summary(*first), make_summary(*second)]
+        return compare_summaries(*summaries, statistic=statistic, n_resamples=9, random_state=0)
+
+    if same_settings:
+        second = first[0], second[1] if first[0] == second[0] else first[1]
+    check_call(compare, {"first": first, "second": second, "statistic": statistic})
+
+
+@pytest.mark.parametrize("R", FITTED)
+@given(
+    summarized(),
+    mostly(["proba", "logits"], ["x"]),
+    mostly([None, "columns"], [[0, 1], ["a", "b"], [1], "x", [[0]]]),
+)
+def test_hostile_rows_behind_a_fit(R, summarized_rows, scores, classes):
+    def fit_and_predict(settings, rows, scores, classes):
+        summary = make_summary(settings, rows)
+        model = R(input=scores, classes=classes)
+        call_unchanged(summary, model.fit_summary)
+        X = np.full((2, len(model.classes_)), 1 / len(model.classes_))
+        X[1, 0], X[1, 1] = X[1, 0] / 2, X[1, 1] + X[1, 0] / 2
+        proba = model.predict_proba(X)
+        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-9)
+        return proba
+
+    settings, rows = summarized_rows
+    arguments = {"settings": settings, "rows": rows, "scores": scores, "classes": classes}
+    check_call(fit_and_predict, arguments)
+
+
+@given(summarized(), st.booleans())
+def test_hostile_rows_in_tables_of_cells(summarized_rows, grouped):
+    """Tables and samples of cells hold finite numbers."""
+
+    def tabulate(settings, rows):
+        if not grouped:
+            summary = make_summary(settings, rows)
+            table = summary.to_frame()
+            samples = [(one.predictions, one.outcomes) for one in summary.to_samples()]
+            return table.drop(columns="label", errors="ignore"), samples, summary.total_weight_
+        summary = GroupedSummary(**settings)
+        summary.update(**rows, by=np.arange(len(rows["y_true"])) % 2)
+        return summary.to_frame().drop(columns="label", errors="ignore"), len(summary)
+
+    check_call(tabulate, dict(zip(("settings", "rows"), summarized_rows, strict=True)))
+
+
+VALUES = [None, -1, 0, 1, 0.5, 1e300, "x", [], {}, [0], [None], [[1]], True, "1"]
+
+
+@given(summarized(), st.integers(0, 30), st.sampled_from(VALUES), st.booleans())
+def test_damaged_data(summarized_rows, place, value, grouped):
+    """A value in what `to_dict` gave is replaced or taken out."""
+
+    def read(data):
+        summary = (GroupedSummary if grouped else CalibrationSummary).from_dict(data)
+        again = json.dumps(summary.to_dict(), allow_nan=False)
+        assert type(summary).from_dict(json.loads(again)) == summary
+        return len(again)
+
+    settings, rows = summarized_rows
+    try:
+        summary = make_summary(settings, rows)
+    except ValueError:
+        summary = CalibrationSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.5])
+    if grouped:
+        groups = GroupedSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.5], by=["a", "b", "b"])
+        summary = groups
+    data = json.loads(json.dumps(summary.to_dict()))
+    damage(data, place, value)
+    check_call(read, {"data": data})
+
+
+def damage(data, place, value):
+    """Change the part of nested data that has the number `place`, counted along all parts."""
+    found = []
+
+    def walk(part):
+        for key in part if isinstance(part, dict) else range(len(part)):
+            found.append((part, key))
+            if isinstance(part[key], dict | list):
+                walk(part[key])
+
+    walk(data)
+    part, key = found[place % len(found)]
+    if value == "x":
+        del part[key]
+    else:
+        part[key] = value
+
+
+KEYS = st.sampled_from(["a", "b", 1, 0.5, True, None, np.nan, (1, 2), pd.NaT])
+
+
+@st.composite
+def batches(draw):
+    """Batches of tuples, tables or dicts, and how their columns are called."""
+    form = draw(st.sampled_from(["tuple", "dict", "frame"]))
+    by = draw(
+        mostly([None, None, True] if form == "tuple" else [None, "k"], ["no", ["k", "y"], []])
+    )
+    made = []
+    for _ in range(draw(st.integers(0, 3))):
+        n_rows = draw(st.integers(0, 4))
+        columns = {"y": draw(outcomes([0, 1], n_rows)), "p": draw(probabilities(2, n_rows))}
+        columns |= {
+            "w": draw(weights(n_rows)),
+            "k": draw(st.lists(KEYS, min_size=n_rows, max_size=n_rows)),
+        }
+        made.append((columns, draw(mostly([form], ["tuple", "dict", "text"]))))
+    names = {} if form == "tuple" else {"y_true": "y", "y_proba": "p"}
+    if draw(rarely()):
+        names |= {"y_true": draw(st.sampled_from([None, ["y"], 1]))}
+    if form != "tuple" and draw(st.booleans()):
+        names["sample_weight"] = "w"
+    settings = {"n_cells": 16, "on_invalid": draw(st.sampled_from(["raise", "drop"]))}
+    return {"made": made, "names": names | {"by": by}, "settings": settings}
+
+
+def make_batch(columns, form, *, grouped):
+    if form == "text":
+        return "yp"
+    if form == "tuple":
+        parts = [columns["y"], columns["p"]] + ([] if columns["w"] is None else [columns["w"]])
+        return (*parts, columns["k"]) if grouped else tuple(parts)
+    columns = {name: values for name, values in columns.items() if values is not None}
+    if form == "dict":
+        return columns
+    columns["p"] = np.asarray(columns["p"]).reshape(len(columns["p"]), -1)[:, -1]
+    return pd.DataFrame({name: pd.Series(list(values)) for name, values in columns.items()})
+
+
+@given(batches())
+def test_hostile_batches(arguments):
+    def summarize(made, names, settings):
+        grouped = names["by"] is not None
+        parts = (make_batch(*one, grouped=grouped) for one in made)
+        summary = summarize_batches(parts, **names, **settings)
+        if grouped:
+            return summary.to_frame().shape, len(summary)
+        return summary.to_frame(), summary.n_samples_
+
+    check_call(summarize, arguments)
+
+
+@given(st.data())
+def test_hostile_partitions(data):
+    da = pytest.importorskip("dask.array")
+    n_rows = data.draw(st.integers(0, 5))
+    columns = {"y_true": data.draw(outcomes([0, 1], n_rows))}
+    columns |= {
+        "y_proba": data.draw(probabilities(2, n_rows)),
+        "sample_weight": data.draw(weights(n_rows)),
+    }
+    chunks = data.draw(st.integers(1, 3))
+    split_every = data.draw(mostly([2, 3], [1, 0, 2.0]))
+
+    def summarize(split_every, chunks, **columns):
+        arrays = {
+            name: None if values is None else da.from_array(np.asarray(values), chunks=chunks)
+            for name, values in columns.items()
+        }
+        lazy = summarize_dask(**arrays, split_every=split_every, n_cells=16)
+        summary = lazy.compute(scheduler="synchronous")
+        return summary.to_frame(), summary.n_samples_
+
+    check_call(summarize, columns | {"split_every": split_every, "chunks": chunks})

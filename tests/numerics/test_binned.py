@@ -1,0 +1,121 @@
+"""Edges, middles and what is read off bins: slow direct computations and NumPy's percentiles."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._binned import (
+    bin_index,
+    debias_squared_gaps,
+    find_middles,
+    gap_norm,
+    mean_gap,
+    quantile_edges,
+    residual_noise,
+    squared_gaps,
+    sweep_edges,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def sweep_directly(predictions, counts, positive):
+    """Number of bins by the words: all bins of 2, 3, ... until a mean outcome falls."""
+    most = max(int(counts.sum() + 1e-9), 1)
+    for n_bins in range(2, most + 1):
+        index = bin_index(predictions, quantile_edges(predictions, counts, n_bins))
+        mass = np.bincount(index, counts, n_bins)
+        means = np.bincount(index, positive, n_bins)[mass > 0] / mass[mass > 0]
+        if (np.diff(means) < -1e-12).any():
+            return n_bins - 1
+    return most
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "weights", [[1], [1, 2, 3, 10], [0.25, 0.5, 1, 1.5, 3], [0.25, 0.5, 1, 1.5, 3, 8.5]]
+)
+def test_sweep_looks_at_all_bins(seed, weights):
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        n = rng.integers(1, 10)
+        predictions, counts = np.sort(rng.random(n)), rng.choice(weights, n).astype(float)
+        mean = np.clip(predictions + rng.normal(0, 0.3, n), 0, 1).round(rng.integers(0, 3))
+        edges = sweep_edges(predictions, counts, mean * counts)
+        n_bins = sweep_directly(predictions, counts, mean * counts)
+        np.testing.assert_array_equal(edges, quantile_edges(predictions, counts, n_bins))
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_sweep_of_one_class_has_a_bin_for_each_row(outcome):
+    predictions = np.linspace(0.1, 0.9, 9)
+    edges = sweep_edges(predictions, np.ones(9), np.full(9, outcome))
+    np.testing.assert_array_equal(edges, quantile_edges(predictions, np.ones(9), 9))
+
+
+def test_sweep_sees_the_last_row_though_it_weighs_less_than_one():
+    """Two bins have the means .35 and 1.225 / 3; without the last row the second had .29."""
+    predictions, counts = np.array([0.2, 0.4, 0.6, 0.8]), np.array([3, 1, 1.5, 0.5])
+    edges = sweep_edges(predictions, counts, counts * [0.35, 0.17, 0.37, 1])
+    assert len(edges) == 3
+
+
+def test_sweep_of_heavy_rows_sees_a_small_fall():
+    predictions, counts = np.array([0.2, 0.7]), np.array([1e5, 1e5])
+    assert len(sweep_edges(predictions, counts, counts * [0.5, 0.5 - 1e-6])) == 2
+
+
+def test_sweep_sees_no_fall_in_the_rounding_of_sums(rng):
+    """Two bins of the same mean outcome, a heavy and a light one; three have .4, .23 and .3."""
+    predictions = np.array([0.2, 0.4, 0.6])
+    for _ in range(40):
+        heavy, light = rng.uniform(1e6, 2e6), rng.uniform(1.1, 2)
+        counts = np.array([0.4 * heavy, 0.6 * heavy, light])
+        positive = np.array([0.16, 0.14, 0.3]) * [heavy, heavy, light]
+        assert len(sweep_edges(predictions, counts, positive)) == 3
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 6, 10, 15, 49, 98])
+def test_quantile_edges_are_percentiles_to_the_bit(rng, n_bins):
+    for n in (1, *[2] * 6, 3, 10, 20, 33, 64, 101, 1000):  # two rows often, where halves round
+        predictions = np.sort(rng.random(n)) ** 3
+        expected = np.percentile(predictions, np.linspace(0, 1, n_bins + 1) * 100)
+        np.testing.assert_array_equal(quantile_edges(predictions, None, n_bins), expected)
+        np.testing.assert_array_equal(quantile_edges(predictions, np.ones(n), n_bins), expected)
+        assert expected[-1] == predictions[-1]
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 1), (1, 7), (5, 1), (4, 3), (6, 5)])
+def test_middles_are_the_middle_rows_of_equal_shares(rng, count, size):
+    rows = np.sort(rng.integers(0, 12, count * size)) / 12
+    places, mass = np.unique(rows, return_counts=True)
+    expected = rows.reshape(count, size)[:, size // 2]
+    np.testing.assert_array_equal(find_middles(places, mass, count), expected)
+    np.testing.assert_array_equal(find_middles(places, mass / 128, count), expected)
+    assert find_middles(places, np.zeros(len(places)), 0).shape == (0,)
+
+
+def test_norms_and_squares_of_gaps_by_the_rows_of_bins(rng):
+    """Bins that are empty count for nothing, and masses need not sum to 1."""
+    index = np.repeat([0, 1, 3, 5], [4, 7, 2, 1])
+    y, v = rng.integers(0, 2, 14), rng.random(14)
+    rows = [np.flatnonzero(index == b) for b in (0, 1, 3, 5)]
+    gap = np.array([abs(np.mean(y[r]) - np.mean(v[r])) for r in rows])
+    share = np.array([4, 7, 2, 1]) / 14
+    counts, positive = np.bincount(index), np.bincount(index, y)
+    residual, squares = np.bincount(index, y - v), np.bincount(index, (y - v) ** 2)
+
+    for norm in (1, 2, 3.5):
+        expected = (share @ gap**norm) ** (1 / norm)
+        assert gap_norm(counts, residual, norm) == pytest.approx(expected, rel=1e-13)
+    assert gap_norm(counts, residual, np.inf) == pytest.approx(gap.max(), rel=1e-13)
+    assert mean_gap(counts, residual) == pytest.approx(gap.mean(), rel=1e-13)
+    assert squared_gaps(counts, residual) == pytest.approx(share @ gap**2, rel=1e-13)
+    noise = [np.sum((y[r] - v[r]) ** 2) / len(r) ** 2 for r in rows]
+    assert residual_noise(counts, squares) == pytest.approx(share @ noise, rel=1e-13)
+    # The variance of a mean of the n rows, from their variance with n - 1; none of a single row.
+    variance = np.array([np.var(y[r], ddof=1) / len(r) for r in rows[:3]])
+    expected = share[:3] @ (gap[:3] ** 2 - variance)
+    assert debias_squared_gaps(counts, positive, residual) == pytest.approx(expected, rel=1e-12)

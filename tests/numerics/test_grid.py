@@ -1,0 +1,113 @@
+"""Sums over the cells and nodes of a grid, against one row after another."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skcal._numerics._grid import (
+    cubic_nodes,
+    cumulate,
+    find_cells,
+    linear_nodes,
+    share_by_cubics,
+    share_linearly,
+    sum_moments,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(23)
+
+
+def draw_predictions(rng, n=40):
+    """Some of them at the ends, and on the nodes of grids of 1, 2, 4 or 8 cells."""
+    return np.concatenate([[0.0, 0.25, 0.5, 0.875, 1.0], rng.random(n)])
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 8, 50])
+def test_cells_are_left_closed_but_for_the_last(rng, n_cells):
+    v = draw_predictions(rng)
+    before = v.copy()
+    cell, place = find_cells(v, n_cells)
+    expected = [min(int(Fraction(p) * n_cells), n_cells - 1) for p in v]
+    assert cell.tolist() == expected
+    np.testing.assert_allclose(place, v * n_cells - expected, atol=1e-14)
+    np.testing.assert_array_equal(v, before)
+
+
+@pytest.mark.parametrize("n_cells", [1, 8, 50])
+def test_cells_of_arrays_of_other_libraries(rng, n_cells):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the import
+        pytest.importorskip("array_api_compat")
+        xp = pytest.importorskip("array_api_strict")
+    v = draw_predictions(rng)
+    elsewhere = find_cells(xp.asarray(v), n_cells)
+    for values, expected in zip(elsewhere, find_cells(v, n_cells), strict=True):
+        assert isinstance(values, type(xp.asarray(v)))
+        np.testing.assert_array_equal(np.asarray(values), expected)
+    moments = sum_moments([(xp.asarray(v), xp.asarray(v**2))], n_cells, 3)
+    np.testing.assert_allclose(moments, sum_moments([(v, v**2)], n_cells, 3), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 8, 50])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_moments_of_chunks(rng, n_cells, order):
+    v = draw_predictions(rng)
+    values = rng.normal(size=len(v))
+    expected = np.zeros((order, n_cells))
+    for p, value in zip(v, values, strict=True):
+        cell = min(int(Fraction(p) * n_cells), n_cells - 1)
+        expected[:, cell] += [value * (p * n_cells - cell) ** k for k in range(order)]
+    chunks = [(v[rows], values[rows].copy()) for rows in (slice(0, 7), slice(7, None))]
+    moments = sum_moments(chunks, n_cells, order)
+    np.testing.assert_allclose(moments, expected, atol=1e-12)
+
+
+def share_slowly(v, values, n_cells):
+    """Nodes by the product formula of Lagrange, one row after another, ends being mirrors."""
+    nodes = np.zeros(n_cells + 1)
+    for p, value in zip(v, values, strict=True):
+        cell = min(int(Fraction(p) * n_cells), n_cells - 1)
+        a = p * n_cells - cell
+        for k in range(-1, 3):
+            others = [j for j in range(-1, 3) if j != k]
+            share = np.prod([(a - j) / (k - j) for j in others])
+            node = abs(cell + k)
+            nodes[node if node <= n_cells else 2 * n_cells - node] += value * share
+    return nodes
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 16])
+def test_cubic_weights_are_those_of_lagrange(rng, n_cells):
+    v = draw_predictions(rng)
+    values = rng.normal(size=len(v))
+    expected = share_slowly(v, values, n_cells)
+    moments = sum_moments([(v, values.copy())], n_cells, 4)
+    np.testing.assert_allclose(cubic_nodes(moments), expected, atol=1e-12)
+    shares, nodes = share_by_cubics(moments)
+    assert shares.shape == nodes.shape == (4, n_cells)
+    placed = np.bincount(nodes.ravel(), shares.ravel(), n_cells + 1)
+    np.testing.assert_allclose(placed, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 16])
+def test_linear_weights_are_hat_functions(rng, n_cells):
+    v = draw_predictions(rng)
+    values = rng.normal(size=len(v))
+    hats = np.maximum(1 - np.abs(v * n_cells - np.arange(n_cells + 1)[:, None]), 0)
+    moments = sum_moments([(v, values.copy())], n_cells, 2)
+    np.testing.assert_allclose(linear_nodes(moments), hats @ values, atol=1e-12)
+    shares, nodes = share_linearly(moments)
+    placed = np.bincount(nodes.ravel(), shares.ravel(), n_cells + 1)
+    np.testing.assert_allclose(placed, hats @ values, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4095, 4096, 4097, 8192, 20_001])
+def test_running_sums_of_whole_numbers_are_exact(rng, n):
+    values = rng.integers(-9, 10, n)
+    sums = cumulate(values.astype(float))
+    assert sums.tolist() == np.cumsum(values).tolist()
