@@ -30,6 +30,11 @@ def pytest_configure(config):
         config.pluginmanager.register(CompatibilityTable(path))
 
 
+def pytest_make_parametrize_id(val):
+    """Names by which a test can be called again: pytest finds none with a backslash."""
+    return val.replace("\\", "") if isinstance(val, str) and "\\" in val else None
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder of real predictions beside the repository; it is not part of the package."""

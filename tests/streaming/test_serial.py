@@ -82,7 +82,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "message"), CHANGES, ids=str)
+@pytest.mark.parametrize(("path", "value", "message"), CHANGES)
 def test_corrupt_data_are_refused(path, value, message):
     data = write()
     assert CalibrationSummary.from_dict(data).n_samples_ == 5
