@@ -16,6 +16,9 @@ from skcal.inference._binary_problem import (
 from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
 
+# Information of rows of smaller weight, against the largest, may vanish in float64.
+_LARGEST_RATIO = 1e100
+
 
 class CoxRecalibration(NamedTuple):
     """Logistic recalibration of predictions, and the test that none is needed.
@@ -60,7 +63,8 @@ def cox_recalibration(
         Predicted probabilities, neither 0 nor 1: of the positive label, or one column per label
         with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows.
+        Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
+        must lie within a factor of 1e100 of each other.
     pos_label : label, default=None
         The positive label; by default the last label. With more than two classes it
         selects that class against the rest.
@@ -84,7 +88,8 @@ def cox_recalibration(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        sum to less than 2, or if all outcomes or all predictions are equal.
+        sum to less than 2 or differ by more than a factor of 1e100, or if all outcomes or all
+        predictions are equal.
 
     See Also
     --------
@@ -144,6 +149,11 @@ def cox_recalibration(
     check_counts(sample)
     _check_rows(sample)
     weights = list_weights(sample)
+    if weights.max() / _LARGEST_RATIO > weights.min():
+        raise ValueError(
+            f"sample_weight above 0 must lie within a factor of {_LARGEST_RATIO:g} of each other; "
+            f"got {weights.min():g} and {weights.max():g}."
+        )
     likelihood = CoxLikelihood(sample.predictions, sample.outcomes, weights)
     fit = likelihood.fit()
     statistic, gain = likelihood.compare(fit)
