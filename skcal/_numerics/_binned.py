@@ -82,7 +82,8 @@ def bin_index(predictions, edges):
     if is_foreign(predictions):  # searched where they are: one pass instead of many
         return search_sorted(edges[1:-1], predictions)
     is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
-    if not is_uniform or np.size(predictions) <= n_bins:
+    is_longer = np.result_type(predictions, np.float64) != np.float64
+    if not is_uniform or is_longer or np.size(predictions) <= n_bins:
         return search_sorted(edges[1:-1], predictions)
     # Several times as fast as the search. The product may round up into the next bin, and a left
     # edge belongs to the bin before; above an edge, even by one bit, it never rounds to below.

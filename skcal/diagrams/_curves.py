@@ -36,7 +36,12 @@ _RANGES = {
     "density": (0.0, 1e100),
     "density_positive": (0.0, 1e100),
     "witness": (-1.0, 1.0),
+    # Bands by a normal approximation may leave [0, 1].
+    "prob_true_low": (-1e100, 1e100),
+    "prob_true_high": (-1e100, 1e100),
 }
+# That of float32.
+_ROUNDING = 1e-6
 # Arrays that are not known everywhere.
 _INCOMPLETE = ("prob_true", "prob_true_low", "prob_true_high", "sharpness_gap")
 
@@ -150,7 +155,7 @@ def _check_arrays(row, names):
                 f"got shape {values.shape}."
             )
         low, high = _RANGES.get(name, (0.0, 1.0))
-        is_inside = (values >= low) & (values <= high)
+        is_inside = (values >= low - _ROUNDING) & (values <= high + _ROUNDING)
         if not (is_inside | (name in _INCOMPLETE and np.isnan(values))).all():
             raise ValueError(
                 f"{name} must lie in [{low:g}, {high:g}]; got {values[~is_inside][0]}."

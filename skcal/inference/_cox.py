@@ -17,7 +17,7 @@ from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
 
 # Information of rows of smaller weight, against the largest, may vanish in float64.
-_LARGEST_RATIO = 1e100
+_LARGEST_RATIO = 1e250
 
 
 class CoxRecalibration(NamedTuple):
@@ -64,7 +64,7 @@ def cox_recalibration(
         with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
-        must lie within a factor of 1e100 of each other.
+        must lie within a factor of 1e250 of each other.
     pos_label : label, default=None
         The positive label; by default the last label. With more than two classes it
         selects that class against the rest.
@@ -88,7 +88,7 @@ def cox_recalibration(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        sum to less than 2 or differ by more than a factor of 1e100, or if all outcomes or all
+        sum to less than 2 or differ by more than a factor of 1e250, or if all outcomes or all
         predictions are equal.
 
     See Also

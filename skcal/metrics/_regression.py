@@ -291,12 +291,13 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     means = _check_values("y_pred", y_pred, len(targets))
     deviations = _check_values("y_std", y_std, len(targets))
     _refuse_rows("y_std must be positive", deviations, deviations <= 0)
+    weights = check_sample_weight(sample_weight, len(targets))
     with np.errstate(over="ignore"):
         errors = targets - means
         ratios = np.abs(errors) / deviations
     needed = f"y_true must lie within {_LARGEST_ERROR:g} standard deviations y_std of y_pred"
-    _refuse_rows(needed, ratios, ratios > _LARGEST_ERROR)
-    weights = check_sample_weight(sample_weight, len(targets))
+    counts = True if weights is None else weights > 0
+    _refuse_rows(needed, ratios, (ratios > _LARGEST_ERROR) & counts)
     if weights is not None:
         present = weights > 0
         errors, deviations = errors[present], deviations[present]
@@ -313,7 +314,7 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
 
 
 def _square_by_bin(bins, errors, deviations):
-    """Squares in units of each bin, whose largest deviation is in [1, 2); nothing is rounded."""
+    """Squares in units of each bin, whose largest deviation is in [1, 2); what counts is exact."""
     exponents = np.frexp(deviations)[1]
     largest = np.full(bins.max() + 1, exponents.min())
     np.maximum.at(largest, bins, exponents)

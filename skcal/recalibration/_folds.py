@@ -101,11 +101,15 @@ def make_splits(cv, X, y, split_params):
 
 def _read_split(split, number, n_samples):
     """Train and test rows of a split as arrays of row numbers, checked: users may list them."""
+    if len(split) != 2:
+        raise ValueError(
+            f"cv must give pairs of train and test rows; split {number} has {len(split)} parts."
+        )
     parts = []
     for name, part in zip(("train", "test"), split, strict=True):
         rows = as_numbers(f"The {name} rows of split {number} of cv", part)
-        if np.asarray(part).dtype.kind == "b":
-            rows = np.flatnonzero(rows)
+        if np.asarray(part).dtype.kind == "b":  # a mask of another length says nothing
+            rows = np.flatnonzero(rows) if rows.shape == (n_samples,) else np.empty(0)
         is_list = rows.ndim == 1 and len(rows) > 0 and rows.dtype.kind in "iu"
         if not is_list or rows.min() < 0 or rows.max() >= n_samples:
             raise ValueError(

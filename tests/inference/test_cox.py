@@ -281,5 +281,3 @@ def test_weights_that_float64_cannot_compare():
     y, v = [0, 1], [5e-324, 1e-310]
     with pytest.raises(ValueError, match=r"sample_weight above 0 .* got 2.22507e-308 and 2\."):
         cox_recalibration(y, v, sample_weight=[2, 2.22507386e-308])
-    with pytest.raises(ValueError, match="got 1e-100 and 1e"):
-        cox_recalibration([0, 1, 0], [0.2, 0.3, 0.4], sample_weight=[1e100, 1e-100, 0])

@@ -371,6 +371,7 @@ def large():
 cases = pytest.mark.parametrize(
     ("kind", "n"),
     [(kind, N // 10) for kind in ("calibrated", "biased", "weighted", "alike")]
+    + [pytest.param(kind, N, marks=pytest.mark.slow) for kind in ("calibrated", "weighted")]
     + [pytest.param(kind, 10 * N, marks=pytest.mark.slow) for kind in ("biased", "alike")],
 )
 

@@ -41,3 +41,17 @@ def test_predictions_of_another_library(edges):
     index = bin_index(strict.asarray(predictions), edges)
     assert type(index) is type(strict.asarray(0))
     np.testing.assert_array_equal(np.asarray(index), bin_index(predictions, edges))
+
+
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).eps > 1e-18, reason="long double has no more digits than float64 here"
+)
+@pytest.mark.parametrize("n_bins", [15, 49, 1000])
+def test_long_double_predictions_beside_edges(n_bins):
+    """A step above an edge that float64 does not see is in the next bin."""
+    edges = uniform_edges(n_bins)
+    inner = edges[1:-1].astype(np.longdouble)
+    above, below = (np.nextafter(inner, np.longdouble(end)) for end in (1, 0))
+    many = np.tile(np.concatenate([above, inner, below]), 2)
+    expected = np.concatenate([np.arange(1, n_bins), np.arange(n_bins - 1), np.arange(n_bins - 1)])
+    np.testing.assert_array_equal(bin_index(many, edges), np.tile(expected, 2))

@@ -243,3 +243,12 @@ def test_passes_on_that_it_is_not_deterministic():
 def test_bad_parameters(data, options, message):
     with pytest.raises(ValueError, match=message):
         CrossFitProba(**options).fit_transform(*data)
+
+
+def test_a_mask_of_another_length_is_no_split():
+    X, y = np.arange(40.0)[:, np.newaxis], np.arange(40) % 2
+    mask = np.arange(40) < 20
+    for train in (mask[:20], np.append(mask, False)):
+        splits = [(train, ~mask), (~mask, mask)]
+        with pytest.raises(ValueError, match="cv must give numbers from 0 to 39 as train rows"):
+            CrossFitProba(GaussianNB(), cv=splits).fit_transform(X, y)
