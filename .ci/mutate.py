@@ -3,10 +3,10 @@
     python .ci/mutate.py              # every module below: some hours on two cores
     python .ci/mutate.py _binned _cox # or some of them, minutes each
 
-The command needs `pip install mutmut`, works on copies of the repository in a temporary folder,
-prints each change that no test noticed, and at last the share of changes that were noticed. Each
-module is tested by the files named here, not by the whole suite, which would take days: a change
-of a formula should be noticed by the tests that are about this formula.
+The command needs `pip install "mutmut>=3.8"`. It works on copies of the repository in a temporary
+folder, prints each change that no test noticed, and at last the share of those that were noticed.
+Each module is tested by the files named here, not by the whole suite, which would take days: a
+change of a formula should be noticed by the tests that are about this formula.
 """
 
 import argparse
@@ -76,8 +76,10 @@ TESTS = {
     "_reduction": ["test_reduction", "test_common"],
     "_sample": ["test_common", "test_missing_values", "metrics/test_binned", "metrics/test_smooth"],
 }
-# Exit codes of a run of the tests, as mutmut keeps them, that mean that nobody noticed.
-SURVIVED, NO_TESTS = 0, 33
+# Exit codes of a run of the tests, as mutmut keeps them: a test failed, or none came to its end.
+# Others, such as those of no tests at all, mean that nobody noticed.
+FAILED = {1, 3}
+TIMED_OUT = {-24, 24, 36, 152, 255}
 
 
 def _source(module):
@@ -92,8 +94,9 @@ def _tests(module):
 
 
 def _mutate(module, folder):
-    """The exit code of the tests for each change of one module, and the folder to show it in."""
+    """The exit code of the tests for each change of one module; the copy holds the changes."""
     copy = folder / module
+    shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what older tests had found
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "skcal", "tests", "pyproject.toml"],
         cwd=ROOT,
@@ -126,7 +129,8 @@ def _mutate(module, folder):
     results = copy / "mutants" / f"{_source(module)}.meta"
     codes = json.loads(results.read_text())["exit_code_by_key"] if results.exists() else {}
     if not codes or None in codes.values():
-        raise RuntimeError(f"mutmut did not finish {module}: see {copy / 'mutmut.log'}")
+        end = (copy / "mutmut.log").read_text()[-2000:]
+        raise RuntimeError(f"mutmut did not finish {module}:\n{end}")
     return codes
 
 
@@ -149,7 +153,7 @@ def main():
     if unknown := set(arguments.modules) - set(TESTS):
         parser.error(f"no such module: {' '.join(sorted(unknown))}")
     modules = arguments.modules or list(TESTS)
-    noticed = changes = 0
+    noticed = changes = late = 0
     with (
         tempfile.TemporaryDirectory() as temporary,
         ThreadPoolExecutor(os.cpu_count()) as pool,
@@ -158,13 +162,14 @@ def main():
         for module, codes in zip(
             modules, pool.map(lambda module: _mutate(module, folder), modules), strict=True
         ):
-            survivors = [name for name, code in codes.items() if code in (SURVIVED, NO_TESTS)]
+            survivors = [n for n, code in codes.items() if code not in FAILED | TIMED_OUT]
             for mutant in survivors:
                 print(f"--- {mutant}", _show(folder / module, mutant), sep="\n")
+            n_late = sum(code in TIMED_OUT for code in codes.values())
             n_noticed = len(codes) - len(survivors)
-            print(f"== {module}: {n_noticed} of {len(codes)} changes noticed", flush=True)
-            noticed, changes = noticed + n_noticed, changes + len(codes)
-    print(f"== {noticed} of {changes} changes noticed, {noticed / changes:.1%}")
+            print(f"== {module}: {n_noticed} of {len(codes)} noticed, {n_late} by time", flush=True)
+            noticed, changes, late = noticed + n_noticed, changes + len(codes), late + n_late
+    print(f"== {noticed} of {changes} noticed, {noticed / changes:.1%}; {late} by time")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import sklearn
 from hypothesis import HealthCheck, settings
 
 from tests.compatibility_table import CompatibilityTable
@@ -43,3 +44,20 @@ def shared_data():
         if folder.is_dir():
             return folder
     pytest.skip("the real predictions (shared/data beside the checkout) are not on this machine")
+
+
+@pytest.fixture
+def dispatch(monkeypatch):
+    """array_api_dispatch is on.
+
+    scikit-learn refuses to dispatch unless SCIPY_ARRAY_API is 1. SciPy reads that once, when it is
+    imported, but skcal hands NumPy arrays alone to SciPy, so that it can be set here.
+    """
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    try:
+        context = sklearn.config_context(array_api_dispatch=True)
+        context.__enter__()
+    except ImportError as error:  # of array_api_compat, or of SciPy 1.14, in scikit-learn 1.6
+        pytest.skip(f"scikit-learn cannot dispatch here: {error}")
+    yield
+    context.__exit__(None, None, None)

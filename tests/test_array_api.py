@@ -1,8 +1,7 @@
 """Arrays of other libraries under scikit-learn's array_api_dispatch, over every row of MEASURES.
 
-scikit-learn refuses to dispatch unless SCIPY_ARRAY_API is 1. SciPy reads that once, when it is
-imported, but skcal hands NumPy arrays alone to SciPy, so that the tests set it as they run; one of
-them starts a fresh interpreter that has it from the start, as users do.
+The fixture `dispatch` of conftest.py sets what scikit-learn asks for as the tests run; one of them
+starts a fresh interpreter that has it from the start, as users do.
 """
 
 import importlib
@@ -80,19 +79,6 @@ def make_library(name, device):
             pytest.skip("there is no GPU for PyTorch")
         return Library(module, module.device(device))
     return Library(module, module.Device(device))
-
-
-@pytest.fixture
-def dispatch(monkeypatch):
-    """array_api_dispatch is on."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    try:
-        context = sklearn.config_context(array_api_dispatch=True)
-        context.__enter__()
-    except ImportError as error:  # of array_api_compat, or of SciPy 1.14, in scikit-learn 1.6
-        pytest.skip(f"scikit-learn cannot dispatch here: {error}")
-    yield
-    context.__exit__(None, None, None)
 
 
 @pytest.fixture(params=LIBRARIES, ids="-".join)

@@ -15,7 +15,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import sklearn
 from scipy.stats import norm
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
@@ -86,6 +85,12 @@ ARRAYS = {
     "polars": to_polars,
     "Arrow": to_arrow,
 }
+# Kinds that make floats of integers, and what makes none.
+INTEGERS = {
+    ARRAYS["pandas"]: to_pandas("int64"),
+    ARRAYS["pandas nullable"]: to_pandas("Int64"),
+    ARRAYS["pandas Arrow"]: to_pandas("int64[pyarrow]"),
+}
 LIBRARIES = {
     "array-api-strict": ("array_api_strict", "device1"),
     "PyTorch, CPU": ("torch", "cpu"),
@@ -148,11 +153,17 @@ def as_flags(rows):
     }
 
 
+def put_labels(put):
+    """What makes labels of 0, 1 and 2: integers where the kind has them."""
+    put = INTEGERS.get(put, put)
+    return lambda labels: put(labels.astype(np.int64))
+
+
 def name_labels(put):
-    """What makes labels of 0 and 1 and 2; scikit-learn takes no objects for classes but text."""
+    """`put_labels` for estimators; scikit-learn takes no objects for classes but text."""
     if put is to_objects:
         return lambda labels: np.array(["ant", "bee", "cat"], dtype=object)[labels.astype(int)]
-    return put
+    return put_labels(put)
 
 
 def of_rows(function, **settings):
@@ -170,7 +181,12 @@ def of_rows(function, **settings):
             if "test_proba" in parameters:
                 optional |= {"test_proba": put(rows[proba][:1]), "test_labels": [1]}
             answers.append(
-                function(y_true=put(rows[labels]), y_proba=put(rows[proba]), **optional, **settings)
+                function(
+                    y_true=put_labels(put)(rows[labels]),
+                    y_proba=put(rows[proba]),
+                    **optional,
+                    **settings,
+                )
             )
         return answers
 
@@ -284,7 +300,7 @@ def draw(display, **settings):
             if display is not diagrams.ReliabilityDisplay and labels == "classes":
                 continue  # it draws one prediction
             drawn = display.from_predictions(
-                put(rows[labels]),
+                put_labels(put)(rows[labels]),
                 put(rows[proba]),
                 sample_weight=put(rows["weights"]),
                 name="model",
@@ -352,7 +368,7 @@ def list_calls():
         diagrams.ReliabilityDisplay: draw(diagrams.ReliabilityDisplay, n_resamples=9),
         diagrams.CalibrationSharpnessDisplay: draw(diagrams.CalibrationSharpnessDisplay),
         calibration_report: lambda rows, put: calibration_report(
-            put(rows["binary"]),
+            put_labels(put)(rows["binary"]),
             put(rows["positive"]),
             sample_weight=put(rows["weights"]),
             n_resamples=9,
@@ -457,19 +473,6 @@ def test_arrays(path, convert, request, publish):
     ):
         # Recalibrators answer in the precision of what they recalibrate.
         np.testing.assert_allclose(number, other.astype(number.dtype), rtol=0, atol=atol)
-
-
-@pytest.fixture
-def dispatch(monkeypatch):
-    """array_api_dispatch is on."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    try:
-        context = sklearn.config_context(array_api_dispatch=True)
-        context.__enter__()
-    except ImportError as error:
-        pytest.skip(f"scikit-learn cannot dispatch here: {error}")
-    yield
-    context.__exit__(None, None, None)
 
 
 def is_refused(path, put):

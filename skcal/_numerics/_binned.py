@@ -86,7 +86,8 @@ def bin_index(predictions, edges):
     if not is_uniform or is_longer or np.size(predictions) <= n_bins:
         return search_sorted(edges[1:-1], predictions)
     # Several times as fast as the search. The product may round up into the next bin, and a left
-    # edge belongs to the bin before; above an edge, even by one bit, it never rounds to below.
+    # edge belongs to the bin before; above an edge, even by one bit of float64, it never rounds to
+    # below.
     index = np.multiply(predictions, n_bins, dtype=np.float64).astype(np.intp)
     np.clip(index, 0, n_bins - 1, out=index)
     below = edges[:-1].copy()

@@ -170,7 +170,9 @@ def _check_arrays(row, names):
             )
     density = row.get("density")
     if density is not None and not density.max() > 1e-100:
-        raise ValueError(f"density must be positive somewhere; got none above {density.max():.3g}.")
+        raise ValueError(
+            f"density must be positive somewhere, above 1e-100; its maximum is {density.max():g}."
+        )
 
 
 def as_curves(values):

@@ -75,7 +75,8 @@ class Mixture(NamedTuple):
         Raises
         ------
         ValueError
-            If the weights are invalid, or the components not univariate.
+            If `x` or the weights are invalid, if the components are not univariate or do not fit
+            the rows of `x`, or if one of them gives a value outside [0, 1].
         """
         x = as_numbers("x", x).astype(np.float64)
         if x.ndim != 1:
@@ -97,8 +98,13 @@ def _are_listed(components):
 
 def _read_cdf(component, x):
     """Cumulative probabilities of univariate components, with as many axes as x, checked."""
-    if not callable(getattr(component, "cdf", None)) or isinstance(component, type(stats.norm)):
+    if not callable(getattr(component, "cdf", None)):
         raise ValueError(f"components must be univariate for a cdf; got {_describe(component)}.")
+    if isinstance(component, type | stats.rv_continuous):
+        raise ValueError(
+            "components must have parameters, such as scipy.stats.norm(loc, scale); got "
+            f"{component if isinstance(component, type) else _describe(component)}."
+        )
     needed = f"components must hold one distribution for each of the {len(x)} rows, or a single one"
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at

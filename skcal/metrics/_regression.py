@@ -246,8 +246,8 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     Raises
     ------
     ValueError
-        If an argument is invalid, in particular if a standard deviation is not positive: the error
-        is relative to it.
+        If an argument is invalid, in particular if a standard deviation is not positive, or an
+        error above 1e100 times its standard deviation: the measure is relative to it.
 
     See Also
     --------

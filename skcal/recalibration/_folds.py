@@ -1,6 +1,7 @@
 """What the meta-estimators share: rows, metadata, folds, and the scores of classifiers."""
 
 from collections.abc import Iterable
+from reprlib import repr as shorten
 
 import numpy as np
 from sklearn import get_config
@@ -52,15 +53,16 @@ def check_rows(owner, X, y):
     refuse_foreign("X", X)
     refuse_foreign("y", y)
     X, y = indexable(X, y)
-    if y.shape[0] == 0 if hasattr(y, "shape") else len(y) == 0:
+    if (y.shape[0] if hasattr(y, "shape") else len(y)) == 0:
         raise ValueError("X and y must hold at least one row; got 0 sample(s).")
     refuse_missing_labels("y", y)
-    if isinstance(y, list | tuple) or (values := np.asarray(y)).dtype.kind == "O":
-        # NumPy may turn labels of several types to text; scikit-learn wants no numbers as objects.
+    # NumPy may turn listed labels of several types to text.
+    kind = "O" if isinstance(y, list | tuple) else np.asarray(y).dtype.kind
+    if kind == "O":
         labels = check_labels("y", y)
-        y = y if labels.dtype.kind == "U" else labels
-    elif values.dtype.kind == "f":
-        assert_all_finite(values, input_name="y")
+        y = y if labels.dtype.kind == "U" else labels  # scikit-learn wants no numbers as objects
+    elif kind == "f":
+        assert_all_finite(np.asarray(y), input_name="y")
     check_classification_targets(y)
     return X, column_or_1d(y, warn=True)
 
@@ -87,7 +89,9 @@ def choose_splitter(cv, y):
         cv = list(cv)
         for split in cv:
             if not isinstance(split, tuple | list | np.ndarray) or len(split) != 2:
-                raise ValueError(f"cv must hold pairs of train and test rows; got {split!r} in it.")
+                raise ValueError(
+                    f"cv must hold pairs of train and test rows; got {shorten(split)} in it."
+                )
     return check_cv(cv, y, classifier=True)
 
 
@@ -114,7 +118,7 @@ def _read_split(split, number, n_samples):
         if not is_list or rows.min() < 0 or rows.max() >= n_samples:
             raise ValueError(
                 f"cv must give numbers from 0 to {n_samples - 1} as {name} rows, at least one; "
-                f"in split {number} got {part!r}."
+                f"in split {number} got {np.asarray(part)}."
             )
         parts.append(rows)
     return tuple(parts)
