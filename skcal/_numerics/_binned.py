@@ -7,6 +7,8 @@ from skcal._numerics._grid import cumulate
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20
+# Bins that a sweep tries at least, where there are rows enough.
+_LONGEST_SWEEP = 1 << 12
 # What two rows weigh at least, but for the rounding of a sum. Estimates that divide by n - 1 need
 # two; a weight between one and two rows, such as 1.0000000000000002, would blow them up.
 TWO_ROWS = 2 - 1e-9
@@ -39,13 +41,14 @@ def sweep_edges(predictions, counts, positive):
 
     The number of bins goes up from 2, and stops at the first one with which some bin has a
     smaller mean outcome than the bin before; the number before that is taken, at most one bin
-    for each row.
+    for each row. Where the mean outcome falls nowhere, each distinct prediction has its own bin.
     """
     cumulative, hits = cumulate(counts), np.concatenate([[0.0], cumulate(positive)])
     total, mean = cumulative[-1], positive / counts
-    most = max(int(total + 1e-9), 1)
     if (np.diff(mean) >= 0).all():  # then every coarser binning is monotone too
-        return quantile_edges(predictions, counts, most)
+        return np.concatenate([predictions[:1], predictions])
+    # Rows that weigh little beside others may take as many bins as their share is small.
+    most = int(max(min(total + 1e-9, max(len(predictions), _LONGEST_SWEEP)), 1))
     # Bins that hold negatives only, at the left, or positives only, at the right, are in order
     # whatever their number; only those around the mixed rest need a look.
     mixed_from = (cumulative - counts)[np.argmax(mean > 0)] / total

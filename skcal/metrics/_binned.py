@@ -58,7 +58,8 @@ def expected_calibration_error(
         Number of bins; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. "sweep"
-        takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_.
+        takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_,
+        up to one for each row; with ties and weights, up to 4096 or one for each prediction.
     norm : float, default=1
         Exponent q >= 1 of the norm over bins; `numpy.inf` gives the maximum calibration error.
     bin_width_penalty : bool, default=False

@@ -22,15 +22,18 @@ def rng():
 
 
 def sweep_directly(predictions, counts, positive):
-    """Number of bins by the words: all bins of 2, 3, ... until a mean outcome falls."""
-    most = max(int(counts.sum() + 1e-9), 1)
-    for n_bins in range(2, most + 1):
+    """Bins of the predictions by the words: 2, 3, ... bins until a mean outcome falls."""
+    if (np.diff(positive / counts) >= 0).all():
+        return np.arange(len(predictions))
+    last = np.zeros(len(predictions), dtype=int)
+    for n_bins in range(2, int(counts.sum() + 1e-9) + 1):
         index = bin_index(predictions, quantile_edges(predictions, counts, n_bins))
         mass = np.bincount(index, counts, n_bins)
         means = np.bincount(index, positive, n_bins)[mass > 0] / mass[mass > 0]
         if (np.diff(means) < -1e-12).any():
-            return n_bins - 1
-    return most
+            break
+        last = index
+    return last
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -44,15 +47,35 @@ def test_sweep_looks_at_all_bins(seed, weights):
         predictions, counts = np.sort(rng.random(n)), rng.choice(weights, n).astype(float)
         mean = np.clip(predictions + rng.normal(0, 0.3, n), 0, 1).round(rng.integers(0, 3))
         edges = sweep_edges(predictions, counts, mean * counts)
-        n_bins = sweep_directly(predictions, counts, mean * counts)
-        np.testing.assert_array_equal(edges, quantile_edges(predictions, counts, n_bins))
+        index = np.unique(bin_index(predictions, edges), return_inverse=True)[1]
+        expected = sweep_directly(predictions, counts, mean * counts)
+        np.testing.assert_array_equal(index, np.unique(expected, return_inverse=True)[1])
 
 
-@pytest.mark.parametrize("outcome", [0.0, 1.0])
-def test_sweep_of_one_class_has_a_bin_for_each_row(outcome):
-    predictions = np.linspace(0.1, 0.9, 9)
-    edges = sweep_edges(predictions, np.ones(9), np.full(9, outcome))
-    np.testing.assert_array_equal(edges, quantile_edges(predictions, np.ones(9), 9))
+@pytest.mark.parametrize("weight", [1.0, 0.3, 1e6, 1e300])
+def test_sweep_of_outcomes_that_never_fall_has_a_bin_for_each_prediction(weight):
+    """With 1e6 of each prediction, millions of bins took seconds; with 1e300 they ended in NumPy's
+    `Maximum allowed size exceeded`."""
+    predictions = np.array([0.1, 0.2, np.nextafter(0.2, 1), 0.9])
+    edges = sweep_edges(predictions, np.full(4, weight), weight * np.array([0.3, 0.3, 0.5, 1]))
+    np.testing.assert_array_equal(bin_index(predictions, edges), range(4))
+    assert len(edges) == 5 and edges[0] == 0.1 and edges[-1] == 0.9
+
+
+@pytest.mark.parametrize("heavy", [1e5, 1e10, 1e300])
+def test_sweep_comes_to_an_end_where_light_rows_alone_are_out_of_order(heavy):
+    """The bins were to become as small as the light rows, after days."""
+    predictions = np.array([0.1, 0.2, 0.3, 0.4])
+    edges = sweep_edges(predictions, np.array([heavy, 1e-5, 1e-5, heavy]), np.eye(4)[1] * 1e-5)
+    assert len(edges) - 1 <= 4096
+
+
+@pytest.mark.parametrize("heavy", [100, 1000])
+def test_sweep_finds_light_rows_out_of_order(heavy):
+    predictions, counts = np.array([0.1, 0.2, 0.3, 0.4]), np.array([heavy, 1, 1, heavy])
+    edges = sweep_edges(predictions, counts, counts * [0, 0.6, 0.4, 1])
+    assert len(edges) - 1 > heavy / 2
+    assert np.ptp(bin_index(predictions, edges)[1:3]) == 0
 
 
 def test_sweep_sees_the_last_row_though_it_weighs_less_than_one():
