@@ -62,9 +62,9 @@ def sweep_edges(predictions, counts, positive):
         cuts[0] = 0  # more negatives in a bin of negatives, if any are left out before it
         if high == n_bins:  # the last bin has no end: weights below 1 may lie beyond the last edge
             cuts[-1] = len(predictions)
-        filled = np.diff(cuts) > 0
-        mass = np.diff(below[cuts])[filled]
-        means = np.diff(hits[cuts])[filled] / mass
+        mass = np.diff(below[cuts])
+        filled = mass > 0  # nor is what weighs nothing beside the rows before it
+        mass, means = mass[filled], np.diff(hits[cuts])[filled] / mass[filled]
         # Not for the rounding of sums of weights: of the total, over the mass of a bin.
         slack = 1e-12 + 1e-15 * total / np.minimum(mass[1:], mass[:-1])
         if (np.diff(means) < -slack).any():

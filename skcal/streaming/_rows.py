@@ -297,6 +297,7 @@ def _are_probabilities(proba):
         return possible
     possible = possible.all(axis=1)
     if proba.shape[1] > 1:
-        sums = proba.sum(axis=1, dtype=np.float64)
-        possible &= np.abs(sums - 1) <= ROW_SUM_TOLERANCE
+        with np.errstate(invalid="ignore"):  # of inf - inf
+            sums = proba.sum(axis=1, dtype=np.float64)
+            possible &= np.abs(sums - 1) <= ROW_SUM_TOLERANCE
     return possible

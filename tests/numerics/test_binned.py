@@ -59,7 +59,7 @@ def test_sweep_of_outcomes_that_never_fall_has_a_bin_for_each_prediction(weight)
     predictions = np.array([0.1, 0.2, np.nextafter(0.2, 1), 0.9])
     edges = sweep_edges(predictions, np.full(4, weight), weight * np.array([0.3, 0.3, 0.5, 1]))
     np.testing.assert_array_equal(bin_index(predictions, edges), range(4))
-    assert len(edges) == 5 and edges[0] == 0.1 and edges[-1] == 0.9
+    np.testing.assert_array_equal(edges, [0.1, *predictions])
 
 
 @pytest.mark.parametrize("heavy", [1e5, 1e10, 1e300])
@@ -68,6 +68,13 @@ def test_sweep_comes_to_an_end_where_light_rows_alone_are_out_of_order(heavy):
     predictions = np.array([0.1, 0.2, 0.3, 0.4])
     edges = sweep_edges(predictions, np.array([heavy, 1e-5, 1e-5, heavy]), np.eye(4)[1] * 1e-5)
     assert len(edges) - 1 <= 4096
+
+
+def test_sweep_of_rows_that_weigh_nothing_beside_others():
+    """Their bin had the mean 0 / 0."""
+    predictions, counts = np.array([0.0, 5e-324, 0.5]), np.array([7, 7e-300, 7])
+    edges = sweep_edges(predictions, counts, counts * [0.5, 0, 0.4])
+    assert len(edges) == 2
 
 
 @pytest.mark.parametrize("heavy", [100, 1000])

@@ -84,6 +84,13 @@ def test_a_masked_key_is_refused(on_invalid):
             summarize_batches([table], by=by, **names)
 
 
+def test_infinite_probabilities_of_both_signs_are_dropped():
+    """Their sum warned."""
+    proba = [[np.inf, -np.inf], [0.5, 0.5], [-np.inf, -np.inf]]
+    summary = CalibrationSummary(on_invalid="drop").update([0, 1, 1], proba)
+    assert summary.n_samples_ == 1
+
+
 @pytest.mark.parametrize("infinite", [np.inf, -np.inf])
 def test_infinite_labels_are_none(infinite):
     for y in ([0.0, infinite, 1.0, None], np.array([0.0, infinite, 1.0, np.nan])):
