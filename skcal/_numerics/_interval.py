@@ -286,8 +286,9 @@ class _Sums:
         mean = np.divide(
             outcomes[end] - outcomes[starts], group, np.zeros(len(group)), where=group > 0
         )
+        # Where all outcomes are positive, the sums may round to a mean above 1.
         np.clip(mean, 0, 1, out=mean)
-        middle = np.clip(np.searchsorted(self.predictions, mean, side="right"), starts, end)
+        middle = np.clip(np.searchsorted(self.predictions, mean), starts, end)
         below = mean * (mass[middle] - mass[starts]) - (moment[middle] - moment[starts])
         above = moment[end] - moment[middle] - mean * (mass[end] - mass[middle])
         return below + above
@@ -304,4 +305,4 @@ def _partition(sums, nodes):
     ends = [len(nodes) - 1]
     while ends[-1]:
         ends.append(previous[ends[-1]])
-    return float(least[-1]), nodes[ends[::-1]]
+    return float(least[-1]), nodes[ends]

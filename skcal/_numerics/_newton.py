@@ -120,3 +120,13 @@ def solve_newton_step(hessian, gradient):
             return -cho_solve(factor, gradient / scale, check_finite=False) / scale
         except np.linalg.LinAlgError:  # definite, but for rounding
             damping = max(1e-15, 10 * damping)
+
+
+def find_offset(features, mass):
+    """The mean of each feature, and exactly its value where that is the same in all rows.
+
+    The mean of equal numbers may be off by rounding; their differences from it would then be
+    taken for what the feature tells.
+    """
+    low, high = (find(features[mass > 0], axis=0) for find in (np.min, np.max))
+    return np.where(low == high, low, mass @ features)

@@ -120,12 +120,13 @@ def draw_densities(ax, curves, lines, user_style, *, separate, split=False, fram
     hills = []
     for curve, line in zip(curves, lines, strict=True):
         style = _style_hill(line, len(curves), separate, user_style)
-        places, density = curve.density_places, curve.density
-        inside = (places >= frame.low) & (places <= frame.high)
-        unit = DENSITY_HEIGHT / (density[inside].max(initial=0.0) or density.max())
+        # Matplotlib cannot place 0 and 1 on the scale of logits.
+        inside = (curve.density_places >= frame.low) & (curve.density_places <= frame.high)
+        places, density = curve.density_places[inside], curve.density[inside]
+        unit = DENSITY_HEIGHT / max(density.max(initial=0.0), 1e-100)
         height = unit * density
         if split:
-            positive = unit * curve.density_positive
+            positive = unit * curve.density_positive[inside]
             for base, top in ((0.0, height - positive), (1.0, 1.0 - positive)):
                 ends = frame.place(base), frame.place(top)
                 hills.append(ax.fill_between(places, *ends, **style))

@@ -109,7 +109,7 @@ def _read_cdf(component, x):
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at
             values = np.asarray(component.cdf(x), dtype=np.float64)
-    except (ValueError, IndexError) as error:  # shapes that do not fit together
+    except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
         raise ValueError(f"{needed}; a cdf raised: {error}") from error
     if values.ndim != x.ndim or len(values) != len(x):
         raise ValueError(f"{needed}; a cdf gave an array of shape {values.shape}.")

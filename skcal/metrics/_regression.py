@@ -443,7 +443,7 @@ def _evaluate(distribution, names, argument, n_rows):
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at
             values = np.asarray(method(argument), dtype=np.float64)
-    except (ValueError, IndexError) as error:  # shapes that do not fit together
+    except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
         raise ValueError(f"{needed}; {names[0]} raised: {error}") from error
     if values.shape not in ((), (n_rows,)):
         raise ValueError(f"{needed}; {names[0]} gave an array of shape {values.shape}.")

@@ -5,10 +5,14 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import softmax
 
+from skcal._numerics._newton import find_offset
 from skcal._numerics._scores import centre_logits
 from skcal._numerics._softmax_regression import fit_softmax
 from skcal._numerics._temperature import fit_temperature
 from skcal.recalibration._base import BaseRecalibrator
+
+# Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
+_SMALLEST_LOGIT = 1e-100
 
 
 class AffineRecalibrator(BaseRecalibrator):
@@ -29,12 +33,12 @@ class AffineRecalibrator(BaseRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         values = self._read_scale(scores)
-        n_samples, n_classes = values.shape
-        if sample_weight is not None:
-            n_samples = sample_weight.sum()
+        values = np.where(np.abs(values) < _SMALLEST_LOGIT, 0.0, values)
+        weights = np.ones(len(values)) if sample_weight is None else sample_weight
+        n_samples, n_classes = weights.sum(), values.shape[1]
         penalty = np.column_stack(self._penalise(n_classes, n_samples))
         # A common offset would hide how the values differ; free intercepts make up for it.
-        offset = np.average(values, axis=0, weights=sample_weight)
+        offset = find_offset(values, weights / n_samples)
         offset = np.where(penalty[:, -1].any(), 0.0, offset)
         identity = np.eye(n_classes, n_classes + 1)
         temperature, _ = fit_temperature(values, codes, sample_weight)

@@ -586,6 +586,18 @@ def test_curve_kwargs_of_one_curve(binary):
     assert display.plot(curve_kwargs=[{"color": "green"}]).line_.get_color() == "green"
 
 
+@pytest.mark.parametrize("density", [[1e-16, 1e-311, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
+def test_densities_outside_the_scale_of_logits_are_not_drawn(density):
+    """Matplotlib warned of 0 and 1, and a hill that is next to nothing inside overflowed."""
+    grid = np.array([0.0, 0.5, 1.0])
+    display = ReliabilityDisplay(
+        prob_pred=grid, prob_true=grid, density=np.array(density), kind="smooth", scale="logit"
+    ).plot()
+    (path,) = display.density_.get_paths()
+    assert (path.vertices[:, 0] == 0.5).all()
+    assert path.vertices[:, 1].max() <= DENSITY_HEIGHT
+
+
 @pytest.mark.parametrize("option", ["curve_kwargs", "ref_line_kwargs", "density_kwargs"])
 def test_aliases_cannot_be_given_twice(binary, option):
     classifier, X, y = binary

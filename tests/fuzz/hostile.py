@@ -1,8 +1,10 @@
 """What must hold of a call whatever its arguments are."""
 
+import collections
 import contextlib
 import dataclasses
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +14,16 @@ from skcal.metrics import CalibrationSharpnessCurve, Decomposition
 
 # The gap is a difference of the other two terms.
 DIFFERENCES = Decomposition, CalibrationSharpnessCurve
+
+# How messages begin that Python and NumPy raise from deep inside, which tell a caller nothing.
+RAW = re.compile(
+    "unsupported operand|operands could not|'.*' (not supported|object )|object of type|ufunc"
+    "|setting an array|[Cc]annot cast|invalid literal|The truth value|index .* out of bounds"
+    "|must be real number|zero-size|shapes? |unhashable|could not convert|cannot unpack|too many"
+    "|not enough|all the input|need at least"
+)
+# How many calls check_call made, and how many of them were answered.
+tally = collections.Counter()
 
 # Warnings that are no defect, but said of hostile labels: the first is documented by skcal, the
 # others come from scikit-learn.
@@ -39,7 +51,9 @@ def check_call(function, arguments):
     again, second_error = _try(function, arguments)
     assert pickle.dumps(arguments) == before, "the arguments were changed"
     assert error == second_error
+    tally["calls"] += 1
     if error is None:
+        tally["answers"] += 1
         numbers = list(_list_numbers(first))
         assert numbers, "no number came back"
         is_infinite = any(np.isinf(array).any() for array in numbers)
@@ -65,6 +79,7 @@ def _try(function, arguments):
     except (ValueError, TypeError) as error:
         message = str(error)
         assert len(message) > 10, message
+        assert not RAW.match(message), message
         return None, message
 
 

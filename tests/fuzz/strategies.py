@@ -22,6 +22,7 @@ SPECIAL = [
     1.0,
 ]
 PROBABILITIES = st.sampled_from(SPECIAL) | st.floats(0, 1)
+INSIDE = st.sampled_from([0.1, 0.25, 0.5, 0.75]) | st.floats(1e-3, 1 - 1e-3)
 NO_PROBABILITIES = st.sampled_from([np.nan, np.inf, -np.inf, 1.5, -1e-300, 1 + 2e-16])
 WEIGHTS = st.sampled_from([0.0, 1e-300, 1e-5, 0.5, 1.0, 1.0, 2.0, 3.0, 1e5, 1e300]) | st.floats(
     0, 10
@@ -48,11 +49,12 @@ SCALES = st.sampled_from([1.0, 1.0, 2.0, 5e-324, 1e-300, 1e-160, 1e-75, 1e75, 1e
 SCALES |= st.floats(0.1, 10)
 NO_SCALES = st.sampled_from([0.0, -1.0, np.nan, np.inf])
 REDUCTIONS = ["auto", "auto", "confidence", "classwise", "top-label", "full"]
+ONE_PROBLEM = ["auto", "confidence"]  # with independent rows
 FLOATS = [np.float64, np.float64, np.float32, np.float16, np.longdouble]
 
 
 @st.composite
-def problems(draw, max_rows=6):
+def problems(draw, max_rows=6, reductions=REDUCTIONS):
     """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
     labels = draw(st.sampled_from(LABEL_SETS))
     n_rows = draw(st.integers(0, max_rows) | st.just(40))
@@ -64,7 +66,7 @@ def problems(draw, max_rows=6):
         "sample_weight": draw(weights(n_rows)),
         "pos_label": draw(st.none() | st.none() | st.sampled_from([*labels, 1, "other"])),
         "labels": draw(st.none() | st.just(labels) | st.just(labels) | st.permutations(labels)),
-        "reduction": draw(st.sampled_from(REDUCTIONS)),
+        "reduction": draw(mostly(reductions, REDUCTIONS)),
     }
 
 
@@ -87,7 +89,7 @@ def probabilities(draw, n_classes, n_rows):
     """Probabilities of the positive label, or a column per label, of some type and layout."""
     n_columns = draw(st.sampled_from([1, 2] if n_classes == 2 else [n_classes, n_classes, 1]))
     n_drawn = min(n_rows, 6)
-    entries = PROBABILITIES | NO_PROBABILITIES if draw(rarely()) else PROBABILITIES
+    entries = draw(mostly([PROBABILITIES, INSIDE], [PROBABILITIES | NO_PROBABILITIES]))
     size = n_drawn * n_columns
     values = np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=float)
     values = values.reshape(n_drawn, n_columns)
@@ -177,5 +179,5 @@ def mostly(usual, unusual):
 
 
 def rarely():
-    """True once in ten draws."""
-    return st.sampled_from([False] * 9 + [True])
+    """True once in twenty draws."""
+    return st.sampled_from([False] * 19 + [True])

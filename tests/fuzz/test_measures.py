@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 
 from skcal import inference, metrics
 from tests.fuzz.hostile import check_call
-from tests.fuzz.strategies import NO_PROBABILITIES, PROBABILITIES, problems, reals
+from tests.fuzz.strategies import (
+    NO_PROBABILITIES,
+    ONE_PROBLEM,
+    PROBABILITIES,
+    REDUCTIONS,
+    mostly,
+    problems,
+    reals,
+)
 
-BANDWIDTH = st.sampled_from([None, 1e-6, 0.01, 0.1, 1.0, 1e3, 0.0, -1.0, np.nan, "x"])
-N_BINS = st.sampled_from([1, 2, 10, 15, 1000, 0, 2.0, None])
+BANDWIDTH = mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3], [0.0, -1.0, np.nan, "x"])
+N_BINS = mostly([1, 2, 10, 15, 1000], [0, 2.0, None])
 KERNEL_OPTIONS = {
     "kernel": st.sampled_from(["total_variation", "gaussian", "laplace", "exponential"]),
     "bandwidth": BANDWIDTH,
@@ -22,21 +30,21 @@ KERNEL_OPTIONS = {
 OPTIONS = {
     "expected_calibration_error": {
         "n_bins": N_BINS,
-        "strategy": st.sampled_from(["uniform", "quantile", "sweep", "equal"]),
-        "norm": st.sampled_from([1, 2, 3.5, 1e6, np.inf, 0.5]),
+        "strategy": mostly(["uniform", "quantile", "sweep"], ["equal"]),
+        "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5]),
     },
     "maximum_calibration_error": {"n_bins": N_BINS},
     "adaptive_calibration_error": {"n_bins": N_BINS},
     "squared_calibration_error": {
         "n_bins": N_BINS,
         "strategy": st.sampled_from(["uniform", "quantile", "sweep"]),
-        "debias": st.sampled_from([True, False, "outcomes", "residuals", "both"]),
+        "debias": mostly([True, False, "outcomes", "residuals"], ["both"]),
     },
     "smooth_ece": {"bandwidth": BANDWIDTH, "scale": st.sampled_from(["probability", "logit"])},
     "smooth_ece_curve": {"bandwidth": BANDWIDTH},
     "smooth_calibration_error": {"method": st.sampled_from(["auto", "exact", "grid"])},
-    "lower_calibration_distance": {"tol": st.sampled_from([1e-3, 0.1, 0, 2])},
-    "random_interval_calibration_error": {"width": st.sampled_from([0.1, 1.0, 0.7, 1e-6, 0, 2])},
+    "lower_calibration_distance": {"tol": mostly([1e-3, 0.1], [0, 2])},
+    "random_interval_calibration_error": {"width": mostly([0.1, 1.0, 0.7, 1e-6], [0, 2])},
     "kernel_calibration_error": {
         "kernel": st.sampled_from(["laplace", "gaussian"]),
         "bandwidth": BANDWIDTH,
@@ -59,7 +67,7 @@ OPTIONS = {
     },
     "calibration_sharpness_curve": {"divergence": st.sampled_from(["brier", "log"])},
     "corp_decomposition": {"score": st.sampled_from(["brier", "log"])},
-    "calibration_test": {"statistic": st.sampled_from([*metrics.MEASURES, "mean"])},
+    "calibration_test": {"statistic": mostly([*metrics.MEASURES], ["mean"])},
     "bootstrap_interval": {
         "measure": st.sampled_from([*metrics.MEASURES]),
         "method": st.sampled_from(["percentile", "basic", "bca"]),
@@ -70,15 +78,13 @@ OPTIONS = {
     "hosmer_lemeshow_test": {
         "n_bins": N_BINS,
         "strategy": st.sampled_from(["uniform", "quantile"]),
-        "data": st.sampled_from(["external", "internal"]),
+        "data": mostly(["external", "training"], ["internal"]),
     },
 }
 # What keeps the calls quick, and their randomness in our hands.
 FIXED = {
     "n_resamples": 9,
     "random_state": 0,
-    "test_proba": [[0.5, 0.5], [0.125, 0.875]],
-    "test_labels": [0, 1],
 }
 
 
@@ -96,12 +102,24 @@ FUZZED = [
 def calls(draw, function):
     """Arguments of a function: a problem, some options, and what keeps the call quick."""
     parameters = inspect.signature(function).parameters
-    arguments = {key: v for key, v in draw(problems()).items() if key in parameters}
-    arguments |= {key: value for key, value in FIXED.items() if key in parameters}
+    is_inference = function.__module__.startswith("skcal.inference")
+    problem = draw(problems(reductions=ONE_PROBLEM if is_inference else REDUCTIONS))
+    fixed = FIXED | make_test_places(**problem)
+    arguments = {key: v for key, v in (problem | fixed).items() if key in parameters}
     for option, values in OPTIONS.get(function.__name__, {}).items():
         if option == "measure" or draw(st.booleans()):
             arguments[option] = draw(values)
     return arguments
+
+
+def make_test_places(y_true, y_proba, labels, **_):
+    """Two predictions with as many columns as the rows have, and labels for them."""
+    n_columns = np.shape(y_proba)[1] if np.ndim(y_proba) > 1 else 1
+    proba = [[0.5] * n_columns, [0.25] + [0.75] * (n_columns - 1)]
+    if n_columns > 2:
+        proba = [[1 / n_columns] * n_columns, [1.0] + [0.0] * (n_columns - 1)]
+    known = list(y_true if labels is None else labels) or [0]
+    return {"test_proba": proba, "test_labels": [known[0], known[-1]]}
 
 
 @pytest.mark.parametrize("function", FUZZED, ids=lambda function: function.__name__)

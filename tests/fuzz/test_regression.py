@@ -18,6 +18,7 @@ from tests.fuzz.strategies import (
     PROBABILITIES,
     REALS,
     SCALES,
+    mostly,
     problems,
     rarely,
     reals,
@@ -37,7 +38,7 @@ STRANGE = {
 LEVELS = st.lists(PROBABILITIES | st.floats(0.1, 0.9), max_size=3) | st.sampled_from(
     [0.5, [0.25, 0.5, 0.9], [[0.5]], "x", None, [np.nan]]
 )
-BANDWIDTH = st.sampled_from([1.0, 1.0, 1e-5, 1e5, 1e-50, 1e300, 0.0, -1.0, np.nan, np.inf, "x"])
+BANDWIDTH = mostly([1.0, 1e-5, 1e5, 1e-50, 1e300], [0.0, -1.0, np.nan, np.inf, "x"])
 
 
 class GivenQuantiles:
@@ -70,7 +71,7 @@ def make_distribution(family, loc, scale, weights):
     return UNIVARIATE[family](loc, scale)
 
 
-FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given", *STRANGE]
+FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
 FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
 FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
 FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
@@ -79,7 +80,7 @@ FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 @st.composite
 def distributions(draw, n_rows, n_dimensions):
     """Arguments of `make_distribution`."""
-    family = draw(st.sampled_from(FAMILIES))
+    family = draw(mostly(FAMILIES, [*STRANGE]))
     rows = draw(st.sampled_from([(n_rows,), (n_rows,), ()]))
     if family.startswith("matrix of "):
         rows = (n_rows, 2)
@@ -89,7 +90,7 @@ def distributions(draw, n_rows, n_dimensions):
     else:
         loc = draw(reals(rows))
         scale = draw(reals(draw(st.sampled_from([(), rows])), SCALES, NO_SCALES))
-    shares = st.sampled_from([[0.5, 0.5], [0.5, 0.5], [0.25, 0.75], [1, 0], [1e-300, 1], [0.5, 1]])
+    shares = mostly([[0.5, 0.5], [0.25, 0.75], [1, 0], [1e-300, 1]], [[0.5, 1]])
     share = draw(shares)
     return {
         "family": family,
@@ -129,18 +130,18 @@ def calls(draw, name):
         "levels": st.just(levels),
         "quantiles": st.just(levels),
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
-        "proportion": st.sampled_from(["quantile", "interval", "x"]),
+        "proportion": mostly(["quantile", "interval"], ["x"]),
         "y_pred": reals((n_rows,)),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
-        "n_bins": st.sampled_from([1, 2, 10, 1000, 0, 2.0, None]),
-        "norm": st.sampled_from([1, 2, 3.5, 1e6, np.inf, 0.5, np.nan]),
+        "n_bins": mostly([1, 2, 10, 1000], [0, 2.0, None]),
+        "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
         "test_distribution": distributions(2, n_dimensions),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
-        "kernel": st.sampled_from(["wasserstein", "wasserstein", "gauss", add_shifts]),
+        "kernel": mostly(["wasserstein"], ["gauss", add_shifts]),
         "bandwidth": BANDWIDTH,
         "target_bandwidth": BANDWIDTH,
-        "estimator": st.sampled_from(["unbiased", "biased", "x"]),
-        "block_size": st.sampled_from([None, None, 1, 2, 3, 0, np.sqrt]),
+        "estimator": mostly(["unbiased", "biased"], ["x"]),
+        "block_size": mostly([None, 1, 2, 3], [0, np.sqrt]),
     }
     for key, values in drawn.items():
         required = key in parameters and parameters[key].default is inspect.Parameter.empty
@@ -214,11 +215,13 @@ FUNCTIONS = {
 
 @given(
     problems(),
-    st.sampled_from(["square", "exp", "huge", "tiny", *FUNCTIONS]),
-    st.sampled_from(["double", "exp", "its slope", *FUNCTIONS]),
+    mostly([("square", "double"), ("exp", "exp"), ("careless entropy", "logit")], [None]),
+    st.sampled_from([*FUNCTIONS]),
+    st.sampled_from([*FUNCTIONS]),
     st.sampled_from(["kernel", "binned", "isotonic"]),
 )
-def test_hostile_divergences(problem, phi, gradient, estimator):
+def test_hostile_divergences(problem, functions, phi, gradient, estimator):
+    phi, gradient = functions or (phi, gradient)
     del problem["reduction"]
 
     def decompose(phi, gradient, **arguments):

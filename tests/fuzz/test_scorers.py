@@ -17,6 +17,7 @@ from tests.fuzz.hostile import check_call, documented_warnings_ignored
 from tests.fuzz.strategies import (
     LABEL_SETS,
     PROBABILITIES,
+    mostly,
     outcomes,
     probabilities,
     rarely,
@@ -30,20 +31,18 @@ FUZZED = [
     make_calibration_scorer,
     pooled_cross_val_score,
 ]
-OPTIONS = st.sampled_from(
+OPTIONS = mostly(
+    [{}, {"reduction": "confidence"}, {"reduction": "classwise"}],
     [
-        *[{}] * 5,
-        {"reduction": "confidence"},
-        {"reduction": "classwise"},
         {"pos_label": 1},
         {"pos_label": "yes"},
         {"n_bins": 3},
         {"n_bins": 0},
         {"labels": [0, 1]},
         {"no_option": 1},
-    ]
+    ],
 )
-NAMES = st.sampled_from([*get_scorer_names(), "neg_ece", "neg_log_loss", 1])
+NAMES = mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1])
 
 
 @st.composite
@@ -106,8 +105,10 @@ SCORES = PROBABILITIES | st.sampled_from([np.nan, -np.inf, np.inf, -1e300, 1e300
 def results(draw):
     """What a search hands to a rule, some of it incomplete."""
     n_candidates, n_splits = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    scores = st.lists(SCORES, min_size=n_candidates, max_size=n_candidates)
     found = {}
+    scores = st.lists(
+        draw(mostly([PROBABILITIES], [SCORES])), min_size=n_candidates, max_size=n_candidates
+    )
     for name in ("loss", "error"):
         for split in range(n_splits):
             found[f"split{split}_test_{name}"] = np.array(draw(scores))
@@ -116,7 +117,7 @@ def results(draw):
     return found
 
 
-@given(results(), st.sampled_from(["loss", "loss", "los", 1]), st.sampled_from(["error", "loss"]))
+@given(results(), mostly(["loss"], ["los", 1]), st.sampled_from(["error", "loss"]))
 def test_hostile_results_of_a_search(cv_results, score, calibration):
     def choose(score, calibration, cv_results):
         return calibrated_within_one_se(score, calibration)(cv_results)
@@ -125,13 +126,9 @@ def test_hostile_results_of_a_search(cv_results, score, calibration):
     check_call(choose, arguments)
 
 
-CV = st.sampled_from(
+CV = mostly(
+    [2, 3],
     [
-        2,
-        2,
-        2,
-        3,
-        3,
         None,
         1,
         0,
@@ -142,7 +139,7 @@ CV = st.sampled_from(
         [(np.array([0, 1, 2]), np.array([3])), (np.array([3, 2]), np.array([0, 1]))],
         [(np.array([0, 1]), np.array([], dtype=int))],
         [(np.array([0, 1]), np.array([99]))],
-    ]
+    ],
 )
 
 

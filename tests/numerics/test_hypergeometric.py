@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from skcal._numerics import _hypergeometric
 from skcal._numerics._hypergeometric import DealtOutcomes, draw_overlaps, group_cells
 
 
@@ -92,3 +93,53 @@ def test_differences_by_hand():
     swapped = DealtOutcomes(second, first)
     assert swapped.observe("range") == 1.0
     assert swapped.error == pytest.approx(outcomes.error, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (5, 3), (2, 4, 3)])
+def test_certain_draws_on_both_sides_of_the_limit(shape):
+    """All members marked, none of them, and all of them taken: chance has no say."""
+    for total in (10, 10**9 - 1, 10**9, 3 * 10**9):
+        marked, taken = np.array([total, 0, 7]), np.array([4, 5, total])
+        drawn = draw_overlaps(np.random.default_rng(0), marked, taken, np.full(3, total), shape)
+        np.testing.assert_array_equal(drawn, np.broadcast_to([4, 0, 7], shape))
+
+
+class NormalLaw(np.random.Generator):
+    """Every normal variable is so many deviations from its mean, which it keeps."""
+
+    def __init__(self, deviations):
+        super().__init__(np.random.PCG64(0))
+        self.deviations = deviations
+
+    def normal(self, mean, deviation, size):
+        self.mean, self.variance = mean, deviation**2
+        return np.full(size, mean + self.deviations * deviation)
+
+
+@pytest.mark.parametrize("marked", [1, 3, 6, 8])
+@pytest.mark.parametrize("taken", [2, 4, 7])
+def test_normal_draws_have_the_exact_variance_and_the_range_of_their_law(
+    monkeypatch, marked, taken
+):
+    """On a small population, where it matters that members are not put back."""
+    monkeypatch.setattr(_hypergeometric, "_LIMIT", 0)
+    monkeypatch.setattr(_hypergeometric, "_FEW_MEMBERS", 0)
+    law, arrays = hypergeom(9, marked, taken), [np.array([value]) for value in (marked, taken, 9)]
+    ends = []
+    for deviations in (-1000, 1000):
+        rng = NormalLaw(deviations)
+        ends.append(int(draw_overlaps(rng, *arrays, (1, 1))[0, 0]))
+        assert rng.variance == pytest.approx(law.var(), rel=1e-12)
+        few = [min(value, 9 - value) for value in (marked, taken)]  # the roles that it draws for
+        assert rng.mean == pytest.approx(few[0] * few[1] / 9, rel=1e-12)
+    assert sorted(ends) == list(law.support())
+
+
+def test_range_and_largest_difference_by_hand():
+    """The sums are 0, 1, 0 and -0.5, so that the range reaches over both signs."""
+    first = np.array([[2, 4, 1], [2, 0, 1]])
+    second = np.array([[4, 2, 0], [0, 2, 2]])
+    # The differences are 2 - 4 * 2 / 8 = 1, 0 - 4 * 2 / 8 = -1 and 1 - 2 * 3 / 4 = -0.5.
+    for outcomes in (DealtOutcomes(first, second), DealtOutcomes(second, first)):
+        assert outcomes.observe("range") == 1.5
+        assert outcomes.observe("max") == 1.0

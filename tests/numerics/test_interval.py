@@ -111,6 +111,29 @@ class TestIntervalError:
         assert len(counts) > 10
         assert np.mean(counts) < 500
 
+    def test_useful_starts_where_each_node_is_a_stretch(self, rng, monkeypatch):
+        """Those from which a group to some later node costs less than from the last start."""
+        monkeypatch.setattr(_interval, "_BLOCK", 1)
+        for _ in range(30):
+            # Multiples of 1/64, so that costs that are equal are equal as computed too.
+            v = np.sort(rng.choice(20, 11, replace=False)) / 64
+            mass, residual = rng.integers(1, 3, 11), rng.integers(-16, 17, 11) / 64
+            nodes = _interval._arrange_nodes(v, mass, residual)
+            behind, last = np.array([0, 2, 3, 4]), 4
+            cost = rng.integers(0, 16, 4) / 64
+            starts = np.array([cost, *(x[behind, 0] for x in (nodes[0], nodes[1], nodes.right))])
+            total = [
+                [
+                    cost[s] + cost_of_interval(np.arange(i + 1, j + 1), v, mass, residual)
+                    for s, i in enumerate(behind)
+                ]
+                for j in range(last + 1, 11)
+            ]
+            expected = (np.array(total) < np.array(total)[:, -1:]).any(axis=0)
+            expected[-1] = True
+            useful = _interval._Future(nodes).find_useful(starts, last)
+            np.testing.assert_array_equal(useful, expected)
+
 
 @pytest.mark.parametrize("n", [1, 2, 6, 8, 13, 100])
 def test_stretches_of_the_future(rng, n):
@@ -219,6 +242,61 @@ class TestPostprocessing:
         assert bound_interval_postprocessing(v, mass, positive, 2500) == pytest.approx(
             best, abs=1e-12
         )
+
+    def test_bound_with_a_place_for_each_prediction_is_the_best(self):
+        v = (np.arange(64) + 0.5) / 64
+        # Every prediction is right, and only alone.
+        assert bound_interval_postprocessing(v, np.ones(64), v, 64) == pytest.approx(0, abs=1e-12)
+
+    def test_bound_finds_where_clusters_end(self, rng):
+        centres = np.linspace(0.1, 0.9, 8)
+        for n_nodes in (16, 32, 64) * 3:
+            centre = np.repeat(centres, rng.integers(50, 200, 8))
+            v = np.sort(centre + rng.uniform(-1e-6, 1e-6, len(centre)))
+            weight = rng.lognormal(size=len(v))
+            # Groups of one cluster cost the same, and others very much more.
+            expected = np.average(np.abs(v - centre), weights=weight)
+            value = bound_interval_postprocessing(v, weight, weight * centre, n_nodes)
+            assert value == pytest.approx(expected, abs=1e-12)
+
+    def test_bound_stops_where_nothing_is_gained(self, monkeypatch):
+        calls = []
+        partition = _interval._partition
+
+        def count_calls(*args):
+            calls.append(args)
+            return partition(*args)
+
+        monkeypatch.setattr(_interval, "_partition", count_calls)
+        v, weight = (np.arange(4096) + 0.5) / 4096, np.ones(4096)
+        # Without positives all partitions cost the same.
+        value = bound_interval_postprocessing(v, weight, np.zeros(4096), 16)
+        assert value == pytest.approx(0.5, abs=1e-12)
+        assert len(calls) == 2
+
+    @pytest.mark.parametrize("kind", reference.KINDS)
+    def test_costs_of_groups_by_their_words(self, rng, kind):
+        v, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, 30))
+        sums = _interval._Sums(v, mass, positive)
+        for end in range(1, len(v) + 1):
+            expected = []
+            for start in range(end):
+                group = slice(start, end)
+                outcome = positive[group].sum() / mass[group].sum()
+                expected.append((mass[group] * np.abs(v[group] - outcome)).sum())
+            np.testing.assert_allclose(sums.group_costs(np.arange(end), end), expected, atol=1e-12)
+
+    @pytest.mark.parametrize("kind", reference.KINDS)
+    def test_ends_of_the_groups_of_least_cost(self, rng, kind):
+        v, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, 30))
+        sums = _interval._Sums(v, mass, positive)
+        nodes = np.unique([*range(0, len(v), 2), len(v)])
+        cost, ends = _interval._partition(sums, nodes)
+        ends = np.sort(ends)
+        assert (ends[0], ends[-1]) == (0, len(v))
+        assert np.isin(ends, nodes).all()
+        groups = [sums.group_costs(np.array([start]), end)[0] for start, end in pairwise(ends)]
+        assert cost == pytest.approx(sum(groups), abs=1e-12)
 
     def test_masses_that_drown_in_the_sum(self):
         v, weight = np.array([0.2, 0.5, 0.7]), np.array([1.0, 1e-300, 1.0])

@@ -54,3 +54,14 @@ def test_blocks_are_small_in_mass_and_width(power):
     assert starts[1] == 1
     assert starts[-1] == len(places) - 1
     assert len(starts) <= 2 * 200 + 2 * np.log2(counts.sum())
+
+
+def test_mirrored_predictions_have_mirrored_blocks():
+    """The rows of one prediction stand around their middle, so that no end is preferred."""
+    rng = np.random.default_rng(1)
+    half, rows = np.sort(rng.random(3000)) / 2, rng.integers(1, 40, 3000).astype(float)
+    places, counts = np.append(half, 1 - half[::-1]), np.append(rows, rows[::-1])
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum() * 200
+    assert np.abs(middle - np.rint(middle)).min() > 1e-9  # cells are half open: none on an edge
+    starts = find_blocks(places, counts)
+    np.testing.assert_array_equal(starts[1:], len(places) - starts[:0:-1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcal._numerics import _kernel
-from skcal._numerics._kernel import gaussian_error, laplace_error
+from skcal._numerics._kernel import estimate_by_pairs, gaussian_error, laplace_error
 from tests import reference_distance as reference
 
 
@@ -110,3 +110,26 @@ def test_no_residuals_no_error():
     v, nil = np.linspace(0, 1, 50), np.zeros(50)
     assert laplace_error(v, nil, 1.0) == 0
     assert measure_gaussian(v, nil, 1.0) == 0
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+@pytest.mark.parametrize("weight", [np.ones(2), np.array([1.0, 3.0])], ids=["equal", "unequal"])
+def test_one_pair_gives_the_product_of_its_residuals_and_its_kernel(kernel, weight):
+    v, residual = np.array([0.2, 0.7]), np.array([0.8, -0.7])
+    similar = np.exp(-1.25 if kernel == "laplace" else -(1.25**2))
+    values = [
+        estimate_by_pairs(v, weight, weight * [1, 0], kernel, 0.4, 1, np.random.default_rng(seed))
+        for seed in range(40)
+    ]
+    expected = [residual[0] * residual[1] * similar, residual[1] ** 2, residual[0] ** 2]
+    np.testing.assert_allclose(np.unique(np.round(values, 12)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [np.ones(5), np.arange(1.0, 6.0)], ids=["equal", "unequal"])
+@pytest.mark.parametrize("n_terms", [1, 7, 20])
+def test_mean_of_equal_pairs_is_each_of_them(monkeypatch, weight, n_terms):
+    """Also over several chunks, of which the last is not full."""
+    monkeypatch.setattr(_kernel, "_CHUNK", 7)
+    arguments = np.full(5, 0.3), weight, weight, "laplace", 1.0, n_terms
+    value = estimate_by_pairs(*arguments, np.random.default_rng(0))
+    assert value == pytest.approx(0.7**2, rel=1e-14)

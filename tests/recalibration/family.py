@@ -31,6 +31,21 @@ READS_COUNTS = {
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
 
+# Classes that answer scores which are all alike with something else than the share of each class:
+# they keep the order of the classes, penalise an intercept, or average two fits.
+NO_BASE_RATE = {
+    "MeanReplacement",
+    "RandomizedSmoothing",
+    "StructuredMatrixScaling",
+    "TemperatureScaling",
+    "VennAbers",
+}
+# Options without which others come near to it alone.
+BASE_RATE_OPTIONS = {
+    "PlattScaling": {"target_smoothing": False},
+    "SplineRecalibration": {"penalty": 1e-9},
+}
+
 
 def make(R, **options):
     """A recalibrator of class R, the same at every call."""

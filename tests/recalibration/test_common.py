@@ -17,8 +17,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from skcal.recalibration import CrossFitProba, NotClassScoresError, RecalibratedClassifierCV
 from skcal.scorers import get_scorer
 from tests.recalibration.family import (
+    BASE_RATE_OPTIONS,
     CLASSES,
     NEEDS_ACCURACY,
+    NO_BASE_RATE,
     READS_COUNTS,
     make,
     make_scores,
@@ -219,6 +221,36 @@ def test_separable_constant_and_worthless_scores(R, n_classes):
         proba = make(R).fit(X, y).predict_proba(X)
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
+
+
+@pytest.mark.parametrize("R", [R for R in CLASSES if R.__name__ not in NO_BASE_RATE])
+@both_counts
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_that_are_all_alike_give_the_share_of_each_class(R, n_classes, weighted):
+    """Their differences from a mean that was off by its last bit were taken for scores."""
+    rng = np.random.default_rng(7)
+    y = np.arange(47) % 7 % n_classes
+    weights = rng.random(47) if weighted else np.ones(47)
+    share = np.bincount(y, weights) / weights.sum()
+    for scores in rng.dirichlet(np.ones(n_classes), 12):
+        X = np.tile(scores, (47, 1))
+        recalibrator = make(R, **BASE_RATE_OPTIONS.get(R.__name__, {}))
+        proba = recalibrator.fit(X, y, sample_weight=weights).predict_proba(X[:1])
+        np.testing.assert_allclose(proba[0], share, rtol=0, atol=1e-6)
+
+
+@every_class
+@pytest.mark.parametrize("tiny", [1e-300, -5e-324])
+def test_logits_of_next_to_nothing(R, tiny):
+    """Factors that would make something of them overflowed when they were squared."""
+    y = np.arange(40) % 6 == 5
+    X = np.full((40, 1), tiny)
+    if NEEDS_ACCURACY.get(R.__name__) == 2 and tiny > 0:
+        with pytest.raises(ValueError, match="The predicted class cannot be kept"):
+            make(R, input="logits").fit(X, y)
+        return
+    proba = make(R, input="logits").fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
 
 
 @every_class
