@@ -7,8 +7,8 @@ from tests.fuzz.hostile import tally
 
 @pytest.fixture(autouse=True)
 def some_calls_are_answered():
-    """A test whose calls all end in errors would show little."""
+    """A test whose calls nearly all end in errors would show little."""
     tally.clear()
     yield
     if tally["calls"] >= 100:
-        assert tally["answers"] >= 0.1 * tally["calls"], tally
+        assert tally["answers"] >= 0.05 * tally["calls"], tally
