@@ -376,6 +376,7 @@ def test_fold_average_of_ece_is_never_below_the_pooled_one(n_splits):
         assert score.pooled <= score.fold_mean + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measure", "power"),
     [

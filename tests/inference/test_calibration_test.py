@@ -207,6 +207,7 @@ def test_merged_rows_give_nearly_the_statistic_of_all_rows(many, rng, weighted):
         assert null.observed == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIVE)
 def test_merged_rows_give_nearly_the_pvalue_of_all_rows(many, name, monkeypatch):
     """Two p-values of 299 draws each; their standard error is at most sqrt(2 * .25 / 299)."""

@@ -38,6 +38,7 @@ def test_definition(rng, statistic):
     assert result.pvalue == pytest.approx(tail, rel=1e-10)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("weighted", [False, True])
 def test_level(rng, statistic, weighted):

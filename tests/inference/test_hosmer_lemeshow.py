@@ -58,6 +58,7 @@ def test_single_row_and_single_class():
     assert result.pvalue == pytest.approx(chi2.sf(8.5, 2))
 
 
+@pytest.mark.slow
 def test_level_on_external_data(rng):
     v = rng.beta(2, 3, 2000)
     pvalues = [
@@ -66,6 +67,7 @@ def test_level_on_external_data(rng):
     assert 0.03 <= np.mean(np.array(pvalues) <= 0.05) <= 0.07
 
 
+@pytest.mark.slow
 def test_level_on_training_data(rng):
     """Of a logistic regression, as Hosmer and Lemeshow found by simulation."""
     pvalues = []

@@ -193,6 +193,7 @@ def test_level_of_blocks(rng, n_classes, block_size):
     assert 0.03 <= find_level(test, rng, 1000, 400, n_classes) <= 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_level_of_the_mean_embedding(rng, n_classes):
     points = {

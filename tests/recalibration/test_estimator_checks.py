@@ -62,12 +62,13 @@ def choose_splits(R):
 
 
 def adapt(R):
-    """Estimators that take features and hand valid scores to a recalibrator."""
-    return (
-        OnValidScores(make(R)),
-        OnValidScores(make(R, input="logits")),
-        OnValidScores(make(R), one_column=True),
-    )
+    """An estimator that takes features and hands valid scores to a recalibrator."""
+    return OnValidScores(make(R))
+
+
+def adapt_otherwise(R):
+    """The same with scores of other kinds."""
+    return OnValidScores(make(R, input="logits")), OnValidScores(make(R), one_column=True)
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks try deprecated and odd input on purpose
@@ -76,16 +77,19 @@ class TestTiers:
         [
             CrossFitProba(GaussianNB()),
             *[
-                StackingClassifier([("nb", GaussianNB())], make(R), cv=choose_splits(R))
-                for R in STEADY
-            ],
-            *[
                 RecalibratedClassifierCV(GaussianNB(), make(R), cv=choose_splits(R))
                 for R in CLASSES
             ],
         ]
     )
     def test_on_features(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.slow
+    @with_checks(
+        [StackingClassifier([("nb", GaussianNB())], make(R), cv=choose_splits(R)) for R in STEADY]
+    )
+    def test_in_a_stack(self, estimator, check):
         check(estimator)
 
     @pytest.mark.parametrize("R", RANDOM)
@@ -102,12 +106,19 @@ class TestTiers:
         assert names <= set(EXPECTED["accuracy_checks"])  # the data differ between versions
         assert all(map(refuses_scores, exceptions))
 
-    @with_checks([adapted for R in CLASSES if R not in CHOOSY for adapted in adapt(R)])
+    @with_checks([adapt(R) for R in CLASSES if R not in CHOOSY])
     def test_on_valid_scores(self, estimator, check):
         check(estimator)
 
+    @pytest.mark.slow
+    @with_checks([adapted for R in CLASSES if R not in CHOOSY for adapted in adapt_otherwise(R)])
+    def test_on_valid_scores_of_other_kinds(self, estimator, check):
+        check(estimator)
+
     @pytest.mark.parametrize(
-        "estimator", [adapted for R in CHOOSY for adapted in adapt(R)], ids=str
+        "estimator",
+        [adapted for R in CHOOSY for adapted in (adapt(R), *adapt_otherwise(R))],
+        ids=str,
     )
     def test_on_valid_scores_that_must_be_better_than_chance(self, estimator):
         names, exceptions = list_failures(estimator, at_least=61)
