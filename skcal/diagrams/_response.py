@@ -53,7 +53,14 @@ def predict_class_probabilities(estimator, X, y):
             f"{known[0] if known else 'none'}."
         )
     check_consistent_length(X, y)
-    return estimator.predict_proba(X), labels
+    y_proba = estimator.predict_proba(X)
+    shape = np.shape(y_proba)
+    if len(shape) != 2 or shape[1] != len(labels):
+        raise ValueError(
+            f"predict_proba of {name} must give a column for each of its {len(labels)} classes; "
+            f"got an array of shape {shape}."
+        )
+    return y_proba, labels
 
 
 def predict_folds(cv_results, X, y, sample_weight, pos_label):

@@ -46,6 +46,20 @@ def test_probabilities_of_a_cluster_are_none_of_a_label(data):
         ReliabilityDisplay.from_estimator(estimator, *data)
 
 
+class OneColumn(LogisticRegression):
+    """Probabilities of the last class alone, as some libraries give them."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, -1]
+
+
+def test_probabilities_need_a_column_for_each_class(data):
+    estimator = OneColumn().fit(*data)
+    message = r"OneColumn must give a column for each of its 2 classes; .* shape \(100,\)"
+    with pytest.raises(ValueError, match=message):
+        ReliabilityDisplay.from_estimator(estimator, *data)
+
+
 @pytest.mark.parametrize(
     "make",
     [
