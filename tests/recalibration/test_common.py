@@ -240,6 +240,19 @@ def test_scores_that_are_all_alike_give_the_share_of_each_class(R, n_classes, we
 
 
 @every_class
+def test_what_is_added_to_the_logits_of_a_row_tells_nothing(R):
+    """The last bits of centred logits were taken for scores."""
+    y = np.arange(47) % 7 % 3
+    offset = 5 * np.random.default_rng(1).normal(size=(47, 1))
+    if R.__name__ in NEEDS_ACCURACY:
+        y = np.arange(47) % 7 // 4  # the first class, the largest of equal ones, is right mostly
+    even = np.zeros((47, 1 + y.max()))
+    expected = make(R, input="logits").fit(even, y).predict_proba(even)
+    proba = make(R, input="logits").fit(even + offset, y).predict_proba(even + offset)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-9)
+
+
+@every_class
 @pytest.mark.parametrize("tiny", [1e-300, -5e-324])
 def test_logits_of_next_to_nothing(R, tiny):
     """Factors that would make something of them overflowed when they were squared."""
