@@ -32,7 +32,7 @@ def find_bandwidth(residual, absolute_residual):
 
 
 def count_mass_cells(bandwidth):
-    """Cells that are small against the bandwidth."""
+    """Cells, a power of two, that are at most a 256th of the bandwidth, and of 1, wide."""
     return _next_power_of_two(256 / min(bandwidth, 1.0))
 
 

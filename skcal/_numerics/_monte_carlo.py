@@ -53,7 +53,7 @@ def find_smallest_pvalue(values):
     worst : int
         The statistic that the observed draw stands out by.
     """
-    pvalues, scores = (np.stack(parts) for parts in zip(*map(rank_draws, values), strict=True))
+    pvalues, scores = np.stack([rank_draws(row) for row in values], axis=1)
     smallest = pvalues.min(axis=0)
     leading = np.where(pvalues == smallest, scores, -np.inf)
     highest = leading.max(axis=0)

@@ -50,7 +50,7 @@ def _solve_programs(cost, mass, other_mass):
     """Linear programs of several pairs as the blocks of one."""
     n_pairs, n_points, n_others = cost.shape
     largest = cost.max(axis=(1, 2), keepdims=True)  # the tolerances of the solver are absolute
-    relative = np.divide(cost, largest, out=np.zeros_like(cost), where=largest > 0)
+    relative = cost / np.where(largest > 0, largest, 1.0)
     leave = np.kron(np.eye(n_points), np.ones((1, n_others)))
     arrive = np.kron(np.ones((1, n_points)), np.eye(n_others))[1:]  # the first follows
     block = np.vstack([leave, arrive])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from skcal._numerics._kernel_curve import HARD, TOLERANCE, trace_curve
+from skcal._numerics._kernel_curve import HARD, TOLERANCE, count_mass_cells, trace_curve
 
 
 def regress_directly(points, places, mass, positive, bandwidth):
@@ -57,6 +57,29 @@ def test_error_between_knots_keeps_the_bound(case, bandwidth):
     some = np.linspace(0, len(knots) - 1, 200).astype(int)
     exact = regress_directly(knots[some], places, mass, positive, bandwidth)
     np.testing.assert_allclose(values[some], exact, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", [0.4, 1.0, 2.9, 5.0])
+def test_wide_kernels_are_cosine_series(bandwidth):
+    """Images of a Gaussian at +-x + 2k sum to 1/2 + sum_j e^(-(pi j s)^2 / 2) cos cos, times 2."""
+    rng = np.random.default_rng(2)
+    places = np.sort(rng.random(20))
+    mass = rng.exponential(1, 20)
+    positive = mass * rng.integers(0, 2, 20)
+    knots, values = trace_curve(places, mass, positive, bandwidth)
+    waves = np.pi * np.arange(1, 20)
+    kernel = 0.5 + (np.cos(np.outer(knots, waves)) * np.exp(-0.5 * (waves * bandwidth) ** 2)) @ (
+        np.cos(np.outer(waves, places))
+    )
+    exact = (kernel @ positive) / (kernel @ mass)
+    np.testing.assert_allclose(values, exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.125, 0.3, 256 / 257, 1.0, 5.0])
+def test_mass_cells_are_small_and_no_more_than_needed(bandwidth):
+    n_cells = count_mass_cells(bandwidth)
+    assert np.log2(n_cells) % 1 == 0
+    assert 1 / n_cells <= min(bandwidth, 1) / 256 < 2 / n_cells
 
 
 def test_step_between_two_places_in_closed_form():

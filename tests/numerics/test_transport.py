@@ -44,6 +44,10 @@ def test_equal_masses(rng, n_points):
         ([1, 2, 3], [4, 1, 1]),
         ([2, 4], [1, 2, 3]),
         ([6], [1, 5]),
+        ([3, 3], [2, 2, 2]),
+        ([2, 2, 2], [3, 3]),
+        ([1, 2, 3], [2, 2, 2]),
+        ([2, 2, 2], [3, 2, 1]),
     ],
 )
 def test_masses_are_repeated_points(rng, monkeypatch, counts, other_counts):
@@ -76,6 +80,24 @@ def test_scale_of_the_costs(rng, scale):
         scale * transport_cost(cost, mass, other_mass),
         rtol=1e-10,
     )
+
+
+def test_scales_beside_each_other(rng):
+    """Each pair is solved as exactly as it is alone, in one call with much larger costs."""
+    cost = rng.random((10, 3, 4))
+    mass, other_mass = rng.dirichlet(np.ones(3), 10), rng.dirichlet(np.ones(4), 10)
+    scale = np.append(np.logspace(-12, 12, 9), 0.0)
+    np.testing.assert_allclose(
+        transport_cost(scale[:, None, None] * cost, mass, other_mass),
+        scale * transport_cost(cost, mass, other_mass),
+        rtol=1e-10,
+    )
+
+
+def test_masses_without_a_plan_are_refused(rng):
+    """More arrives than has left."""
+    with pytest.raises(RuntimeError, match=r"transport between two mixtures was not found: .*feas"):
+        transport_cost(rng.random((1, 2, 2)), even(1, 2), np.array([[0.2, 1.8]]))
 
 
 def test_nothing_to_move(rng):

@@ -1,0 +1,68 @@
+"""Statistics of kernel tests: sums over a full matrix, and a solve with the covariance."""
+
+import numpy as np
+import pytest
+from scipy.stats import f
+
+from skcal._numerics._kernel_tests import (
+    compare_degenerate,
+    count_exceedances,
+    find_chi_squared,
+    sum_resampled_pairs,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_degenerate_bootstrap(rng, n):
+    """The statistic of Arcones and Giné (1992), its rows summed one by one."""
+    h = rng.normal(size=(n, n))
+    h += h.T
+    counts = rng.multinomial(n, np.full(n, 1 / n), size=5).T
+    statistic, resampled, estimate = compare_degenerate(
+        h.sum(axis=1),
+        h.diagonal(),
+        sum_resampled_pairs(h, counts, counts),
+        counts.T @ h.diagonal(),
+        counts.T @ h.sum(axis=1),
+    )
+    assert estimate == pytest.approx(np.mean(h[~np.eye(n, dtype=bool)]), abs=1e-12)
+    assert statistic == pytest.approx(n / (n - 1) * estimate - h.mean(), abs=1e-12)
+    for value, column in zip(resampled, counts.T, strict=True):
+        rows = np.repeat(np.arange(n), column)  # those of the resample
+        pairs = sum(h[i, j] for a, i in enumerate(rows) for b, j in enumerate(rows) if a != b)
+        means = 2 * sum(h[i].sum() for i in rows)
+        assert value == pytest.approx((n / (n - 1) * pairs - means) / n**2, abs=1e-12)
+
+
+def test_exceedances_count_ties_and_the_statistic_itself():
+    assert count_exceedances(1.0, np.array([0.0, 1.0, 2.0])) == 3 / 4
+    assert count_exceedances(3.0, np.array([0.0, 1.0, 2.0])) == 1 / 4
+
+
+def test_hotelling_statistic_does_not_depend_on_units(rng):
+    features = rng.normal(0.1, 1, size=(40, 3)) @ rng.normal(size=(3, 3))
+    mean = features.mean(axis=0)
+    expected = 40 * mean @ np.linalg.solve(np.cov(features.T), mean)
+    for units in ([1, 1, 1], [1e-12, 1, 1e12], [1e-100, 1e-50, 1e100]):
+        statistic, pvalue, rank = find_chi_squared(features * units)
+        assert statistic == pytest.approx(expected, rel=1e-10)
+        assert pvalue == pytest.approx(f.sf(expected * 37 / (3 * 39), 3, 37), rel=1e-9)
+        assert rank == 3
+
+
+def test_columns_that_depend_on_each_other(rng):
+    features = rng.normal(size=(20, 2))
+    cases = [
+        (np.column_stack([features, features @ [2, -3]]), 2),
+        (np.column_stack([features, np.full(20, 7.0)]), 2),
+        (np.ones((20, 2)), 0),
+    ]
+    for columns, rank in cases:
+        statistic, pvalue, found = find_chi_squared(columns)
+        assert np.isnan([statistic, pvalue]).all()
+        assert found == rank

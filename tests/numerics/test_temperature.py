@@ -1,0 +1,135 @@
+"""The fit of a temperature: closed forms, its ends, its count, and other libraries."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._temperature import (
+    _BRIER_GRID,
+    _find_median,
+    _minimise_brier_score,
+    _minimise_log_loss,
+    _pick_true,
+    fit_temperature,
+)
+
+
+@pytest.fixture
+def put():
+    pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
+    xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    device = xp.Device("device1")  # which NumPy cannot read
+    return lambda values: xp.asarray(np.array(values), device=device)
+
+
+def make_one_hot(n_classes, share):
+    """Two equal rows of logits 1, 0, 0 ...; the share of the first is right."""
+    logits = np.zeros((2, n_classes))
+    logits[:, 0] = 1
+    return logits, np.array([0, 1]), np.array([share, 1 - share])
+
+
+def find_one_hot(n_classes, share):
+    """Where exp(1 / T) / (exp(1 / T) + n_classes - 1) is the share of what is right."""
+    return 1 / np.log(share * (n_classes - 1) / (1 - share))
+
+
+def make_masked(mask):
+    """Log-odds of 1, right in 80 %, and a row of weight 1e-7 whose true class is ruled out.
+
+    The log loss has the derivative 0 where sigmoid(1 / T) = 0.8 - 1e-7 min(mask, 1e6), the Brier
+    score where sigmoid(1 / T) = 0.8: what is ruled out stays so whatever T is.
+    """
+    logits = np.array([[0, 1.0], [0, 1.0], [0, mask]])
+    return logits, np.array([1, 0, 0]), np.array([0.8, 0.2, 1e-7])
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 1000, 10_000])
+@pytest.mark.parametrize("share", [0.6, 0.9, 0.99])
+def test_the_share_of_right_answers_decides(n_classes, share):
+    """With many classes the first step goes so far that all probabilities are 0 or 1."""
+    logits, codes, weights = make_one_hot(n_classes, share)
+    expected = find_one_hot(n_classes, share)
+    for scale in (1e-6, 1e6):
+        temperature, n_iter = fit_temperature(scale * logits, codes, 7 * weights)
+        assert temperature == pytest.approx(scale * expected, rel=1e-12)
+        assert n_iter < 20
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 100])
+@pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
+def test_the_share_of_right_answers_decides_by_the_brier_score(n_classes, share):
+    """Up to the square root of rounding errors, as the score is flat at its minimum."""
+    logits, codes, weights = make_one_hot(n_classes, share)
+    temperature, _ = fit_temperature(logits, codes, weights, loss="brier")
+    assert temperature == pytest.approx(find_one_hot(n_classes, share), rel=2e-7)
+
+
+@pytest.mark.parametrize("mask", [1e6, 1e9, 1e30])
+def test_differences_beyond_a_million_medians_count_as_that(mask):
+    logits, codes, weights = make_masked(mask)
+    temperature, _ = fit_temperature(logits, codes, weights)
+    assert temperature == pytest.approx(1 / np.log(0.7 / 0.3), rel=1e-9)
+    temperature, _ = fit_temperature(logits, codes, weights, loss="brier")
+    assert temperature == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-6)
+
+
+def test_scores_that_are_no_better_than_none():
+    """T is 1e12 times the largest difference, here 1e6 times the median of 1, 2, 3, 4, 1e9."""
+    assert fit_temperature(np.array([[0, 5.0], [0, 5.0]]), np.array([0, 1])) == (5e12, 1)
+    logits = np.array([[0, 1.0], [0, 2], [0, 3], [0, 4], [0, 1e9]])
+    temperature, n_iter = fit_temperature(logits, np.zeros(5, dtype=int))
+    assert temperature == pytest.approx(3e18, rel=1e-12)
+    assert n_iter == 1
+
+
+def test_rows_without_information_do_not_matter():
+    rng = np.random.default_rng(0)
+    logits, codes = rng.normal(size=(60, 4)), rng.integers(0, 4, 60)
+    logits[np.arange(60), codes] += 0.5
+    even = np.full((2, 4), 1e30)
+    for loss in ("log", "brier"):
+        expected, _ = fit_temperature(logits, codes, loss=loss)
+        temperature, _ = fit_temperature(
+            np.vstack([even, logits]), np.append([0, 1], codes), loss=loss
+        )
+        assert temperature == pytest.approx(expected, rel=1e-6)
+    assert fit_temperature(even, np.array([0, 1])) == (1.0, 0)
+
+
+def test_evaluations_are_counted():
+    """Near even odds the loss is quadratic: it is read at 0 and where the first step leads to."""
+    logits, codes, weights = make_one_hot(2, 0.5001)
+    assert fit_temperature(logits, codes, weights)[1] == 2
+    gaps = (logits - logits[np.arange(2), codes][:, None]).T
+    inverse, n_log = _minimise_log_loss(gaps, weights)
+    inverse, n_brier = _minimise_brier_score(gaps, codes, weights, inverse)
+    assert n_log == 2
+    assert n_brier > len(_BRIER_GRID)
+    found = fit_temperature(logits, codes, weights, loss="brier")
+    assert found == (pytest.approx(1 / inverse, rel=1e-12), n_log + n_brier)
+
+
+@pytest.mark.parametrize("mask", [1.0, 1e9])
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_another_library(put, loss, mask):
+    logits, codes, weights = make_masked(mask)
+    expected = fit_temperature(logits, codes, weights, loss=loss)
+    temperature, n_iter = fit_temperature(put(logits), put(codes), put(weights), loss=loss)
+    assert type(temperature) is float
+    assert temperature == pytest.approx(expected[0], rel=1e-7)
+    assert loss == "brier" or n_iter == expected[1]
+    expected, _ = fit_temperature(logits, codes, loss=loss)
+    temperature, _ = fit_temperature(put(logits), put(codes), loss=loss)
+    assert temperature == pytest.approx(expected, rel=1e-7)
+
+
+def test_parts_in_another_library(put):
+    rng = np.random.default_rng(0)
+    for n_values in range(1, 8):
+        values = rng.normal(size=n_values)
+        assert _find_median(put(values)) == _find_median(values) == np.median(values)
+    values, codes = rng.normal(size=(3, 5)), np.array([2, 0, 1, 1, 2])
+    expected = [values[2, 0], values[0, 1], values[1, 2], values[1, 3], values[2, 4]]
+    np.testing.assert_array_equal(_pick_true(values, codes), expected)
+    picked = _pick_true(put(values), put(codes))
+    assert [float(picked[i]) for i in range(5)] == expected

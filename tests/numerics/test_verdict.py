@@ -1,0 +1,145 @@
+"""What a verdict is read from: textbook formulas of special cases, and all permutations."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from skcal._numerics._verdict import (
+    bound_mean_error,
+    bound_mean_gap,
+    bound_slope,
+    find_skill_pvalue,
+    standardize_residuals,
+    subtract_in_squares,
+)
+
+REACH = 1.7
+
+
+def make_outcomes(n_rows, n_positive):
+    return (np.arange(n_rows) < n_positive).astype(float)
+
+
+def test_standardized_residuals():
+    """Of equal predictions v the score test of a proportion: (v - share) / sqrt(v (1 - v) / n)."""
+    shares, outcomes = np.full(50, 1 / 50), make_outcomes(50, 15)
+    value = standardize_residuals(shares, np.full(50, 0.2), outcomes)
+    assert value == pytest.approx(-0.1 / np.sqrt(0.2 * 0.8 / 50), rel=1e-12)
+    centred = np.zeros(50)  # of predictions that are all alike
+    assert standardize_residuals(centred, np.full(50, 0.2), outcomes) == 0
+
+
+@pytest.mark.parametrize("n_wrong", [2, 10])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_gap_of_certain_predictions(n_wrong, sign):
+    """The share of wrong ones, with the normal interval of a proportion."""
+    shares, outcomes, gap = np.full(40, 1 / 40), make_outcomes(40, n_wrong), n_wrong / 40
+    if sign > 0:
+        outcomes = 1 - outcomes
+    found = bound_mean_gap(shares, np.full(40, (1 + sign) / 2), outcomes, REACH)
+    margin = REACH * np.sqrt(gap * (1 - gap) / 40)
+    expected = sorted([sign * gap - margin, sign * gap + margin])
+    np.testing.assert_allclose(found, [sign * gap, *expected], rtol=1e-12)
+
+
+def test_gap_of_outcomes_that_are_all_alike():
+    """They do not vary, but those of a calibrated model would."""
+    shares = np.array([0.5, 0.3, 0.2])
+    for prediction, outcome in [(0.1, 0), (0.3, 1), (0.5, 1)]:
+        found = bound_mean_gap(shares, np.full(3, prediction), np.full(3, outcome), REACH)
+        gap = prediction - outcome
+        margin = REACH * np.sqrt(prediction * (1 - prediction) * 0.38)
+        expected = [gap, max(gap - margin, -1), min(gap + margin, 1)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_gaps_end_at_one():
+    shares = np.full(3, 1 / 3)
+    assert bound_mean_gap(shares, np.zeros(3), make_outcomes(3, 2), REACH)[1] == -1
+    assert bound_mean_gap(shares, np.ones(3), make_outcomes(3, 1), REACH)[2] == 1
+
+
+def test_slope_between_two_predictions():
+    """The difference of two proportions over that of the predictions, and its standard error."""
+    predictions = np.repeat([0.2, 0.7], [40, 60])
+    outcomes = np.concatenate([make_outcomes(40, 10), make_outcomes(60, 36)])
+    slope = (0.6 - 0.25) / 0.5
+    margin = REACH * np.sqrt(0.25 * 0.75 / 40 + 0.6 * 0.4 / 60) / 0.5
+    found = bound_slope(np.full(100, 0.01), predictions, outcomes, REACH)
+    np.testing.assert_allclose(found, [slope, slope - margin, slope + margin], rtol=1e-12)
+
+
+def test_slope_with_weights_is_that_of_least_squares():
+    """Weighted least squares and the sandwich of its covariance (H.-C. White 1980)."""
+    rng = np.random.default_rng(0)
+    predictions, weights = rng.random((2, 50))
+    outcomes = (rng.random(50) < predictions).astype(float)
+    design = np.column_stack([np.ones(50), predictions])
+    inverse = np.linalg.inv(design.T @ (weights[:, None] * design))
+    coefficients = inverse @ (design.T @ (weights * outcomes))
+    pulls = (weights * (outcomes - design @ coefficients))[:, None] * design
+    error = np.sqrt((inverse @ (pulls.T @ pulls) @ inverse)[1, 1])
+    slope = coefficients[1]
+    found = bound_slope(weights / weights.sum(), predictions, outcomes, REACH)
+    expected = [slope, slope - REACH * error, slope + REACH * error]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_predictions_that_are_all_alike_have_no_slope():
+    assert bound_slope(np.full(4, 0.25), np.full(4, 0.3), make_outcomes(4, 2), REACH) is None
+
+
+def test_subtract_in_squares():
+    assert subtract_in_squares(5.0, 4.0) == 3
+    assert subtract_in_squares(0.5, 0.3) == pytest.approx(0.4, rel=1e-15)
+    assert subtract_in_squares(0.3, 0.5) == 0
+
+
+@pytest.mark.parametrize("size", [0.0, 0.02, 0.3])
+def test_bound_of_the_mean_error_solves_its_equation(size):
+    rng = np.random.default_rng(0)
+    predictions, weights = rng.random((2, 80))
+    shares = weights / weights.sum()
+    bound = bound_mean_error(shares, predictions, size, REACH)
+    variance = np.sum(shares**2 * (predictions * (1 - predictions) + bound))
+    assert size < bound < 1
+    assert bound == pytest.approx(size + REACH * np.sqrt(variance), rel=1e-12)
+
+
+def test_errors_are_at_most_one():
+    assert bound_mean_error(np.full(2, 0.5), np.full(2, 0.5), 0.9, REACH) == 1
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 2, 2, 1, 0], [1, 1, 1, 2, 2], [0, 0, 0, 1, 0, 1], [0, 2]])
+def test_skill_among_all_permutations(codes):
+    rng, n_rows, codes = np.random.default_rng(1), len(codes), np.array(codes)
+    proba, weights = rng.dirichlet(np.ones(3), n_rows), rng.random(n_rows)
+    shares, rows = weights / weights.sum(), np.arange(n_rows)
+    given = shares[:, None] * (proba - shares @ proba)
+    sums = [given[rows, codes[list(order)]].sum() for order in permutations(range(n_rows))]
+    assert np.mean(sums) == pytest.approx(0, abs=1e-15)
+    # The first permutation leaves the labels where they are.
+    expected = ndtr(-sums[0] / np.std(sums))
+    assert find_skill_pvalue(shares, proba, codes) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("proba", "codes"),
+    [
+        ([[0.2, 0.8]], [1]),  # one row
+        ([[0.2, 0.8]] * 4, [0, 1, 1, 1]),  # predictions that are all alike
+        ([[0.2, 0.8], [0.9, 0.1]], [1, 1]),  # one label
+    ],
+)
+def test_nothing_to_permute_is_no_skill(proba, codes):
+    shares = np.full(len(codes), 1 / len(codes))
+    assert find_skill_pvalue(shares, np.array(proba), np.array(codes)) == 1
+
+
+def test_skill_beyond_the_smallest_float():
+    """Its p-value stays above 0."""
+    codes = np.arange(4000) % 2
+    pvalue = find_skill_pvalue(np.full(4000, 1 / 4000), np.eye(2)[codes], codes)
+    assert pvalue == np.finfo(float).tiny
