@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._newton import DAMPING, find_offset, minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, centre_features, minimize_convex, solve_newton_step
 
 
 def fit_logistic(
@@ -42,8 +42,8 @@ def fit_logistic(
     )
 
     if fit_intercept:  # features are centred, lest a common offset hides how they differ
-        offset = find_offset(features, mass)
-        features = np.column_stack([features - offset, np.ones(len(features))])
+        features, offset = centre_features(features, mass)
+        features = np.column_stack([features, np.ones(len(features))])
         penalty, centre, lower = (
             np.append(option, last)
             for option, last in ((penalty, 0.0), (centre, 0.0), (lower, -np.inf))

@@ -21,6 +21,8 @@ _BISECTIONS = 5
 # A full step is doubled while this share of the slope is left; a quadratic function leaves none.
 _STEEP = 0.7
 _SMALLEST_STEP = 1e-30
+# Numbers are alike whose difference is this share of them.
+_ALIKE = 1e-14
 
 
 def minimize_convex(evaluate, start, lower=-np.inf):
@@ -70,8 +72,9 @@ def minimize_convex(evaluate, start, lower=-np.inf):
             size /= _CUT
             trial = go(size)
             n_evaluations += 1
-        if size < 1:  # the minimum along the direction lies between this size and _CUT times it
-            low, high = size, _CUT * size
+        if size < 1:  # the minimum along the direction lies on the side to which the function falls
+            rises = trial[2] @ direction > 0
+            low, high = (size / _CUT, size) if rises else (size, _CUT * size)
             for _ in range(_BISECTIONS):
                 middle = np.sqrt(low * high)
                 tried = go(middle)
@@ -110,23 +113,29 @@ def _falls(trial, x, value, gradient):
 
 
 def solve_newton_step(hessian, gradient):
-    """The Newton step of a positive definite Hessian, whatever the scale of its coordinates."""
+    """The Newton step of a positive definite Hessian, whatever the scale of its coordinates.
+
+    NaN where a number has overflowed; such a step decreases nothing, which ends the search.
+    """
     scale = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    scaled = hessian / np.outer(scale, scale)
+    scaled, slope = hessian / np.outer(scale, scale), gradient / scale
+    if not (np.isfinite(scaled).all() and np.isfinite(slope).all()):  # LAPACKs differ in what to do
+        return np.full_like(slope, np.nan)
     damping = 0.0
     while True:
         try:
-            factor = cho_factor(scaled + damping * np.eye(len(scaled)), check_finite=False)
-            return -cho_solve(factor, gradient / scale, check_finite=False) / scale
+            return -cho_solve(cho_factor(scaled + damping * np.eye(len(scaled))), slope) / scale
         except np.linalg.LinAlgError:  # definite, but for rounding
             damping = max(1e-15, 10 * damping)
 
 
-def find_offset(features, mass):
-    """The mean of each feature, and exactly its value where that is the same in all rows.
+def centre_features(features, mass):
+    """Features less their means, and the means; all 0 where a feature is the same in all rows.
 
-    The mean of equal numbers may be off by rounding; their differences from it would then be
-    taken for what the feature tells.
+    Differences in the last digits, of the feature or of its mean, come of rounding; left as they
+    are they would be taken for what the feature tells.
     """
     low, high = (find(features[mass > 0], axis=0) for find in (np.min, np.max))
-    return np.where(low == high, low, mass @ features)
+    constant = high - low <= _ALIKE * np.maximum(np.abs(low), np.abs(high))
+    offset = np.where(constant, low, mass @ features)
+    return np.where(constant, 0.0, features - offset), offset

@@ -5,7 +5,7 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import softmax
 
-from skcal._numerics._newton import find_offset
+from skcal._numerics._newton import centre_features
 from skcal._numerics._scores import centre_logits
 from skcal._numerics._softmax_regression import fit_softmax
 from skcal._numerics._temperature import fit_temperature
@@ -37,13 +37,14 @@ class AffineRecalibrator(BaseRecalibrator):
         weights = np.ones(len(values)) if sample_weight is None else sample_weight
         n_samples, n_classes = weights.sum(), values.shape[1]
         penalty = np.column_stack(self._penalise(n_classes, n_samples))
-        # A common offset would hide how the values differ; free intercepts make up for it.
-        offset = find_offset(values, weights / n_samples)
-        offset = np.where(penalty[:, -1].any(), 0.0, offset)
         identity = np.eye(n_classes, n_classes + 1)
         temperature, _ = fit_temperature(values, codes, sample_weight)
+        offset = np.zeros(n_classes)
+        if not penalty[:, -1].any():
+            # A common offset would hide how the values differ; free intercepts make up for it.
+            values, offset = centre_features(values, weights / n_samples)
         coefficients, self.n_iter_ = fit_softmax(
-            np.column_stack([values - offset, np.ones(len(values))]),
+            np.column_stack([values, np.ones(len(values))]),
             codes,
             sample_weight,
             start=identity / temperature,

@@ -6,7 +6,7 @@ from scipy.optimize import lsq_linear
 from scipy.special import expit
 
 from skcal._numerics import _newton
-from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, centre_features, minimize_convex, solve_newton_step
 
 
 def quadratic(matrix, target):
@@ -80,6 +80,49 @@ def test_steps_that_are_too_short_are_doubled():
     assert n_evaluations < 500
 
 
+@pytest.mark.parametrize("share", [2, 3, 10, 100, 1000, 1e6])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_steps_of_any_length_are_mended(share, scale):
+    """The minimum along a line that goes through the minimum is the minimum.
+
+    A step of twice the right length ends as high as it began; one of 1000 times the right length,
+    cut by 8 until it falls, ends beyond the minimum.
+    """
+
+    def evaluate(x):
+        return scale * x @ x, 2 * scale * x, lambda _: -share * x
+
+    found, n_evaluations = minimize_convex(evaluate, np.array([1.0, -2.0]))
+    assert scale * found @ found < 1e-12
+    assert n_evaluations < 100
+
+
+@pytest.mark.parametrize("share", [1e-9, 1.0, 2.0, 1e3])
+@pytest.mark.parametrize("lower", [-np.inf, 0.5])
+def test_every_evaluation_is_counted(share, lower):
+    calls = []
+
+    def evaluate(x):
+        calls.append(x)
+        return evaluate_square(x, share)
+
+    _, n_evaluations = minimize_convex(evaluate, np.array([1.0]), lower)
+    assert n_evaluations == len(calls)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_a_value_with_few_digits_ends_the_steps(offset):
+    """Where the value resolves no more, however steep the gradient still is, it is the minimum."""
+
+    def evaluate(x):
+        value, gradient, step = evaluate_square(x, 0.5)
+        return offset + np.round(value, 6), gradient, step
+
+    found, n_evaluations = minimize_convex(evaluate, np.array([1.0]))
+    assert abs(found[0]) < (2e-3 if offset == 0 else 2e-2)
+    assert n_evaluations < 50
+
+
 def test_an_end_without_convergence_is_told(monkeypatch):
     monkeypatch.setattr(_newton, "_MAX_ITERATIONS", 5)
     with pytest.warns(RuntimeWarning, match="stopped after 5 iterations; the gradient has"):
@@ -90,3 +133,30 @@ def test_a_nearly_singular_hessian_is_solved():
     hessian = np.array([[1.0, 1.0], [1.0, 1.0]])
     step = solve_newton_step(hessian, np.array([1.0, 1.0]))
     np.testing.assert_allclose(hessian @ step, [-1, -1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("hessian", "gradient"), [(np.nan, 1.0), (1.0, np.nan), (1.0, np.inf)])
+def test_what_overflows_ends_the_search(hessian, gradient):
+    step = solve_newton_step(np.diag([1.0, hessian]), np.array([1.0, gradient]))
+    np.testing.assert_array_equal(step, [np.nan, np.nan])
+    assert step.shape == (2,)
+
+    def evaluate(x):
+        return x @ x, 2 * x, lambda _: step
+
+    found, n_evaluations = minimize_convex(evaluate, np.array([3.0, 1.0]))
+    np.testing.assert_array_equal(found, [3, 1])
+    assert n_evaluations < 50
+
+
+def test_features_that_are_the_same_in_all_rows_become_0():
+    rng = np.random.default_rng(0)
+    mass = np.append(rng.dirichlet(np.ones(99)), 0)
+    features = np.column_stack([np.full(100, 0.1), rng.normal(size=100), np.full(100, 1e300)])
+    features[::2, 2] *= 1 + 1e-15
+    features[-1] = 7  # a row that weighs nothing
+    centred, offset = centre_features(features, mass)
+    mean = np.average(features[:, 1], weights=mass)
+    np.testing.assert_allclose(offset, [0.1, mean, 1e300], rtol=1e-12)
+    assert (centred[:, [0, 2]] == 0).all()
+    np.testing.assert_allclose(centred[:, 1], features[:, 1] - mean, rtol=0, atol=1e-15)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from skcal._numerics._scores import centre_logits, log_odds, log_probabilities, normalize_rows
+from skcal._numerics._scores import (
+    centre_logits,
+    find_probabilities,
+    log_odds,
+    log_probabilities,
+    normalize_rows,
+)
 
 LOGITS = np.array([[0.0, 1.0, -2.0], [40.0, -3.0, 1.0], [700.0, -700.0, 0.0], [5.0, 5.0, 5.0]])
 
@@ -29,6 +35,24 @@ def test_logarithms_of_probabilities_and_complements():
         np.testing.assert_allclose(others, exact_others, rtol=1e-13, atol=1e-300)
 
 
+def test_probabilities_are_those_of_the_logarithms():
+    proba = [np.exp(exact_logs(row)[0]) for row in LOGITS]
+    np.testing.assert_allclose(find_probabilities(LOGITS), proba, rtol=1e-13)
+    shifted = LOGITS + 1024 * np.arange(4)[:, None]
+    np.testing.assert_allclose(find_probabilities(shifted), proba, rtol=1e-12)
+
+
+def test_probabilities_of_another_library_stay_there():
+    """Its second device refuses to be read by NumPy, as a GPU does."""
+    pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
+    xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    device = xp.Device("device1")
+    proba = find_probabilities(xp.asarray(LOGITS, device=device))
+    assert proba.device == device
+    back = np.asarray(xp.asarray(proba, device=xp.Device("CPU_DEVICE")))
+    np.testing.assert_allclose(back, find_probabilities(LOGITS), rtol=1e-15)
+
+
 def test_log_odds_are_logits_of_probabilities_and_do_not_saturate():
     values = np.random.default_rng(0).normal(size=(50, 4))
     proba = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
@@ -47,10 +71,13 @@ def test_centred_logits_do_not_see_a_shift_of_rows():
     centred = centre_logits(LOGITS)
     np.testing.assert_allclose(centred.sum(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(centre_logits(LOGITS + np.arange(4)[:, None]), centred, atol=1e-12)
+    alike = np.repeat(np.random.default_rng(0).normal(size=(50, 1)), 7, axis=1)
+    np.testing.assert_array_equal(centre_logits(alike), 0)
 
 
 def test_rows_are_normalised_and_zeros_become_even():
     np.testing.assert_array_equal(
-        normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0], [0.0, 2.0]])),
-        [[0.25, 0.75], [0.5, 0.5], [0.0, 1.0]],
+        normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0], [0.0, 2.0], [0.125, 0.375]])),
+        [[0.25, 0.75], [0.5, 0.5], [0.0, 1.0], [0.25, 0.75]],
     )
+    np.testing.assert_array_equal(normalize_rows(np.zeros((50, 3))), np.full((50, 3), 1 / 3))

@@ -31,6 +31,14 @@ READS_COUNTS = {
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
 
+# Classes that look at the order of scores alone, or at their values, however near these are.
+SEPARATES = {
+    "HistogramBinning",
+    "IsotonicRecalibration",
+    "KernelRecalibration",
+    "SplineRecalibration",
+}
+
 # Classes that answer scores which are all alike with something else than the share of each class:
 # they keep the order of the classes, penalise an intercept, or average two fits.
 NO_BASE_RATE = {

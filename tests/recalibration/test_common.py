@@ -22,6 +22,7 @@ from tests.recalibration.family import (
     NEEDS_ACCURACY,
     NO_BASE_RATE,
     READS_COUNTS,
+    SEPARATES,
     make,
     make_scores,
 )
@@ -232,8 +233,10 @@ def test_scores_that_are_all_alike_give_the_share_of_each_class(R, n_classes, we
     y = np.arange(47) % 7 % n_classes
     weights = rng.random(47) if weighted else np.ones(47)
     share = np.bincount(y, weights) / weights.sum()
-    for scores in rng.dirichlet(np.ones(n_classes), 12):
+    for k, scores in enumerate(rng.dirichlet(np.ones(n_classes), 12)):
         X = np.tile(scores, (47, 1))
+        if k % 2 and R.__name__ not in SEPARATES:
+            X[::3] *= 1 + 4e-16
         recalibrator = make(R, **BASE_RATE_OPTIONS.get(R.__name__, {}))
         proba = recalibrator.fit(X, y, sample_weight=weights).predict_proba(X[:1])
         np.testing.assert_allclose(proba[0], share, rtol=0, atol=1e-6)
