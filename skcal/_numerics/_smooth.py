@@ -28,6 +28,17 @@ def count_cells(bandwidth, absolute_residual):
     return int(np.ceil(fineness / bandwidth))
 
 
+def count_intervals(bandwidth, absolute_residual):
+    """Intervals of a grid on which the integral of |f| is known to TOLERANCE.
+
+    |f| integrates to the total variation of F, the antiderivative of f. Both are known exactly
+    on a grid of step h, so F is replaced by its cubic Hermite interpolant, whose derivative errs
+    by at most h^3/96 times the integral of |f'''|, that is 0.0158 (h/s)^3 E|r|.
+    """
+    fineness = max(3.0, (0.0158 * absolute_residual / TOLERANCE) ** (1 / 3))
+    return next_fast_len(int(np.ceil(max(fineness / bandwidth, 32))), real=True)
+
+
 def cosine_moments(nodes):
     """a_k = sum_j nodes_j cos(k pi j / M), k = 0..M, along the last axis."""
     scaled = nodes / 2
@@ -45,15 +56,10 @@ def evaluate_cosines(moments, bandwidth, n_intervals):
 
 
 def smoothed_error(moments, bandwidth, absolute_residual):
-    """smECE_s, the integral of |f|, to TOLERANCE.
-
-    |f| integrates to the total variation of F, the antiderivative of f. Both are known exactly
-    on a grid of step h, so F is replaced by its cubic Hermite interpolant, whose derivative errs
-    by at most h^3/96 times the integral of |f'''|, that is 0.0158 (h/s)^3 E|r|.
-    """
-    fineness = max(3.0, (0.0158 * absolute_residual / TOLERANCE) ** (1 / 3))
-    n_intervals = next_fast_len(int(np.ceil(max(fineness / bandwidth, 32))), real=True)
-    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2, n_intervals)
+    """smECE_s, the integral of |f|, to TOLERANCE."""
+    n_intervals = count_intervals(bandwidth, absolute_residual)
+    # Fewer than intervals: LAST_MODE for each bandwidth is less than three.
+    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2)
     damped = np.zeros((1, n_intervals + 1))
     damped[0, :n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
     return float(integrate_sizes(damped)[0])
@@ -120,12 +126,12 @@ def _vary_cubics(start, end, step):
     square = 3 * (start + end) - 6 * step
     linear = end - start - square
     root = np.sqrt(np.maximum(linear**2 - 4 * square * start, 0.0))
-    # The stable pair of roots; a root outside (0, 1), at infinity or double cuts nothing off.
+    # The stable pair of roots; a root outside (0, 1), at infinity or double cuts nothing off, nor
+    # does any place where there is no root.
     half = -0.5 * (linear + np.copysign(root, linear))
     roots = np.zeros((2, len(half)))
     np.divide(half, square, out=roots[0], where=square != 0)
     np.divide(start, half, out=roots[1], where=half != 0)
     roots = np.sort(np.clip(roots, 0.0, 1.0), axis=0)
-    roots[:, root == 0] = 0.0
     first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
     return np.abs(first) + np.abs(second - first) + np.abs(step - second)

@@ -71,10 +71,10 @@ def average_epanechnikov(moments, bandwidth):
     gap = mean_outcome(*sums) - places
     weight = linear_nodes(mass[:2])
     filled = np.flatnonzero(mass[0])
-    padded = np.pad(np.append(mass[0], 0.0), CELLS)
-    reach = np.cumsum(padded)
-    reach = reach[filled + 2 * CELLS] - np.where(filled > 0, reach[filled - 1], 0.0)
-    edges = padded[filled] + padded[filled + 2 * CELLS]
+    padded = np.pad(mass[0], CELLS)
+    up_to, first, last = np.cumsum(padded), padded[filled], padded[filled + 2 * CELLS]
+    reach = first + up_to[filled + 2 * CELLS] - up_to[filled]
+    edges = first + last
     slack = step**2 / 4 * reach + step / 2 * edges
     ends = density[filled], density[filled + 1]
     least = np.minimum(*ends) - slack

@@ -9,6 +9,7 @@ from skcal._numerics._smooth import (
     TOLERANCE,
     cosine_moments,
     count_cells,
+    count_intervals,
     evaluate_cosines,
     find_fixed_point,
     smoothed_error,
@@ -59,7 +60,20 @@ def test_evaluation_folds_modes_onto_coarse_grids(rng):
     np.testing.assert_allclose(evaluate_cosines(moments, 0.05, 3), fine[::100], atol=1e-12)
 
 
-def test_variation_of_a_cubic_is_exact():
+@pytest.mark.parametrize("bandwidth", [0.02, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("n_intervals", [3, 40])
+def test_evaluation_is_the_damped_sum_of_every_row(rng, bandwidth, n_intervals):
+    moments, k = rng.normal(size=(3, 200)), np.arange(200)
+    damped = moments * np.exp(-0.5 * (np.pi * bandwidth * k) ** 2) * np.where(k == 0, 1, 2)
+    waves = np.cos(np.pi * np.outer(k, np.linspace(0, 1, n_intervals + 1)))
+    evaluated = evaluate_cosines(moments, bandwidth, n_intervals)
+    np.testing.assert_allclose(evaluated, damped @ waves, rtol=0, atol=1e-11)
+    alone = evaluate_cosines(moments[1], bandwidth, n_intervals)
+    np.testing.assert_allclose(alone, evaluated[1], rtol=0, atol=1e-11)
+
+
+def test_variations_of_cubics_are_exact():
+    variations, cubics = [], []
     for coefficients in (
         [0, 1, 0, 0],
         [0, 0, 0, 0],
@@ -68,22 +82,47 @@ def test_variation_of_a_cubic_is_exact():
         [0, 1, -3, 2],
         [0, 0, 1, -1],
         [1, 0, -3, 5],
+        [0, 0.5, -0.5, 0],
+        [0, 0.09, -0.5, 1 / 3],  # slope (x - 0.1) (x - 0.9): it falls between two rises
+        [0, 0.0096, -0.1, 1 / 3],  # slope (x - 0.08) (x - 0.12): the turns hardly differ
+        [0, 0.02, -0.1, 1 / 3],  # slope (x - 0.1)^2 + 0.01: no turn, but nearly
     ):
         cubic = np.polynomial.Polynomial(coefficients)
         slope = cubic.deriv()
         turns = [root.real for root in slope.trim().roots() if not root.imag and 0 < root.real < 1]
-        ends = np.array([0.0, 1.0])
-        assert vary_hermite(cubic(ends)[None], slope(ends)[None])[0] == pytest.approx(
-            np.abs(np.diff(cubic(np.array([0, *sorted(turns), 1])))).sum(), abs=1e-12
-        )
+        variations.append(np.abs(np.diff(cubic(np.array([0, *sorted(turns), 1])))).sum())
+        cubics.append(cubic)
+    ends = np.array([0.0, 1.0])
+    values = np.array([cubic(ends) for cubic in cubics])
+    slopes = np.array([cubic.deriv()(ends) for cubic in cubics])
+    np.testing.assert_allclose(vary_hermite(values, slopes), variations, rtol=0, atol=1e-12)
+
+
+def test_a_cube_varies_by_its_rise_whatever_the_rounding():
+    """Slopes of 0 and 3 times the rise: but for rounding, both roots are at 0."""
+    ends = np.random.default_rng(0).random(100_000)
+    for rise in (ends / 3, np.nextafter(ends / 3, 0), np.nextafter(ends / 3, 1)):
+        zero = np.zeros(len(ends))
+        variations = vary_hermite(np.column_stack([zero, rise]), np.column_stack([zero, ends]))
+        np.testing.assert_allclose(variations, rise, rtol=1e-14)
 
 
 @pytest.mark.parametrize("bandwidth", [1e-4, 0.01, 0.5])
 @pytest.mark.parametrize("size", [1e-5, 0.01, 0.5])
 def test_bounds_add_up_to_the_documented_accuracy(bandwidth, size):
     assert 2 * TOLERANCE <= 1e-6
-    cells_in_bandwidth = count_cells(bandwidth, size) * bandwidth
-    assert 0.0657 * size / cells_in_bandwidth**4 <= TOLERANCE
+
+    def meet_demands(n_cells, n_intervals):
+        cells, intervals = n_cells * bandwidth, n_intervals * bandwidth
+        return (
+            0.0657 * size / cells**4 <= TOLERANCE and cells >= 3,
+            0.0158 * size / intervals**3 <= TOLERANCE and intervals >= 3 and n_intervals >= 32,
+        )
+
+    n_cells, n_intervals = count_cells(bandwidth, size), count_intervals(bandwidth, size)
+    assert meet_demands(n_cells, n_intervals) == (True, True)
+    # No finer than that; lengths of fast transforms are at most 1/8 apart from 32 on.
+    assert meet_demands(n_cells - 1, n_intervals * 8 / 9 - 1) == (False, False)
 
 
 @pytest.mark.parametrize("bandwidth", [0.3, 0.05, 0.004])
@@ -93,6 +132,18 @@ def test_smoothed_error_integrates_to_its_tolerance(rng, bandwidth):
     assert smoothed_error(moments, bandwidth, np.abs(r).sum()) == pytest.approx(
         reference.smooth_error_at(v, r, bandwidth), abs=4e-7
     )
+
+
+@pytest.mark.parametrize("bandwidth", [0.01, 0.2, 1.0, 5.0])
+def test_smoothed_error_of_single_waves(bandwidth):
+    """a_k = 1/2 alone: the integral of |g_k cos(k pi t)|, with as few moments as there are."""
+    assert smoothed_error(np.array([-0.3]), bandwidth, 0.3) == pytest.approx(0.3, abs=1e-15)
+    for k in (1, 2, 5):
+        moments = np.zeros(k + 1)
+        moments[k] = 0.5
+        expected = 2 / np.pi * np.exp(-0.5 * (k * np.pi * bandwidth) ** 2)
+        assert smoothed_error(moments, bandwidth, 1.0) == pytest.approx(expected, abs=TOLERANCE)
+        assert smoothed_error(moments, bandwidth, 1.0) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("root", [0.3, 0.5, 1e-3, 2e-4])
@@ -106,6 +157,20 @@ def test_fixed_point(root, slope):
 
     assert find_fixed_point(error_at, 0.5, 1e-4) == pytest.approx(root, abs=2e-9)
     assert len(calls) == len(set(calls)) < 40
+    # A call takes 1/s of time: none is below what is known to be, or far below the root.
+    assert min(calls) >= max(root + slope * (root - 0.5), root / 8)
+
+
+def test_fixed_point_at_the_smallest_is_found():
+    for upper in (0.5, 1e-4, 1e-6):
+        assert find_fixed_point(lambda s: 1e-4, upper, 1e-4) == 1e-4
+
+
+def test_fixed_point_of_a_flat_function_that_rounding_lifts():
+    def error_at(s):
+        return 0.05 if s > 0.35 else np.nextafter(0.3, 1) if s == 0.3 else 0.3
+
+    assert find_fixed_point(error_at, 0.5, 1e-4) == 0.3
 
 
 def test_fixed_point_below_the_smallest_is_none():

@@ -31,6 +31,13 @@ def test_quantiles_without_weights_are_those_of_numpy(rng, n, n_distinct):
     )
 
 
+def test_shares_within_rounding_of_all_and_none_give_the_ends(rng):
+    values = rng.normal(size=30)
+    for weights in (None, rng.random(30)):
+        found = weighted_quantiles(values, np.array([1e-12, 1 - 1e-12]), weights)
+        assert found.tolist() == [values.min(), values.max()]
+
+
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1, 1e7])
 def test_weight_of_a_quantile_is_repetition_and_has_no_scale(rng, scale):
     for _ in range(20):
@@ -56,7 +63,10 @@ def test_knots_are_distinct(rng):
     clumped = np.repeat([-36.0, 0.1, 36.0], [80, 1, 19])
     assert place_knots(clumped, 6).tolist() == [-36, 36]
     rounded = 1 + 1e-15 * rng.normal(size=50)
-    assert len(place_knots(np.append(rounded, [5.0] * 50), 6)) == 2
+    for n_others in (10, 50, 450):  # the last two quantiles, the middle ones, the first two
+        places = np.append(rounded, [5.0] * n_others)
+        for values in (places, -places):
+            assert len(place_knots(values, 6)) == 2
     assert len(place_knots(rng.normal(size=100), 6)) == 6
 
 

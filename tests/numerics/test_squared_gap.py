@@ -80,6 +80,54 @@ def test_epanechnikov_knows_its_error(rng, case, bandwidth):
     assert abs(value - expected) <= error + 1e-12
 
 
+def bound_directly(places, masses, bandwidth):
+    """The bound of the docstring, cell by cell, from sums over all rows at the ends of the cell."""
+    length = bandwidth / CELLS
+    n_cells = int(np.ceil(CELLS / bandwidth))
+    cells = np.minimum((places / length).astype(int), n_cells - 1)
+    mass, error = masses.sum(axis=1), 0.0
+    for cell in np.unique(cells):
+        ends = np.array([cell, cell + 1]) * length
+        sums = kernels.sum_directly(ends, places, masses, bandwidth, kernels.epanechnikov_kernel)
+        (g0, g1), (d0, d1) = mean_outcome(*sums.T) - ends, sums.sum(axis=1)
+        away = np.abs(cells - cell)
+        slack = mass @ np.where(away <= CELLS, 1 / CELLS**2 / 4, 0)
+        slack += mass @ np.where(away == CELLS, 1 / CELLS / 2, 0)
+        least = min(d0, d1) - slack
+        off = 1.0
+        if least > 0:
+            # The regression is a ratio of two sums, each within `slack` of its chord, and the
+            # ratio of two chords is off its own by |d1 - d0| |r1 - r0| / (4 least), r = g + place.
+            rise = abs(g1 - g0) + length
+            off = min(1.0, (2 * slack + abs(d1 - d0) * rise / 4) / least)
+        largest = max(abs(g0), abs(g1))
+        # (g + off)^2 against the chord of g^2, which is off by a quarter of the squared step.
+        error += mass[cells == cell].sum() * (2 * largest * off + off**2 + (g1 - g0) ** 2 / 4)
+    return error / mass.sum()
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 0.3, 0.5, 30.0])
+@pytest.mark.parametrize("case", [*CASES, "just in and out of reach"])
+def test_error_is_that_of_the_docstring(rng, case, bandwidth):
+    if case in CASES:
+        places = CASES[case](rng, 300)
+    else:
+        cells = np.array([0, 1, 255, 256, 257, 258, 511])
+        places = (cells + 0.5) * min(bandwidth, 0.5) / CELLS
+    masses = draw_masses(rng, len(places))
+    _, error = average_epanechnikov(read_cells(places, masses, bandwidth), bandwidth)
+    assert error == pytest.approx(bound_directly(places, masses, bandwidth), rel=1e-8)
+
+
+@pytest.mark.parametrize("crowd", [20.0, 200.0, 2000.0])
+def test_error_of_a_row_just_one_bandwidth_from_a_crowd(crowd):
+    """Its regression is known but roughly, to less than nothing, and not at all."""
+    places = np.array([0.5, CELLS + 0.5]) / (4 * CELLS)
+    masses = np.array([[1.0, 0.0], [0.0, crowd]])
+    _, error = average_epanechnikov(read_cells(places, masses, 0.25), 0.25)
+    assert error == pytest.approx(bound_directly(places, masses, 0.25), rel=1e-8)
+
+
 def test_the_bound_is_worth_having(rng):
     """About 4.5 h^2 times twice the gap for rows without structure: here gaps are about .2."""
     places = rng.random(20000)
