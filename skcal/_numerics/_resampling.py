@@ -23,6 +23,7 @@ from skcal._numerics._smooth import (
     LAST_MODE,
     TOLERANCE,
     cosine_moments,
+    count_intervals,
     evaluate_cosines,
     integrate_sizes,
 )
@@ -395,10 +396,8 @@ def smoothed_errors(moments, bandwidths, sizes):
     largest = np.exp2(np.ceil(4 * np.log2(np.maximum(sizes, TOLERANCE))) / 4)
     for smallest, size in np.unique(np.stack([lowest, largest], axis=1), axis=0):
         rows = np.flatnonzero((lowest == smallest) & (largest == size))
-        # As in `smoothed_error`, the cubic Hermite interpolant errs by 0.0158 (h/s)^3 E|r|.
-        fineness = max(3.0, (0.0158 * size / TOLERANCE) ** (1 / 3))
-        n_intervals = next_fast_len(int(np.ceil(max(fineness / smallest, 32))), real=True)
-        n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2, n_intervals)
+        n_intervals = count_intervals(smallest, size)
+        n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2)
         for batch in _split(len(rows), _PASSES * n_intervals):
             chosen = rows[batch]
             waves = np.pi * bandwidths[chosen, None] * np.arange(n_modes)
