@@ -45,6 +45,7 @@ def find_median_distance(proba, weights, name):
     of weight. Zero where all rows are equal.
     """
     proba, weights = _merge_rows(proba, weights)
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # so that products do not overflow
     if len(proba) > _MEDIAN_ROWS:
         cumulative = np.cumsum(weights)
         steps = (np.arange(_MEDIAN_ROWS) + 0.5) / _MEDIAN_ROWS * cumulative[-1]

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from skcal._numerics import _softmax_regression
 from skcal._numerics._logistic import fit_logistic
-from skcal._numerics._softmax_regression import fit_softmax
+from skcal._numerics._newton import DAMPING
+from skcal._numerics._softmax_regression import _Problem, fit_softmax
 
 
 def make_problem(n_classes, n_samples=400, seed=0):
@@ -51,6 +52,160 @@ def test_optimum_of_softmax_regression(monkeypatch, structure, n_classes, larges
     assert np.linalg.norm(approx_fprime(found[varies], objective, 1e-7)) < 1e-6
     theirs = minimize(objective, start[varies], method="BFGS", options={"gtol": 1e-9})
     assert objective(found[varies]) <= theirs.fun + 1e-14
+
+
+def state_problem(structure, n_classes=3, n_samples=400, *, scales=1.0, penalised=True):
+    """A problem, and at a point of it: coefficients that vary, probabilities, Hessian of the loss.
+
+    The Hessian is summed row by row from the derivatives of softmax.
+    """
+    features, codes, weights = make_problem(n_classes, n_samples)
+    features, mass = features * scales, weights / weights.sum()
+    varies, penalty = make_structures(n_classes)[structure]
+    penalty = penalty[varies] * penalised
+    start = np.eye(*varies.shape)
+    problem = _Problem(features, codes, mass, start, varies, penalty, start[varies])
+    free = 0.3 * (np.random.default_rng(1).random(varies.sum()) + start[varies])
+    free = free / np.broadcast_to(scales, varies.shape)[varies]
+    proba = softmax(features @ problem.arrange(free).T, axis=1)
+    hessian = 0
+    for row, p, share in zip(features, proba, mass, strict=True):
+        hessian = hessian + share * np.kron(np.diag(p) - np.outer(p, p), np.outer(row, row))
+    return problem, free, proba, hessian[np.ix_(varies.ravel(), varies.ravel())]
+
+
+def keep_blocks(problem, hessian):
+    return hessian * (problem.classes[:, None] == problem.classes)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize("rows_in_chunk", [4096, 400, 64])
+def test_hessian_is_a_sum_over_rows(monkeypatch, structure, rows_in_chunk):
+    monkeypatch.setattr(_softmax_regression, "_ROWS_IN_CHUNK", rows_in_chunk)
+    problem, _, proba, hessian = state_problem(structure)
+    np.testing.assert_allclose(problem.form_hessian(proba), hessian, atol=1e-14)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize(("largest_hessian", "tolerance"), [(500, 1e-12), (0, 1e-3)])
+def test_steps_solve_the_newton_equations(monkeypatch, structure, largest_hessian, tolerance):
+    monkeypatch.setattr(_softmax_regression, "_LARGEST_HESSIAN", largest_hessian)
+    problem, free, _, hessian = state_problem(structure)
+    _, gradient, step = problem.evaluate(free)
+    left = hessian @ step(None) + 2 * problem.penalty * step(None) + gradient
+    assert np.linalg.norm(left) <= tolerance * np.linalg.norm(gradient)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_largest_curvature(structure):
+    """Nowhere is the Hessian larger on its diagonal; two classes of probability 1/2 reach it."""
+    problem, _, _, hessian = state_problem(structure)
+    assert (np.diag(hessian) + 2 * problem.penalty <= problem.bound).all()
+    problem, *_ = state_problem(structure, n_classes=2)
+    most = np.diag(problem.form_hessian(np.full((400, 2), 0.5))) + 2 * problem.penalty
+    np.testing.assert_allclose(problem.bound, most, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("structure", "largest_blocks", "is_diagonal"),
+    [
+        ("full", 3 * 4**2, False),
+        ("full", 3 * 4**2 - 1, True),
+        ("diagonal", 3 * 4**2, True),
+    ],
+)
+def test_preconditioner_inverts_blocks_or_the_diagonal(
+    monkeypatch, structure, largest_blocks, is_diagonal
+):
+    monkeypatch.setattr(_softmax_regression, "_LARGEST_BLOCKS", largest_blocks)
+    monkeypatch.setattr(_softmax_regression, "_ROWS_PER_COLUMN", 100)  # 400 rows: all are read
+    problem, _, proba, hessian = state_problem(structure)
+    extra = 1 + np.arange(len(hessian)) / 10
+    part = np.diag(np.diag(hessian)) if is_diagonal else keep_blocks(problem, hessian)
+    vector = np.random.default_rng(2).normal(size=len(hessian))
+    found = problem.form_preconditioner(proba, extra)((part + np.diag(extra)) @ vector)
+    np.testing.assert_allclose(found, vector, rtol=1e-6)
+
+
+def test_preconditioner_of_a_part_of_the_rows():
+    """Every tenth row is read and stands for ten, which are equal here."""
+    problem, _, proba, hessian = state_problem("full", n_samples=80)
+    repeated = [np.repeat(array, 10, axis=0) for array in (problem.features, problem.codes)]
+    larger = _Problem(
+        *repeated,
+        np.repeat(problem.mass / 10, 10),
+        problem.start,
+        problem.varies,
+        problem.penalty,
+        problem.centre,
+    )
+    part = keep_blocks(problem, hessian) + np.diag(problem.penalty)
+    vector = np.random.default_rng(2).normal(size=len(hessian))
+    precondition = larger.form_preconditioner(np.repeat(proba, 10, axis=0), problem.penalty)
+    np.testing.assert_allclose(precondition(part @ vector), vector, rtol=1e-5)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_preconditioner_is_definite_where_the_hessian_is_not(structure):
+    """A feature of zeros and one that is there twice leave the Hessian without an inverse."""
+    problem, _, proba, _ = state_problem(structure, penalised=False)
+    problem.features[:, 0] = 0
+    problem.features[:, 1] = problem.features[:, 2]
+    for scale in 1, 1e6:
+        problem.features *= scale
+        precondition = problem.form_preconditioner(proba, np.zeros(problem.varies.sum()))
+        matrix = np.column_stack([precondition(unit) for unit in np.eye(problem.varies.sum())])
+        sizes = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+        assert sizes.min() >= 0.9 * np.finfo(np.float64).eps * sizes.max() > 0
+
+
+def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
+    """The preconditioner makes up for them: about one product for each coefficient is enough."""
+    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 30)
+    scales = 10.0 ** (np.arange(13) % 4)
+    problem, free, proba, hessian = state_problem("diagonal", n_classes=12, scales=scales)
+    extra = 2 * problem.penalty + DAMPING * problem.bound
+    step = problem.solve_iteratively(proba, np.ones_like(free), extra)
+    left = hessian @ step + extra * step + 1
+    assert np.linalg.norm(left) <= 1e-3 * np.sqrt(len(free))
+
+
+def test_products_of_a_step_are_limited(monkeypatch):
+    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 2)
+    monkeypatch.setattr(_softmax_regression, "_STEP_TOLERANCE", 0.0)
+    problem, free, proba, _ = state_problem("full")
+    _, gradient, _ = problem.evaluate(free)
+    products = []
+    gather = problem.gather
+    problem.gather = lambda residual: products.append(1) or gather(residual)
+    problem.solve_iteratively(proba, gradient, 2 * problem.penalty)
+    assert len(products) <= 2 + 1  # SciPy learns the type of the products from one more
+
+
+def test_diagonal_problems_are_told_from_others():
+    """Others must not be taken for them; they are computed much faster."""
+    shape = (3, 4)
+    own, last = np.eye(*shape), np.arange(4) == 3
+    features, codes, _ = make_problem(3)
+    ones = np.ones(shape)
+
+    def is_diagonal(varies, start):
+        varies = np.broadcast_to(varies, shape)
+        zeros = np.zeros(varies.sum())
+        problem = _Problem(features, codes, np.ones(400), start, varies, zeros, zeros)
+        product = problem.multiply(start), features @ start.T
+        np.testing.assert_allclose(*product, atol=1e-12)
+        residual = features[:, :3] ** 2
+        np.testing.assert_allclose(problem.gather(residual), (residual.T @ features)[varies])
+        return problem.is_diagonal
+
+    assert is_diagonal((own == 1) | last, own + 2 * last)
+    assert is_diagonal(own == 1, 0.5 * own)
+    assert is_diagonal(last, own)
+    assert not is_diagonal((own == 1) | last, ones)  # the others stay, and are not 0
+    assert not is_diagonal(last, 0.5 * ones)
+    assert not is_diagonal((own == 0) | last, own)
+    assert not is_diagonal(True, own)
 
 
 def test_no_hessian_is_formed_for_many_coefficients(monkeypatch):
