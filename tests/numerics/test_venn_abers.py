@@ -147,6 +147,16 @@ def test_scores_that_differ_by_rounding_are_tied(outcomes):
     np.testing.assert_array_equal(apart, look_up(exact, [0.2, 0.3, 0.4]))
 
 
+@pytest.mark.parametrize("smallest", [-50.0, 0.0, 1e-9, 0.1])
+def test_ties_depend_on_the_size_of_the_two_scores_alone(smallest):
+    outcomes = np.array([0.0, 0.0, 1.0, 1.0])
+    for gap, is_tied in ((1.8e-13, True), (2.2e-13, False)):
+        scores = np.array([smallest, 0.5, 0.5 * (1 + gap), 0.9])
+        ranks = np.array([0.0, 1.0, 1.0 if is_tied else 2.0, 3.0])
+        fitted, exact = fit_venn_abers(scores, outcomes), fit_venn_abers(ranks, outcomes)
+        np.testing.assert_array_equal(look_up(fitted, scores), look_up(exact, ranks))
+
+
 def test_tiny_probabilities_are_told_apart():
     scores = np.array([0.0, 1e-200, 1e-100, 1.0])
     fitted = fit_venn_abers(scores, np.array([0.0, 0.0, 1.0, 1.0]))

@@ -1,0 +1,85 @@
+"""Kernel sums of rows on a grid, against sums over all pairs of a point and a row."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._sharpness_curve import _sum_on_nodes, _sum_running, sum_on_grid
+
+every_kernel = pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+
+
+def in_chunks(places, masses, size=40):
+    """Rows as `sum_on_grid` asks for them, but always few at a time."""
+
+    def list_rows(_):
+        for start in range(0, len(places), size):
+            yield places[start : start + size], masses[start : start + size]
+
+    return list_rows
+
+
+def weigh(grid, places, bandwidth, kernel):
+    z = (grid[:, None] - places) / bandwidth
+    return np.exp(-0.5 * z**2) if kernel == "gaussian" else np.maximum(1 - z**2, 0)
+
+
+def draw_rows(n_rows=150):
+    rng = np.random.default_rng(3)
+    places, outcomes = rng.uniform(0.2, 0.8, n_rows), rng.random(n_rows)
+    weights, divergences = rng.exponential(1, n_rows), rng.exponential(1, n_rows)
+    return places, weights[:, None] * np.column_stack([outcomes, 1 - outcomes, divergences])
+
+
+def assert_means_and_mass(sums, expected, rtol):
+    """The three sums are known up to one factor at each point; their mass without it."""
+    mass = expected[:, :2].sum(axis=1)
+    own = np.column_stack([sums.positive, sums.negative, sums.divergence])
+    np.testing.assert_allclose(
+        own / own[:, :2].sum(axis=1, keepdims=True), expected / mass[:, None], rtol=rtol
+    )
+    np.testing.assert_allclose(sums.gathered, mass, rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    ("sum_fast", "kernel"), [(_sum_on_nodes, "gaussian"), (_sum_running, "epanechnikov")]
+)
+@pytest.mark.parametrize("bandwidth", [0.03, 0.4, 3.0])
+def test_fast_sums_and_totals(sum_fast, kernel, bandwidth):
+    places, masses = draw_rows()
+    grid = np.linspace(0, 1, 23)
+    sums, totals = sum_fast(in_chunks(places, masses), grid, bandwidth)
+    np.testing.assert_allclose(totals, masses.sum(axis=0), rtol=1e-12)
+    expected = weigh(grid, places, bandwidth, kernel) @ masses
+    np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-9 * totals.max())
+
+
+@every_kernel
+def test_infinite_divergences_add_nothing_to_the_finite_ones(kernel):
+    places, masses = draw_rows()
+    finite = masses.copy()
+    masses[::10, 2], finite[::10, 2] = np.inf, 0
+    grid = np.linspace(0.25, 0.75, 11)
+    sums = sum_on_grid(in_chunks(places, masses), grid, 0.05, kernel)
+    weights = weigh(grid, places, 0.05, kernel)
+    assert_means_and_mass(sums, weights @ finite, 1e-8)
+    np.testing.assert_array_equal(sums.is_infinite, (weights[:, ::10] > 0).any(axis=1))
+
+
+def test_large_divergences_are_summed_row_by_row():
+    """Exact where the density is below 1e-7 of the mean divergence."""
+    places, masses = draw_rows()
+    masses[:, 2] *= 1e4
+    grid = np.linspace(0, 1, 41)
+    sums = sum_on_grid(in_chunks(places, masses), grid, 0.05, "gaussian")
+    expected = weigh(grid, places, 0.05, "gaussian") @ masses
+    small = expected[:, :2].sum(axis=1) < 0.99e-7 * masses[:, 2].sum()
+    assert 5 < small.sum() < 36
+    assert_means_and_mass(type(sums)(*(part[small] for part in sums)), expected[small], 1e-12)
+
+
+@every_kernel
+def test_wide_kernels_reach_all_rows(kernel):
+    places, masses = draw_rows()
+    grid = np.linspace(0, 1, 3)
+    sums = sum_on_grid(in_chunks(places, masses), grid, 200.0, kernel)
+    assert_means_and_mass(sums, weigh(grid, places, 200.0, kernel) @ masses, 1e-9)
