@@ -261,12 +261,12 @@ def test_order_of_rows(rng, kind):
 @every_kind
 @every_estimator
 def test_chunks(rng, kind, estimator, monkeypatch):
-    arrays, y = draw_problem(rng, kind, 23)
+    arrays, y = draw_problem(rng, kind, 13)
     tests, test_targets = build(kind, take(arrays, slice(0, 7))), y[:7]
-    weights = rng.random(23)
+    weights = rng.random(13)
     expected = measure(kind, arrays, y, sample_weight=weights, estimator=estimator)
     embedded = embed(kind, arrays, y, tests, test_targets, sample_weight=weights)
-    for cells in (1, 100, 600):
+    for cells in (1, 40, 200):
         monkeypatch.setattr(_distribution_kernels, "_CELLS", cells)
         value = measure(kind, arrays, y, sample_weight=weights, estimator=estimator)
         assert value == pytest.approx(expected, abs=1e-12)

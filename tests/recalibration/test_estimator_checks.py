@@ -12,7 +12,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skcal.recalibration import CrossFitProba, NotClassScoresError, RecalibratedClassifierCV
+from skcal.recalibration import (
+    CrossFitProba,
+    IsotonicRecalibration,
+    NotClassScoresError,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
 from tests.recalibration.adapter import AllRows, OnValidScores
 from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, make
 
@@ -78,7 +84,7 @@ class TestTiers:
             CrossFitProba(GaussianNB()),
             *[
                 RecalibratedClassifierCV(GaussianNB(), make(R), cv=choose_splits(R))
-                for R in CLASSES
+                for R in (IsotonicRecalibration, TemperatureScaling, *RANDOM)
             ],
         ]
     )
@@ -87,11 +93,18 @@ class TestTiers:
 
     @pytest.mark.slow
     @with_checks(
-        [StackingClassifier([("nb", GaussianNB())], make(R), cv=choose_splits(R)) for R in STEADY]
+        [
+            *[RecalibratedClassifierCV(GaussianNB(), make(R), cv=choose_splits(R)) for R in STEADY],
+            *[
+                StackingClassifier([("nb", GaussianNB())], make(R), cv=choose_splits(R))
+                for R in STEADY
+            ],
+        ]
     )
-    def test_in_a_stack(self, estimator, check):
+    def test_every_recalibrator_behind_a_classifier(self, estimator, check):
         check(estimator)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("R", RANDOM)
     def test_stacking_hides_the_tag(self, R):
         model = StackingClassifier([("nb", GaussianNB())], make(R), cv=3)
@@ -143,6 +156,7 @@ class TestTiers:
         for exception in exceptions:
             assert "fit_transform and transform outcomes not consistent" in str(exception)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("R", CLASSES)
     def test_pipelines(self, R):
         splits = 3 if R in RANDOM else AllRows()  # so that transform agrees with fit_transform

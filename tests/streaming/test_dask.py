@@ -185,6 +185,7 @@ def die_once(block, path):
     return block
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_does_not_count_twice(rows, tmp_path):
     distributed = pytest.importorskip("distributed")
     y, proba, _, _ = rows
