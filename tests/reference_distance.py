@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import block_diag, diags, kron, vstack
+from scipy.sparse import block_diag, coo_array, diags, kron, vstack
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -79,8 +79,8 @@ def lower_distance(targets, knots, negative, positive):
     """Program (17): the cheapest coupling of targets u with (v, y), by HiGHS."""
     n_targets, n_knots = len(targets), len(knots)
     distance = np.abs(targets[:, None] - knots).ravel()
-    marginal = kron(np.ones((1, n_targets)), np.eye(n_knots))
-    at_target = kron(np.eye(n_targets), np.ones((1, n_knots)))
+    marginal = kron(coo_array(np.ones((1, n_targets))), np.eye(n_knots))
+    at_target = kron(coo_array(np.eye(n_targets)), np.ones((1, n_knots)))
     calibrated = [diags(-targets) @ at_target, diags(1 - targets) @ at_target]
     constraints = [block_diag([marginal, marginal]), np.hstack([c.toarray() for c in calibrated])]
     result = linprog(

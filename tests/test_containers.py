@@ -461,7 +461,7 @@ MISSING = {
     "objects-None": fill(None, lambda items: np.array(items, dtype=object)),
     "objects-NaN": fill(np.nan, lambda items: np.array(items, dtype=object)),
     "objects-NA": fill(pd.NA, lambda items: np.array(items, dtype=object)),
-    "objects-NaT": fill(np.datetime64("NaT"), lambda items: np.array(items, dtype=object)),
+    "objects-NaT": fill(np.datetime64("NaT", "s"), lambda items: np.array(items, dtype=object)),
     "pandas": fill(None, pd.Series),
     "pandas-NA": fill(pd.NA, lambda items: pd.Series(items, dtype=object)),
     "pandas-category": fill(None, lambda items: pd.Series(items, dtype="category")),
