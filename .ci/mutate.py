@@ -74,7 +74,13 @@ TESTS = {
     "_venn_abers": ["recalibration/test_venn_abers"],
     "_verdict": [],
     "_reduction": ["test_reduction", "test_common"],
-    "_sample": ["test_common", "test_missing_values", "metrics/test_binned", "metrics/test_smooth"],
+    "_sample": [
+        "test_sample",
+        "test_common",
+        "test_missing_values",
+        "metrics/test_binned",
+        "metrics/test_smooth",
+    ],
 }
 # Exit codes of a run of the tests, as mutmut keeps them: a test failed, or none came to its end.
 # Others, such as those of no tests at all, mean that nobody noticed.

@@ -83,7 +83,7 @@ class SmoothECEOnPlaces:
             short = sizes <= self._most if len(self._scales) > 1 else np.zeros(len(sizes), bool)
             for rows, scale in zip((~short, short), self._scales, strict=False):
                 values[rows] = scale.measure(residuals[rows], sizes[rows])
-        return values[again.reshape(-1)]
+        return values[np.ravel(again)]
 
 
 class _Scale:

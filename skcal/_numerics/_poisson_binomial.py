@@ -17,9 +17,7 @@ def find_law(probabilities):
     """Probabilities of first, first + 1, ... successes; all others are negligible.
 
     Laws of neighbours are convolved, then those of pairs, and so on, each kept where it is not
-    negligible, so that n trials need O(n log n) time. Of trials that are more likely than not the
-    failures are counted, so that trials of next to no variance have laws next to the exact one of
-    none.
+    negligible, so that n trials need O(n log n) time.
 
     Parameters
     ----------
@@ -32,11 +30,14 @@ def find_law(probabilities):
         Within 1e-12 of the exact values for up to 10 million trials. Ends with all n_trials
         successes at the latest.
     """
-    likely = probabilities > 0.5
-    first, law = _count_rare(probabilities[~likely])
-    first_failure, failures = _count_rare(1.0 - probabilities[likely])
-    first += np.count_nonzero(likely) - first_failure - (len(failures) - 1)
-    return int(first), _convolve_pair(law, failures[::-1])
+    certain = np.count_nonzero(probabilities == 1)
+    uncertain = probabilities[(probabilities > 0) & (probabilities < 1)]
+    if len(uncertain) == 0:
+        return certain, np.ones(1)
+    (first,), laws, _, _ = _convolve_all(uncertain)
+    law = laws[: len(uncertain) + 1 - first, 0]
+    # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.
+    return int(certain + first), law / law.sum()
 
 
 def find_quantiles(first, law, alpha):
@@ -45,30 +46,11 @@ def find_quantiles(first, law, alpha):
     The number of successes S lies below the one, and above the other, with a probability of at most
     alpha / 2 each.
     """
+    alpha = min(alpha, np.nextafter(1.0, 0.0))  # with 1, two medians would be in the wrong order
     below, above = np.cumsum(law), np.cumsum(law[::-1])
     low = np.searchsorted(below, alpha / 2, side="right")
     high = np.searchsorted(above, alpha / 2, side="right")
-    return first + min(low, len(law) - 1), first + max(len(law) - 1 - high, 0)
-
-
-def _count_rare(probabilities):
-    """First place and law of the number of successes of trials of at most 1/2 each."""
-    probabilities = probabilities[probabilities > 0]
-    if len(probabilities) == 0:
-        return 0, np.ones(1)
-    (first,), laws, _, _ = _convolve_all(probabilities)
-    law = laws[: len(probabilities) + 1 - first, 0]
-    # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.
-    return first, law / law.sum()
-
-
-def _convolve_pair(one, other):
-    """Convolution of two laws of any lengths."""
-    if min(len(one), len(other)) <= _SHORT:
-        return np.convolve(one, other)
-    length = max(len(one), len(other))
-    product = _convolve(*(_fit(law[:, None], length) for law in (one, other)))
-    return product[: len(one) + len(other) - 1, 0]
+    return first + low, first + len(law) - 1 - high
 
 
 def _convolve_all(probabilities):
@@ -123,7 +105,8 @@ def _cut_tails(first, laws, mean, variance):
     exponent = np.log(2 / _NEGLIGIBLE)
     reach = exponent / 3 + np.sqrt(exponent**2 / 9 + 2 * exponent * variance.max())
     low = np.maximum(np.floor(mean - reach).astype(np.intp), first)
-    length = int((np.ceil(mean + reach) - low).max()) + 1
+    high = np.minimum(np.ceil(mean + reach).astype(np.intp), first + len(laws) - 1)
+    length = (high - low).max() + 1
     if length >= len(laws):
         return first, laws
     start = np.minimum(low - first, len(laws) - length)

@@ -61,6 +61,12 @@ def test_levels_next_to_one():
     assert band.high[0] * 33 == q[binom.sf(q - 1, 33, 0.03) > alpha / 2].max()
 
 
+def test_smallest_confidence_level():
+    """1 minus it is 1, at which the two medians of a fair trial were in the wrong order."""
+    band = consistency_band([1], [0.5], n_bins=1, confidence_level=1e-300)
+    assert (band.low[0], band.high[0]) == (0, 1)
+
+
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_level_on_calibrated_samples(rng, simultaneous):
     proba, n_runs = rng.beta(0.7, 2, 200), 2000

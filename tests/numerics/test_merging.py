@@ -1,6 +1,7 @@
 """Rows merged in cells, and the exact law of their sums."""
 
 import itertools
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from skcal._numerics._merging import (
     BernoulliSums,
     WeightedBernoulliSums,
     _find_laws,
+    _invert_parts,
     merge_rows,
 )
 
@@ -34,6 +36,7 @@ def read_laws(predictions, starts):
     laws = {}
     for cells, first, table in _find_laws(predictions, starts, ends):
         for cell, law in zip(cells, table, strict=True):
+            assert cell not in laws
             laws[cell] = dict(enumerate(law, start=first))
     return laws
 
@@ -49,6 +52,7 @@ def test_laws_are_those_of_all_outcomes(rng):
         found = [laws[cell].get(value, 0.0) for value in range(size + 1)]
         np.testing.assert_allclose(found, expected, atol=1e-12)
         assert sum(laws[cell].values()) == pytest.approx(1, abs=1e-12)
+        assert max(laws[cell]) < 2 * size  # short tables
 
 
 def test_laws_of_equal_and_of_many_rows(rng):
@@ -65,33 +69,67 @@ def test_laws_of_equal_and_of_many_rows(rng):
 
 
 class Scripted:
-    """Generator that returns given parts and uniform numbers."""
+    """Generator that returns one number in [0, 1), or its part of 256 and the place inside."""
 
-    def __init__(self, uniform):
-        self.part = np.floor(uniform * 256)
-        self.inside = uniform * 256 - self.part
+    def __init__(self, uniform, part=None):
+        self.part = np.floor(uniform * 256) if part is None else part
+        self.inside = uniform * 256 - self.part if part is None else uniform
 
     def integers(self, high, size, dtype):
         assert high == 256
-        self.shape = size
-        return self.part.reshape(size).astype(dtype)
+        return np.full(size, self.part, dtype=dtype)
 
     def random(self, size):
         return np.full(size, self.inside)
 
 
-@pytest.mark.parametrize("size", [1, 6, 100, 1000])
-def test_draws_invert_the_distribution(size, rng):
+LAST = np.nextafter(1.0, 0.0)  # the largest uniform number
+
+
+@pytest.mark.parametrize("sizes", [[1], [1000], [100, 6, 1, 6, 300, 7, 100, 5, 120]])
+def test_draws_invert_the_distribution(sizes, rng):
     """A sum is the number of values whose cumulative probability is at most u."""
-    predictions = np.sort(rng.random(size))
-    sums = BernoulliSums(predictions, np.array([0]))
-    law = read_laws(predictions, np.array([0]))[0]
-    distribution = np.cumsum([law.get(value, 0.0) for value in range(size + 1)])
+    predictions = rng.random(sum(sizes))
+    starts = np.cumsum([0, *sizes[:-1]])
+    sums, laws = BernoulliSums(predictions, starts), read_laws(predictions, starts)
+    distributions = [
+        np.cumsum([laws[cell].get(value, 0.0) for value in range(size + 1)])
+        for cell, size in enumerate(sizes)
+    ]
     for uniform in np.concatenate([rng.random(300), np.arange(256) / 256]):
-        (drawn,) = sums.draw(Scripted(np.array([uniform])), 1)
-        near = np.abs(distribution - uniform).min() < 1e-12
-        expected = np.searchsorted(distribution, uniform, side="right")
-        assert drawn[0] == expected or (near and abs(drawn[0] - expected) <= 1)
+        drawn = sums.draw(Scripted(uniform), 2)
+        assert drawn.shape == (2, len(sizes))
+        for distribution, pair in zip(distributions, drawn.T, strict=True):
+            near = np.abs(distribution - uniform).min() < 1e-12
+            expected = np.searchsorted(distribution, uniform, side="right")
+            assert pair[0] == pair[1]
+            assert pair[0] == expected or (near and abs(pair[0] - expected) <= 1)
+
+
+def test_even_outcomes_are_drawn_by_binomial_coefficients():
+    """Of the numbers k / 2^12 as many lead to a sum as outcomes do; cells beside it do alike."""
+    sums = BernoulliSums(np.full(27, 0.5), np.array([0, 12, 15]))
+    drawn = np.concatenate([sums.draw(Scripted(k / 4096), 1) for k in range(4096)])
+    for size, values in zip((12, 3, 12), drawn.T, strict=True):
+        expected = [comb(size, k) << 12 - size for k in range(size + 1)]
+        np.testing.assert_array_equal(np.bincount(values.astype(int)), expected)
+
+
+def test_first_and_last_uniform_numbers():
+    """Their sums are the least and the greatest possible, though 255 + u may round to 256."""
+    sums = BernoulliSums(np.array([0.5] * 20 + [0.0, 0.5, 1.0]), np.array([0, 20]))
+    np.testing.assert_array_equal(sums.draw(Scripted(0.0, 0), 1), [[0, 1]])
+    np.testing.assert_array_equal(sums.draw(Scripted(LAST, 255), 1), [[20, 2]])
+    weights = np.array([2.0, 4.0, 8.0])
+    sums = WeightedBernoulliSums(np.array([0.0, 0.5, 1.0]), np.array([0]), weights)
+    assert [sums.draw(Scripted(u), 1).item() for u in (0.0, LAST)] == [12, 8]
+
+
+def test_parts_with_one_value_are_known():
+    """0.3 * 256 = 76.8: the part 76 holds both values, and only there the distribution is read."""
+    found = _invert_parts(np.array([[0.25, 0.5, 1.0, 1.0], [0.3, 0.3, 0.3, 1.0]]))
+    np.testing.assert_array_equal(found[0], np.repeat([0, 1, 2], [64, 64, 128]))
+    np.testing.assert_array_equal(found[1], np.repeat([0, -1, 3], [76, 1, 179]))
 
 
 def test_draws_have_the_law_of_their_cells(rng):
@@ -128,6 +166,22 @@ def test_few_places_are_kept(rng):
     np.testing.assert_array_equal(sums, expected)
 
 
+@pytest.mark.parametrize("n_places", [2 * N_CELLS, 2 * N_CELLS + 1])
+def test_the_most_places_that_are_kept(n_places):
+    predictions = 0.5001 + 1e-7 * np.arange(n_places)
+    cells = merge_rows(predictions)
+    if n_places == 2 * N_CELLS:
+        np.testing.assert_array_equal(cells.places, predictions)
+    else:  # all in one cell of equal width, hence in those of equal numbers of rows
+        assert len(cells.places) == N_CELLS
+
+
+def test_certain_rows_are_one_cell():
+    for place in (0.0, 1.0):
+        cells = merge_rows(np.full(3, place))
+        assert [list(part) for part in cells[1:]] == [[0], [place], [3]]
+
+
 @pytest.mark.parametrize("kind", ["even", "rare", "tied"])
 def test_cells_are_small(kind, rng):
     n = 50_000
@@ -149,5 +203,6 @@ def test_cells_are_small(kind, rng):
     assert cells.mass.sum() == n
     assert cells.mass @ cells.places == pytest.approx(predictions.sum())
     # Right-closed bins: both ends of a cell lie in the same one, and ties are never split.
-    assert (np.searchsorted(edges, low) == np.searchsorted(edges, high)).all()
+    for bins in (edges, np.arange(1, N_CELLS) / N_CELLS):
+        assert (np.searchsorted(bins, low) == np.searchsorted(bins, high)).all()
     assert (high[:-1] < low[1:]).all()

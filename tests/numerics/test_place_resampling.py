@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._place_resampling import SmoothECEOnPlaces
+from skcal._numerics import _place_resampling
+from skcal._numerics._grid import cubic_nodes, sum_moments
+from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
+from tests import reference
+
+
+def find_noise(places, mass):
+    """Variance of the mean residual under calibration."""
+    return (mass * places * (1 - places)).sum() / mass.sum() ** 2
 
 
 @pytest.mark.parametrize("kind", ["spread", "ties", "rare", "near", "ends"])
@@ -22,8 +30,7 @@ def test_values_are_those_of_the_measure(kind):
     sums = np.array([rng.binomial(mass.astype(int), places) for _ in range(12)], dtype=float)
     sums[0] = 0.0
     sums[1] = mass
-    noise = (mass * places * (1 - places)).sum() / mass.sum() ** 2
-    values = SmoothECEOnPlaces(places, mass, noise).measure(sums)
+    values = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure(sums)
     expected = [smooth_ece(row / mass, places, sample_weight=mass) for row in sums]
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
 
@@ -33,6 +40,86 @@ def test_one_place_and_no_residual():
     np.testing.assert_allclose(one.measure(np.array([[2.0], [8.0], [0.0]])), [0, 0.75, 0.25])
     certain = SmoothECEOnPlaces(np.array([0.0, 1.0]), np.array([3.0, 2.0]), 0.0)
     np.testing.assert_array_equal(certain.measure(np.array([[0.0, 2.0]])), [0])
+    never = SmoothECEOnPlaces(np.array([0.0]), np.array([4.0]), 0.0)
+    np.testing.assert_array_equal(never.measure(np.array([[0.0], [3.0]])), [0, 0.75])
+
+
+@pytest.mark.parametrize("kind", ["middle", "end"])
+@pytest.mark.parametrize("size", [0.008, 0.002])
+def test_residuals_of_both_signs_cancel(kind, size):
+    """In the middle, and at the upper end, where kernels are reflected into each other."""
+    places = (
+        0.5 + size * np.array([0, 0.5]) if kind == "middle" else 1 - size * np.arange(3, -1, -1)
+    )
+    mass, signs = np.full(len(places), 1e5), (-1.0) ** np.arange(len(places))
+    expected = reference.smooth_ece(places, places + size * signs)
+    assert expected < 0.95 * size
+    # The second are the outcomes 1 - y of the predictions 1 - v, at the lower end.
+    for v, residuals in ((places, size * signs), (1 - places, -size * signs)):
+        measure = SmoothECEOnPlaces(v, mass, find_noise(v, mass)).measure
+        (value,) = measure((mass * (v + residuals))[None])
+        assert abs(value - expected) < 1e-5
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-6])
+def test_errors_of_small_predictions_are_shares_of_their_length(scale):
+    """Where 1 is out of reach, predictions and outcomes of another unit have an error of it."""
+    rng = np.random.default_rng(2)
+    places, mass = np.sort(rng.random(50)), rng.integers(1, 9, 50) * 1e5
+    outcomes = np.clip(places + 0.03 * rng.standard_normal((3, 50)), 0, 1)
+    noise = find_noise(places * scale, mass)
+    values = SmoothECEOnPlaces(places * scale, mass, noise).measure(mass * outcomes * scale)
+    expected = [smooth_ece(row / 10, places / 10, sample_weight=mass) for row in outcomes]
+    np.testing.assert_allclose(values / scale, 10 * np.array(expected), rtol=0, atol=2e-5)
+
+
+def test_tiny_values_are_known_to_be_tiny():
+    places, mass = np.array([0.3, 0.300001]), np.array([1e6, 1e6])
+    residuals = np.array([5e-5, -5e-5])
+    # The fixed point is below any bandwidth that is larger than its error.
+    assert reference.unreflected_error_at(places, residuals, 1e-5) < 1e-5
+    sums = mass * places + mass.sum() * residuals
+    (value,) = SmoothECEOnPlaces(places, mass, 1e-7).measure(sums[None])
+    assert 0 <= value < 5e-5
+
+
+@pytest.mark.parametrize("kind", ["spread", "half", "near", "rare", "tiny"])
+def test_grids_are_made_for_calibrated_outcomes(kind, monkeypatch):
+    """Their bandwidths take about 20 cells of the first grid, which is the only one as a rule."""
+    rng, asked = np.random.default_rng(0), []
+    places = np.sort(rng.random(60))
+    places, mass = {
+        "spread": (places, 200.0),
+        "half": (places / 2, 2000.0),
+        "near": (0.3 + places / 100, 40.0),
+        "rare": (places / 500, 1e4),
+        "tiny": (places * 1e-6, 1e8),
+    }[kind]
+    mass = np.full(60, mass)
+    sums = rng.binomial(mass.astype(int), places, size=(60, 60)).astype(float)
+    find_values = _Scale._measure_on_grid
+
+    def record_values(self, residuals, sizes, n_cells):
+        values = find_values(self, residuals, sizes, n_cells)
+        asked.append((len(values), n_cells, np.median(values)))
+        return values
+
+    monkeypatch.setattr(_Scale, "_measure_on_grid", record_values)
+    SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure(sums)
+    (n_rows, n_cells, median), *others = asked
+    assert n_rows == 60
+    assert abs(np.log(median * n_cells / 20)) < np.log(1.4)
+    assert sum(n_rows for n_rows, _, _ in others) <= 3
+
+
+@pytest.mark.parametrize("n_cells", [3, 10, 64])
+def test_residuals_are_shared_as_by_the_measure(n_cells):
+    rng = np.random.default_rng(1)
+    places = np.sort(np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]))
+    residuals = rng.standard_normal(34)
+    shares = _Scale(places, 1.0, 0.1)._share_places(n_cells)
+    moments = sum_moments([(places.copy(), residuals.copy())], n_cells, 4)
+    np.testing.assert_allclose(shares @ residuals, cubic_nodes(moments), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", ["rare", "spread", "one row"])
@@ -46,7 +133,28 @@ def test_a_value_does_not_depend_on_the_other_rows(kind):
     }[kind]
     mass = np.full(len(places), 2000.0 if kind == "rare" else 40.0)
     sums = rng.binomial(mass.astype(int), places, size=(64, len(places))).astype(float)
-    noise = (mass * places * (1 - places)).sum() / mass.sum() ** 2
-    measure = SmoothECEOnPlaces(places, mass, noise).measure
+    measure = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure
     alone = np.concatenate([measure(row[None]) for row in sums])
     np.testing.assert_allclose(measure(sums), alone, rtol=1e-11, atol=0)
+
+
+def test_rows_are_worked_on_in_blocks(monkeypatch):
+    """Each once, in blocks that keep within the budget; values are the same."""
+    rng, blocks = np.random.default_rng(3), []
+    places, mass = np.linspace(0.05, 0.95, 20), np.full(20, 50.0)
+    sums = rng.binomial(50, places, size=(100, 20)).astype(float)
+    measure = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure
+    expected = measure(sums)
+    find_moments = _place_resampling.cosine_moments
+
+    def record_moments(nodes):
+        blocks.append(nodes.shape)
+        return find_moments(nodes)
+
+    monkeypatch.setattr(_place_resampling, "cosine_moments", record_moments)
+    monkeypatch.setattr(_place_resampling, "_BUDGET", 1 << 14)
+    np.testing.assert_allclose(measure(sums), expected, rtol=1e-11, atol=0)
+    first = [n_rows for n_rows, n_nodes in blocks if n_nodes == blocks[0][1]]
+    assert sum(first) == 100
+    assert len(first) > 1
+    assert all(n_rows * (n_nodes - 1) <= 1 << 14 for n_rows, n_nodes in blocks)

@@ -4,9 +4,17 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import binom
 
-from skcal._numerics._poisson_binomial import find_law, find_quantiles
+from skcal._numerics import _poisson_binomial as laws_of_sums
+from skcal._numerics._poisson_binomial import (
+    _convolve,
+    _convolve_all,
+    _cut_tails,
+    find_law,
+    find_quantiles,
+)
 
 
 def find_pmf(probabilities):
@@ -70,8 +78,8 @@ def test_rare_failures_next_to_rare_successes():
     np.testing.assert_allclose(found[200_000 - 59 : 200_060], expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("p", [0.03, 0.5, 0.97])
-@pytest.mark.parametrize("n", [1, 33, 700])
+@pytest.mark.parametrize("p", [0.03, 0.5, 0.97, 1 - 1e-9])
+@pytest.mark.parametrize("n", [1, 33, 70, 700])
 def test_law_stays_within_the_trials(n, p):
     first, law = find_law(np.full(n, p))
     assert first >= 0
@@ -84,6 +92,59 @@ def test_quantiles_of_the_definition():
     inside = (binom.cdf(q, 10, 0.2) > 0.025) & (binom.sf(q - 1, 10, 0.2) > 0.025)
     ends = find_quantiles(*find_law(np.full(10, 0.2)), 0.05)
     assert ends == (q[inside].min(), q[inside].max()) == (0, 5)
+
+
+@pytest.mark.parametrize("alpha", [0.25, 0.24, 0.26])
+def test_quantiles_have_more_than_half_of_alpha(alpha):
+    """Of three fair coins, P(S <= 0) = P(S >= 3) = 1/8: not above 1/8 itself."""
+    ends = find_quantiles(5, np.array([1, 3, 3, 1]) / 8, alpha)
+    assert ends == ((5, 8) if alpha < 0.25 else (6, 7))
+
+
+@pytest.mark.parametrize("length", [1, 2, 64, 65, 200])
+def test_columns_are_convolved_one_by_one(length):
+    left, right = np.random.default_rng(length).dirichlet(np.ones(length), (2, 3)).swapaxes(1, 2)
+    expected = np.transpose([np.convolve(*pair) for pair in zip(left.T, right.T, strict=True)])
+    np.testing.assert_allclose(_convolve(left, right), expected, rtol=0, atol=1e-16)
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [0], [2]])
+@pytest.mark.parametrize("variance", [0.0, 3.0, 10_000.0])
+def test_tails_beyond_the_inequality_are_cut(variance, columns):
+    """Windows of one length hold all that Bernstein's inequality does not bound."""
+
+    def log_bound(t):
+        return np.log(2) - t**2 / (2 * variance + 2 * t / 3) - np.log(laws_of_sums._NEGLIGIBLE)
+
+    reach = brentq(log_bound, 1e-9, 1e6, xtol=1e-9)
+    first = np.array([0, 7, 300, 0])[columns]
+    laws = np.arange(4 * 3000).reshape(3000, 4)[:, columns]
+    # Next to the left end, inside, next to the right end, and no trials at all.
+    mean = np.array([10.2, 1500.3, 3290.4, 0.0])[columns]
+    low = np.maximum(np.floor(mean - reach), first).astype(int)
+    high = np.minimum(np.ceil(mean + reach), first + 2999).astype(int)
+    variances = np.linspace(0, variance, len(columns) + 1)[1:]
+    start, kept = _cut_tails(first, laws, mean, variances)
+    assert len(kept) == (high - low).max() + 1
+    assert (start <= low).all()
+    assert (start + len(kept) - 1 >= high).all()
+    places = start + np.arange(len(kept))[:, None]
+    np.testing.assert_array_equal(kept, np.take_along_axis(laws, places - first, axis=0))
+
+
+@pytest.mark.parametrize("batch", [1 << 15, 20])
+@pytest.mark.parametrize("n", [1, 2, 20, 21, 101])
+def test_moments_go_with_the_law(monkeypatch, n, batch):
+    monkeypatch.setattr(laws_of_sums, "_BATCH", batch)
+    probabilities = np.random.default_rng(n).random(n)
+    first, laws, mean, variance = _convolve_all(probabilities)
+    np.testing.assert_allclose(mean, [probabilities.sum()], rtol=1e-14)
+    np.testing.assert_allclose(variance, [(probabilities * (1 - probabilities)).sum()], rtol=1e-14)
+    places = first + np.arange(len(laws))
+    assert places @ laws[:, 0] == pytest.approx(mean[0], rel=1e-13)
+    np.testing.assert_allclose(
+        find_pmf(probabilities), convolve_directly(probabilities), atol=1e-15
+    )
 
 
 def test_moments_of_unequal_halves():

@@ -9,6 +9,7 @@ import pytest
 
 from skcal._numerics import _simplex_binning as binning
 from skcal._numerics._simplex_binning import (
+    _sum_over_bins,
     average_over_bins,
     bin_by_median_variance,
     bin_uniformly,
@@ -109,11 +110,13 @@ def test_worked_examples_of_median_variance(n, min_samples, max_bins, bins):
     assert sorted(found) == sorted(bins)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 10, 40])
-@pytest.mark.parametrize("n_bins", [1, 2, 3, 10, 1000])
-def test_uniform_bins_against_a_slow_program(rng, n_classes, n_bins):
-    tenths = np.round(rng.dirichlet(np.ones(n_classes), 60), 1)  # many values on edges
-    for proba in (draw_lattice(rng, 60, n_classes, parts=10), tenths):
+@pytest.mark.parametrize("n", [1, 2, 60])
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 70])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 8, 10, 1000])
+def test_uniform_bins_against_a_slow_program(rng, n, n_classes, n_bins):
+    """Of 70 classes more than one 64-bit number is needed, and 2^63 and 8^21 are just too large."""
+    tenths = np.round(rng.dirichlet(np.ones(n_classes), n), 1)  # many values on edges
+    for proba in (draw_lattice(rng, n, n_classes, parts=10), tenths):
         assert list_bins(bin_uniformly(proba, None, n_bins)) == find_cells_slowly(proba, n_bins)
 
 
@@ -125,6 +128,13 @@ def test_uniform_bins_tell_all_components_apart():
     assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1, 3]]
     proba[3] = np.roll(proba[3], 1)
     assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1], [3]]
+
+
+def test_groups_of_columns_are_told_apart(rng):
+    """Few distinct values in the first columns, and all combinations in the last ones."""
+    corners = rng.integers(0, 2, (4, 62))[rng.integers(0, 4, 300)]
+    proba = np.column_stack([corners, rng.integers(0, 2, (300, 8))]).astype(float)
+    assert list_bins(bin_uniformly(proba, None, 2)) == find_cells_slowly(proba, 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -189,6 +199,16 @@ def test_weights_repeat_rows(rng, min_samples):
         assert list_bins(weighted) == sorted(expected)
 
 
+def test_counts_are_summed_exactly():
+    """Counts of single precision, whose sum it cannot hold: the median is the third of five."""
+    counts = np.array([2**24, 1, 1, 1, 2**24], dtype=np.float32)
+    v = np.arange(1, 6) / 8
+    bins = bin_by_median_variance(np.column_stack([v, 1 - v]), counts, 1, max_bins=2)
+    assert list_bins(bins) == [[0, 1, 2], [3, 4]]
+    assert has_enough(counts[:2], 2, 2**24 + 1)
+    assert not has_enough(counts[:2], 2, 2**24 + 2)
+
+
 @pytest.mark.parametrize("weight", [0.2, 0.3, 0.7, 1.1, 1.3, 2.9])
 def test_rounding_does_not_move_the_median(weight):
     """Half of the weight lies at or below the fifth of ten values, whatever its binary sum."""
@@ -222,3 +242,17 @@ def test_chunks_do_not_change_anything(rng, monkeypatch, chunk):
             total += weights[rows].sum() * np.abs(share @ (proba - outcomes)[rows]).sum()
         value = average_over_bins(bins, proba, lambda rows: outcomes[rows], weights, cityblock)
         assert value == pytest.approx(total / weights.sum(), abs=1e-13)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 30, 1 << 20])
+def test_sums_over_adjacent_rows(rng, monkeypatch, chunk):
+    """Parts may begin and end within any bin."""
+    monkeypatch.setattr(binning, "_CHUNK", chunk)
+    sizes, rows = np.array([3, 11, 1, 5]), rng.permutation(30)[:20]
+    proba, outcomes = draw_lattice(rng, 30, 3), np.eye(3)[rng.integers(0, 3, 30)]
+    for weights in (None, rng.integers(0, 4, 30)):
+        share = np.ones(30) if weights is None else weights
+        found = _sum_over_bins(sizes, rows, proba, lambda rows: outcomes[rows], weights)
+        bins = np.split(rows, np.cumsum(sizes)[:-1])
+        for values, of_rows in zip(found, (np.ones(30), proba, outcomes), strict=True):
+            np.testing.assert_array_equal(values, [share[b] @ of_rows[b] for b in bins])

@@ -1,0 +1,144 @@
+"""`Sample` against slow programs: sums over cells, rows that are present, and resamplers."""
+
+import numpy as np
+import pytest
+
+from skcal._numerics._resampling import CellResampler, RowResampler
+from skcal._sample import CHUNK, FEW_ROWS, Sample
+
+
+def make_sample(n_rows, *, weighted, soft=False, seed=0):
+    rng = np.random.default_rng(seed)
+    predictions = np.round(rng.random(n_rows), 3)  # with ties, 0 and 1
+    outcomes = rng.random(n_rows) if soft else (rng.random(n_rows) < 0.4).astype(float)
+    weights = rng.integers(0, 4, n_rows) / 4 if weighted else None
+    return Sample(predictions, outcomes, weights)
+
+
+def sum_cells(sample, values, n_cells, order):
+    """Sums of weight * value * a^k in each cell, one row after the other."""
+    sums = np.zeros((order, n_cells))
+    weights = np.ones(len(values)) if sample.weights is None else sample.weights
+    for p, value, weight in zip(sample.predictions, values, weights, strict=True):
+        cell = min(int(p * n_cells), n_cells - 1)
+        place = p * n_cells - cell
+        sums[:, cell] += weight * value * place ** np.arange(order)
+    return sums
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "weighted"])
+def weighted(request):
+    return request.param
+
+
+@pytest.fixture(params=[4, 5 * CHUNK // 4], ids=["few cells", "more cells than rows of a chunk"])
+def n_cells(request):
+    return request.param
+
+
+def test_residuals_in_cells(weighted, n_cells):
+    sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
+    before = sample.outcomes.copy(), sample.predictions.copy()
+    moments, absolute = sample.residual_in_cells(n_cells)
+    residual = sample.outcomes - sample.predictions
+    expected = sum_cells(sample, residual, n_cells, 2) / sample.total_weight
+    np.testing.assert_allclose(moments, expected, atol=1e-13)
+    (expected,) = sum_cells(sample, np.abs(residual), n_cells, 1) / sample.total_weight
+    np.testing.assert_allclose(absolute, expected, atol=1e-13)
+    np.testing.assert_array_equal((sample.outcomes, sample.predictions), before)
+
+
+def test_masses_in_cells(weighted, n_cells):
+    sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
+    mass, positive = sample.mass_in_cells(n_cells)
+    expected = sum_cells(sample, np.ones_like(sample.outcomes), n_cells, 3) / sample.total_weight
+    np.testing.assert_allclose(mass, expected, atol=1e-13)
+    expected = sum_cells(sample, sample.outcomes, n_cells, 2) / sample.total_weight
+    np.testing.assert_allclose(positive, expected, atol=1e-13)
+
+
+def test_moments_by_outcome(n_cells):
+    sample = make_sample(CHUNK + 1000, weighted=False)
+    moments = sample.moments_by_outcome(n_cells)
+    expected = [sum_cells(sample, sample.outcomes == y, n_cells, 5) for y in (0, 1)]
+    np.testing.assert_allclose(moments, expected, atol=1e-9)
+
+
+def test_rows_that_are_present(weighted):
+    sample = make_sample(500, weighted=weighted)
+    chunks = list(sample.present_chunks(size=64))
+    assert len(chunks) == 8
+    predictions, outcomes, weights = (np.concatenate(part) for part in zip(*chunks, strict=True))
+    present = sample.weights > 0 if weighted else np.ones(500, bool)
+    np.testing.assert_array_equal(predictions, sample.predictions[present])
+    np.testing.assert_array_equal(outcomes, sample.outcomes[present])
+    np.testing.assert_array_equal(weights, sample.weights[present] if weighted else np.ones(500))
+    assert sample.n_present == present.sum()
+
+
+def test_range_of_rows_that_are_present():
+    """Whole chunks without a row that counts are no obstacle."""
+    predictions = np.linspace(0, 1, 3 * CHUNK)
+    weights = np.zeros(3 * CHUNK)
+    weights[[CHUNK + 1, CHUNK + 7]] = 0.5
+    low, high = Sample(predictions, predictions, weights).find_range()
+    assert (low, high) == (predictions[CHUNK + 1], predictions[CHUNK + 7])
+
+
+MANY = FEW_ROWS + 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "options", "kind"),
+    [
+        (make_sample(MANY, weighted=False), {}, CellResampler),
+        (make_sample(FEW_ROWS, weighted=False), {}, RowResampler),
+        (make_sample(MANY, weighted=True), {}, RowResampler),
+        (make_sample(MANY, weighted=False, soft=True), {}, RowResampler),
+        (make_sample(MANY, weighted=False), {"place": np.sqrt}, RowResampler),
+        # 40,000 groups, which the rows would not fill
+        (make_sample(2 * 40_000, weighted=False), {"bandwidth": 1e-4}, RowResampler),
+        (make_sample(2 * 40_000 + 1, weighted=False), {"bandwidth": 1e-4}, CellResampler),
+    ],
+)
+def test_rows_are_drawn_in_groups_where_they_are_many_and_plain(sample, options, kind):
+    assert type(sample.resampler(**({"bandwidth": 0.1} | options))) is kind
+
+
+def test_equal_weights_are_plain():
+    plain = make_sample(MANY, weighted=False)
+    halves = Sample(plain.predictions, plain.outcomes, np.full(MANY, 0.5))
+    last = np.r_[np.full(MANY - 1, 0.5), 1.0]
+    assert type(halves.resampler(0.1)) is CellResampler
+    unequal = Sample(plain.predictions, plain.outcomes, last)
+    assert type(unequal.resampler(0.1)) is RowResampler
+    soft = plain.outcomes.copy()
+    soft[-1] = 0.5
+    assert type(Sample(plain.predictions, soft).resampler(0.1)) is RowResampler
+
+
+def test_groups_hold_the_rows_of_the_sample():
+    sample = make_sample(MANY, weighted=False)
+    resampler = sample.resampler(0.1)
+    assert resampler.n_cells >= 6 * 512
+    assert resampler.group[-1] == 511
+    (nodes,), (size,) = resampler.residual_nodes([resampler.keep()])
+    expected_nodes, expected_size = sample.residual_on_grid(resampler.n_cells)
+    np.testing.assert_allclose(nodes, expected_nodes, atol=1e-15)
+    assert size == pytest.approx(expected_size, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1.0, 4.0])
+def test_rows_on_another_scale(weighted, width):
+    """A place has the length `width`, by which residuals and the bandwidth are divided."""
+    sample = make_sample(300, weighted=weighted)
+    options = {} if width == 1 else {"place": np.sqrt, "width": width}
+    resampler = sample.resampler(0.004, **options)
+    present = sample.weights > 0 if weighted else np.ones(300, bool)
+    places = np.sqrt(sample.predictions) if options else sample.predictions
+    np.testing.assert_array_equal(resampler.places, places[present])
+    np.testing.assert_array_equal(resampler.outcomes, sample.outcomes[present])
+    residual = (sample.outcomes - sample.predictions)[present]
+    np.testing.assert_array_equal(resampler.residual, residual / width)
+    assert resampler.width == width
+    assert 6 * 4 * width / 0.004 <= resampler.n_cells < 1.1 * 6 * 4 * width / 0.004
