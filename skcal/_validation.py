@@ -47,12 +47,17 @@ def check_flag(name, value):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
-def check_integer(name, value, minimum):
-    """Return `value` as an int, or raise a ValueError that says what is needed."""
+def check_integer(name, value, minimum, maximum=2**24):
+    """Return `value` as an int, or raise a ValueError that says what is needed.
+
+    Most integers are lengths of arrays: the default maximum keeps them in memory.
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be an integer; got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    if value > maximum:
+        raise ValueError(f"{name} must be at most {maximum}; got {value}.")
     return int(value)
 
 

@@ -3,7 +3,13 @@
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._newton import DAMPING, centre_features, minimize_convex, solve_newton_step
+from skcal._numerics._newton import (
+    DAMPING,
+    LARGEST_PENALTY,
+    centre_features,
+    minimize_convex,
+    solve_newton_step,
+)
 
 
 def fit_logistic(
@@ -38,7 +44,7 @@ def fit_logistic(
     n_features = features.shape[1]
     penalty, centre, lower = (
         np.broadcast_to(np.asarray(option, dtype=np.float64), (n_features,))
-        for option in (penalty, centre, lower)
+        for option in (np.minimum(penalty, LARGEST_PENALTY), centre, lower)
     )
 
     if fit_intercept:  # features are centred, lest a common offset hides how they differ

@@ -15,6 +15,8 @@ _ROUNDING = 1e-14
 # Steps are damped by this share of the largest curvature that each coordinate can have, which
 # decides directions in which the function is flat.
 DAMPING = 1e-15
+# A larger penalty holds a coefficient no faster, and twice this one is still a number.
+LARGEST_PENALTY = 1e300
 # A step that is too long is cut by this factor until it is not, then improved by bisections.
 _CUT = 8.0
 _BISECTIONS = 5

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from skcal._numerics._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._numerics._newton import DAMPING, LARGEST_PENALTY, minimize_convex, solve_newton_step
 
 # Up to this many coefficients the Hessian is formed; beyond, Newton steps come from conjugate
 # gradients, which only need its products with vectors.
@@ -40,7 +40,8 @@ def fit_softmax(features, codes, weights, *, start, varies, penalty, centre):
         Evaluations of the loss and its derivatives.
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
-    problem = _Problem(features, codes, mass, start, varies, penalty[varies], centre[varies])
+    penalty = np.minimum(penalty[varies], LARGEST_PENALTY)
+    problem = _Problem(features, codes, mass, start, varies, penalty, centre[varies])
     best, n_evaluations = minimize_convex(problem.evaluate, start[varies])
     return problem.arrange(best), n_evaluations
 

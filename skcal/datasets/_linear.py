@@ -16,7 +16,7 @@ def make_shifted(n_samples, *, shift, population=False, random_state=None):
     Parameters
     ----------
     n_samples : int
-        Number of rows.
+        Number of rows, at most 10^12.
     shift : float
         Amount d in [0, 1] by which the mean outcome exceeds the prediction.
     population : bool, default=False
@@ -72,7 +72,7 @@ def make_shrunk(n_samples, *, slope, population=False, random_state=None):
     Parameters
     ----------
     n_samples : int
-        Number of rows.
+        Number of rows, at most 10^12.
     slope : float
         Slope in [-1, 1] of the mean outcome as a function of the prediction; 1 is calibrated.
     population : bool, default=False

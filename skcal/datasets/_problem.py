@@ -39,7 +39,7 @@ class Rows:
     def __init__(self, n_samples, population, random_state, *, minimum=1):
         check_flag("population", population)
         self.population = bool(population)
-        self.n_samples = check_integer("n_samples", n_samples, minimum if population else 1)
+        self.n_samples = check_integer("n_samples", n_samples, minimum if population else 1, 10**12)
         self.generator = check_generator(random_state)
 
     def draw_ranks(self):

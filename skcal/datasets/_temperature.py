@@ -18,7 +18,7 @@ def make_temperature_family(n_samples, *, inverse_temperature, population=False,
     Parameters
     ----------
     n_samples : int
-        Number of rows.
+        Number of rows, at most 10^12.
     inverse_temperature : float
         Factor :math:`\beta` in [1e-6, 1e6] on the logits of calibrated predictions: above 1 the
         predictions are over-confident, below 1 under-confident.

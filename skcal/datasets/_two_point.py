@@ -17,7 +17,7 @@ def make_two_point_gap(
     Parameters
     ----------
     n_samples : int
-        Number of rows; a population needs at least 2.
+        Number of rows, at most 10^12; a population needs at least 2.
     alpha : float
         Distance in [0, 1/2] of both predictions from 1/2.
     upper_outcome : float, default=None

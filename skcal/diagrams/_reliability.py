@@ -372,7 +372,7 @@ class ReliabilityDisplay:
             fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
             mean of the predictions of every bin that is not empty.
         n_bins : int, default=15
-            Number of bins, if they are needed.
+            Number of bins, at most 2^24, if they are needed.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
             sorted, see :func:`skcal.metrics.expected_calibration_error`.
@@ -389,8 +389,8 @@ class ReliabilityDisplay:
             ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
-            draws neither. An isotonic curve has no bootstrap band.
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
+            most 2^24; 0 draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState instance or None, default=None
@@ -516,7 +516,7 @@ class ReliabilityDisplay:
             fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
             mean of the predictions of every bin that is not empty.
         n_bins : int, default=15
-            Number of bins, if they are needed.
+            Number of bins, at most 2^24, if they are needed.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
             sorted, see :func:`skcal.metrics.expected_calibration_error`.
@@ -533,8 +533,8 @@ class ReliabilityDisplay:
             ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
-            draws neither. An isotonic curve has no bootstrap band.
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
+            most 2^24; 0 draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState instance or None, default=None
@@ -637,7 +637,7 @@ class ReliabilityDisplay:
             fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
             mean of the predictions of every bin that is not empty.
         n_bins : int, default=15
-            Number of bins, if they are needed.
+            Number of bins, at most 2^24, if they are needed.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
             sorted, see :func:`skcal.metrics.expected_calibration_error`.
@@ -726,7 +726,7 @@ class ReliabilityDisplay:
         kind : {"smooth", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int, default=15
-            Number of bins of equal width, if they are needed.
+            Number of bins of equal width, at most 2^24, if they are needed.
         bandwidth : float, default=None
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE, but not less than 0.001. The smECE in the legend does not depend on it.
@@ -734,8 +734,8 @@ class ReliabilityDisplay:
             What the band shows, see :meth:`from_predictions`. Both need numbers of rows: a summary
             of hard labels without weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE; 0
-            draws neither. An isotonic curve has no bootstrap band.
+            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
+            most 2^24; 0 draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState instance or None, default=None

@@ -77,7 +77,7 @@ def bootstrap_interval(
         Name of the group of each row. Whole groups are drawn (the cluster bootstrap), for
         rows that depend on each other within groups, such as those of one patient.
     n_resamples : int, default=1000
-        Number of resamples, at least 2.
+        Number of resamples, from 2 to 2^24.
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -58,7 +58,7 @@ def calibration_test(
         Name of the group of each row. The hypothesis is then that the model is calibrated in every
         group, and the error over all groups is controlled, see Notes.
     n_resamples : int, default=999
-        Number of draws; the smallest possible p-value is 1 / (1 + n_resamples).
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

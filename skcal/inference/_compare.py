@@ -31,7 +31,7 @@ def compare_summaries(
         largest one from the lowest prediction on (Kolmogorov-Smirnov), which has more power if one
         period has higher outcomes everywhere.
     n_resamples : int, default=999
-        Number of draws; the smallest possible p-value is 1 / (1 + n_resamples).
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -79,7 +79,7 @@ def consistency_band(
         :func:`skcal.metrics.expected_calibration_error`. The other reductions give several
         problems, or rows that are not independent.
     n_bins : int, default=15
-        Number of bins.
+        Number of bins, at most 2^24.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass. Bins must not be chosen by a look at the outcomes.
     confidence_level : float, default=0.95

@@ -49,7 +49,7 @@ def calibration_test_from_summary(
     statistic : str, default="smooth_calibration_error"
         A name in :data:`skcal.metrics.MEASURES`.
     n_resamples : int, default=999
-        Number of draws; the smallest possible p-value is 1 / (1 + n_resamples).
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -157,7 +157,7 @@ def bootstrap_interval_from_summary(
         Whether to subtract what a calibrated model would show by chance, see
         :func:`bootstrap_interval`.
     n_resamples : int, default=1000
-        Number of resamples, at least 2.
+        Number of resamples, from 2 to 2^24.
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

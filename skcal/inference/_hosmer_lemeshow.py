@@ -51,7 +51,7 @@ def hosmer_lemeshow_test(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     n_bins : int, default=10
-        Number of groups.
+        Number of groups, at most 2^24.
     strategy : {"quantile", "uniform"}, default="quantile"
         Groups of equal mass, or of equal width; equal predictions always share a group.
     data : {"external", "training"}, default="external"

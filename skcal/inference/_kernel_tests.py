@@ -78,7 +78,7 @@ def kernel_calibration_test(
         Number of rows in a block, at least 2, or a function that computes it from the number of
         rows. An incomplete last block is dropped. Only used by ``method="block"``.
     n_resamples : int, default=1000
-        Number of bootstrap resamples. Only used by ``method="bootstrap"``.
+        Number of bootstrap resamples, at most 2^24. Only used by ``method="bootstrap"``.
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -45,7 +45,7 @@ def t_cal_test(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     n_resamples : int, default=999
-        Number of draws of outcomes from the predictions.
+        Number of draws of outcomes from the predictions, at most 2^24.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the draws.
 

@@ -55,7 +55,7 @@ def expected_calibration_error(
         rest, "full" pools all pairs of row and class, "auto" takes the positive label of a
         binary problem (or `pos_label`) and the confidence otherwise.
     n_bins : int, default=15
-        Number of bins; not used by ``strategy="sweep"``.
+        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. "sweep"
         takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_,
@@ -179,7 +179,7 @@ def maximum_calibration_error(
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`; "classwise" is the mean of the largest gaps.
     n_bins : int, default=15
-        Number of bins; not used by ``strategy="sweep"``.
+        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. For "sweep"
         see :func:`expected_calibration_error`.
@@ -262,7 +262,7 @@ def adaptive_calibration_error(
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`. ACE is defined for each class against the rest.
     n_bins : int, default=15
-        Number of bins of equal mass; equal predictions always share a bin.
+        Number of bins of equal mass, at most 2^24; equal predictions always share a bin.
 
     Returns
     -------
@@ -353,7 +353,7 @@ def squared_calibration_error(
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`.
     n_bins : int, default=15
-        Number of bins; not used by ``strategy="sweep"``.
+        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="quantile"
         Bins of equal width or of equal mass, see :func:`expected_calibration_error`.
     debias : bool or {"outcomes", "residuals"}, default=True

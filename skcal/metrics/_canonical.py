@@ -52,7 +52,7 @@ def canonical_calibration_error(
         components all share bins. "median_variance" halves the rows again and again, the bin
         with the largest variance first, at the median of its component with the largest variance.
     n_bins : int, default=10
-        Number of bins of each component. Not used by ``binning="median_variance"``.
+        Number of bins of each component, at most 2^24. Not used by ``binning="median_variance"``.
     min_samples : int, default=10
         Least number of rows in a bin. Not used by ``binning="uniform"``.
     max_bins : int, default=None
@@ -133,8 +133,8 @@ def canonical_calibration_error(
     """
     check_option("binning", binning, ("uniform", "median_variance"))
     n_bins = check_integer("n_bins", n_bins, minimum=1)
-    min_samples = check_integer("min_samples", min_samples, minimum=1)
-    max_bins = np.inf if max_bins is None else check_integer("max_bins", max_bins, minimum=1)
+    min_samples = check_integer("min_samples", min_samples, 1, np.inf)
+    max_bins = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
     if not callable(distance):
         check_option("distance", distance, DISTANCES)
     vectors = check_class_vectors(

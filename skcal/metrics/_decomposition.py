@@ -116,7 +116,7 @@ def calibration_decomposition(
         Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but not
         less than 0.001.
     n_bins : int, default=15
-        Number of bins, at least 1.
+        Number of bins, from 1 to 2^24.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
         sorted, see :func:`expected_calibration_error`.

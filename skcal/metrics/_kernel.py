@@ -68,8 +68,8 @@ def kernel_calibration_error(
         The others estimate the square at random: from pairs of rows, from random frequencies, or
         (for the Laplace kernel) from random bins.
     n_terms : int, default=None
-        Number of pairs, frequencies or binnings; by default 10 pairs for each row, or 100. Not
-        used by ``method="exact"``.
+        Number of pairs, frequencies or binnings, at most 2^24; by default 10 pairs for each row,
+        or 100. Not used by ``method="exact"``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the estimates. Not used by ``method="exact"``.
 

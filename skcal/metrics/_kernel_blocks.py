@@ -65,7 +65,7 @@ def _check_block_size(block_size, n_rows, minimum):
     name = "block_size"
     if callable(block_size):
         name, block_size = "block_size(n)", block_size(n_rows)
-    size = check_integer(name, block_size, minimum)
+    size = check_integer(name, block_size, minimum, np.inf)
     if size > n_rows:
         raise ValueError(
             f"{name} must be at most {n_rows}, the number of rows or their total weight; "

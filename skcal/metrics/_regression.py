@@ -236,7 +236,7 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
     n_bins : int, default=10
-        Number of bins of equal mass; equal standard deviations always share a bin.
+        Number of bins of equal mass, at most 2^24; equal standard deviations always share a bin.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def calibration_sharpness_curve(
         Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but not
         less than 0.001.
     n_points : int, default=201
-        Number of points of the grid on [0, 1], at least 2.
+        Number of points of the grid on [0, 1], from 2 to 2^24.
 
     Returns
     -------

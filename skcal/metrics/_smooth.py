@@ -210,7 +210,7 @@ def smooth_ece_curve(
         Standard deviation s >= 1e-5 of the kernel, below 100 on the scale of logits; None takes
         smECE, but not less than 0.001, or 0.25 on the scale of logits.
     n_points : int, default=201
-        Number of points of the grid, at least 2.
+        Number of points of the grid, from 2 to 2^24.
     scale : {"probability", "logit"}, default="probability"
         On which scale predictions are near each other, see :func:`smooth_ece`. The grid is
         equally spaced on that scale: on [0, 1], or from the smallest to the largest logit of the

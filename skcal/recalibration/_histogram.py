@@ -35,7 +35,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     n_bins : int, default=15
-        Number of bins of each map.
+        Number of bins of each map, at most 2^24.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass; the latter never split equal probabilities, and
         read `sample_weight` as counts of rows.

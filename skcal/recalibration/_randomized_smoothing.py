@@ -8,6 +8,9 @@ from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelRecalibration
 
+# From here on the curve is level, wherever the noise leads; twice a larger one might overflow.
+_WIDEST = 1e3
+
 
 class RandomizedSmoothing(BaseRecalibrator):
     r"""Add noise to each prediction, then read the smoothed curve: calibrated by construction.
@@ -133,7 +136,7 @@ class RandomizedSmoothing(BaseRecalibrator):
 
     def _smooth(self, predictions):
         noise = check_generator(self.random_state).standard_normal(len(predictions))
-        noise *= self.bandwidth_
+        noise *= min(self.bandwidth_, _WIDEST)
         noise += predictions
         return np.interp(reflect(noise), self.curve_.knots, self.curve_.values)
 

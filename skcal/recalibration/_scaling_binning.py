@@ -39,7 +39,8 @@ class ScalingBinning(OneVsRestRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     n_bins : int, default=10
-        Number of bins of each map. Equal values are never split, so that fewer may be filled.
+        Number of bins of each map, at most 2^24. Equal values are never split, so that fewer may
+        be filled.
 
     Attributes
     ----------

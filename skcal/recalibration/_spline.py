@@ -19,8 +19,8 @@ class SplineRecalibration(OneVsRestRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     n_knots : int, default=6
-        Number of knots, at least 2: quantiles of the log-odds at equally spaced shares of weight
-        from .05 to .95. Equal ones are merged. Two knots make a straight line.
+        Number of knots, from 2 to 2^24: quantiles of the log-odds at equally spaced shares of
+        weight from .05 to .95. Equal ones are merged. Two knots make a straight line.
     monotone : bool, default=True
         Whether maps must not decrease with the score.
     penalty : float, default=1e-4

@@ -107,7 +107,10 @@ class StructuredMatrixScaling(AffineRecalibrator):
         return super()._read_scale(scores) / self.temperature_
 
     def _penalise(self, n_classes, n_samples):
-        off_diagonal = self.off_diagonal_penalty * (n_classes - 1)
-        penalty = np.where(np.eye(n_classes) == 1, self.diagonal_penalty, off_diagonal)
-        share = n_classes / n_samples
-        return share * penalty, np.full(n_classes, share * self.intercept_penalty)
+        # In Python's floats, which overflow to infinity without a word: it holds as fast.
+        share = n_classes / float(n_samples)
+        diagonal = share * float(self.diagonal_penalty)
+        off_diagonal = share * float(self.off_diagonal_penalty) * (n_classes - 1)
+        intercept = share * float(self.intercept_penalty)
+        penalty = np.where(np.eye(n_classes) == 1, diagonal, off_diagonal)
+        return penalty, np.full(n_classes, intercept)

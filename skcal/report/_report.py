@@ -133,8 +133,8 @@ def calibration_report(
     tolerance : float, default=0.05
         Average error, in units of probability, that still counts as calibrated. In (0, 1).
     n_resamples : int, default=499
-        Number of draws of labels, and of bootstrap resamples. The smallest possible p-value is
-        1 / (1 + n_resamples).
+        Number of draws of labels, and of bootstrap resamples, from 2 to 2^24. The smallest
+        possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -36,7 +36,7 @@ def summarize_dask(
     by : dask array, series, str or list of str, default=None
         Keys of groups, or the names of their columns in `data`. None makes one summary of all rows.
     split_every : int, default=16
-        Number of summaries that are merged at a time, at least 2.
+        Number of summaries that are merged at a time, from 2 to 2^24.
     **settings : dict
         Settings of the summary, see `CalibrationSummary`.
 

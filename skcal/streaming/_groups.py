@@ -159,6 +159,8 @@ class GroupedSummary(Mapping):
         ------
         ValueError
             If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
+        TypeError
+            If one of `others` is no `GroupedSummary`.
         """
         merged = self._with_groups({key: copy(summary) for key, summary in self.items()})
         for other in others:

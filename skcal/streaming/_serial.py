@@ -44,8 +44,10 @@ def unpack_state(data, n_cells, n_problems):
     """
     with errors_named(FORMAT):
         negative, problems = data["negative"], data["problems"]
-        dropped = {key: check_integer(f"dropped {key}", data["dropped"][key], 0) for key in REASONS}
-        n_samples = check_integer("n_samples", data["n_samples"], 0)
+        dropped = {
+            key: check_integer(f"dropped {key}", data["dropped"][key], 0, np.inf) for key in REASONS
+        }
+        n_samples = check_integer("n_samples", data["n_samples"], 0, np.inf)
         is_label = negative is None or (type(negative) is int and negative in (0, -1))
         require(is_label, f"negative must be 0, -1 or null; got {negative!r}")
         require(len(problems) == n_problems, f"its settings ask for {n_problems} problems")
@@ -92,7 +94,7 @@ def _pack_cells(cells):
 
 def _unpack_cells(data, n_cells):
     require(data["n_cells"] == n_cells, f"n_cells is {data['n_cells']!r} here and {n_cells} there")
-    n_rows, is_counted = check_integer("n_rows", data["n_rows"], 0), data["is_counted"]
+    n_rows, is_counted = check_integer("n_rows", data["n_rows"], 0, np.inf), data["is_counted"]
     require(isinstance(is_counted, bool), f"is_counted must be a boolean; got {is_counted!r}")
     n_filled = len(data["cells"])
     filled = _read_numbers("cells", data["cells"], (n_filled,), "iu").astype(np.intp)

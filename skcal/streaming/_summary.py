@@ -25,8 +25,6 @@ from skcal.streaming._serial import (
 )
 
 SETTINGS = ("n_cells", "reduction", "pos_label", "labels", "on_invalid")
-# Cells of this many take more than a gigabyte.
-_LARGEST_N_CELLS = 2**24
 _DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}
 
 
@@ -126,8 +124,6 @@ class CalibrationSummary:
         check_integer("n_cells", n_cells, minimum=16)
         if int(n_cells).bit_count() != 1:
             raise ValueError(f"n_cells must be a power of two; got {n_cells}.")
-        if n_cells > _LARGEST_N_CELLS:
-            raise ValueError(f"n_cells must be at most {_LARGEST_N_CELLS}; got {n_cells}.")
         check_option("reduction", reduction, REDUCTIONS)
         check_option("on_invalid", on_invalid, ("raise", "drop"))
         self.n_cells, self.reduction, self.on_invalid = int(n_cells), reduction, on_invalid
@@ -201,6 +197,8 @@ class CalibrationSummary:
         ------
         ValueError
             If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
+        TypeError
+            If one of `others` is no `CalibrationSummary`.
         """
         merged = self.__copy__()
         for other in others:

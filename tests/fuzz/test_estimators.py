@@ -8,12 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.hostile import check_call
-from tests.fuzz.strategies import NO_PROBABILITIES, problems
+from tests.fuzz.strategies import NO_PROBABILITIES, mostly, problems
 from tests.recalibration.family import CLASSES, make
 
 FUZZED = CLASSES
 SCORES = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
 LOGITS = st.sampled_from(SCORES) | st.floats(-20, 20)
+PENALTY = mostly([0, 5e-324, 1e-3, 1.0, np.finfo(float).max], [-1.0, np.inf, np.nan, "x"])
+OPTIONS = {
+    "bandwidth": mostly([None, 1e-3, 0.1, np.finfo(float).max], [0.0, 1e-9, np.nan, "x"]),
+    "diagonal_penalty": PENALTY,
+    "intercept_penalty": PENALTY,
+    "loss": mostly(["log", "brier"], ["x"]),
+    "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
+    "monotone": mostly([True, False], [1]),
+    "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
+    "n_bins": mostly([1, 2, 15, 1000], [0, 2.0, 2**63, None]),
+    "n_knots": mostly([2, 6, 100], [1, 2.0, 2**63]),
+    "off_diagonal_penalty": PENALTY,
+    "parameters": mostly(["abm", "am", "ab"], ["x"]),
+    "penalty": PENALTY,
+    "ridge": PENALTY,
+    "strategy": mostly(["uniform", "quantile"], ["x"]),
+    "target_smoothing": mostly([True, False], [0]),
+}
+# They are drawn for all recalibrators, and have nothing to do with the options of each.
+COMMON = {"input", "classes", "random_state"}
 
 
 @st.composite
@@ -45,6 +65,7 @@ def _fit_and_predict(R):
         proba = model.predict_proba(X)
         assert ((proba >= 0) & (proba <= 1)).all()
         np.testing.assert_allclose(proba.sum(axis=1, dtype=float), 1, atol=2e-3)
+        assert set(model.predict(X)) <= set(model.classes_)
         assert pickle.dumps(model) == state, "predicting changed the estimator"
         interval = model.predict_interval(X) if hasattr(model, "predict_interval") else ()
         return proba.astype(float), model.transform(X).astype(float), interval
@@ -54,8 +75,12 @@ def _fit_and_predict(R):
 
 @pytest.mark.parametrize("R", CLASSES, ids=lambda R: R.__name__)
 def test_hostile_rows(R):
-    @given(fits())
-    def check(arguments):
-        check_call(_fit_and_predict(R), arguments)
+    names = R().get_params().keys() - COMMON
+
+    @given(
+        fits(), st.fixed_dictionaries({}, optional={name: OPTIONS[name] for name in sorted(names)})
+    )
+    def check(arguments, options):
+        check_call(_fit_and_predict(R), arguments | options)
 
     check()

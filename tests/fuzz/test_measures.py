@@ -20,7 +20,7 @@ from tests.fuzz.strategies import (
 )
 
 BANDWIDTH = mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3], [0.0, -1.0, np.nan, "x"])
-N_BINS = mostly([1, 2, 10, 15, 1000], [0, 2.0, None])
+N_BINS = mostly([1, 2, 10, 15, 1000], [0, 2.0, None, 2**63])
 KERNEL_OPTIONS = {
     "kernel": st.sampled_from(["total_variation", "gaussian", "laplace", "exponential"]),
     "bandwidth": BANDWIDTH,

@@ -5,6 +5,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from skcal.recalibration import (
@@ -108,7 +109,10 @@ def test_hostile_rows_for_out_of_fold_scores(rows, method):
         weighted = {"sample_weight": sample_weight} if is_weighted else {}
         with documented_warnings_ignored():
             scores = model.fit_transform(X, y, **weighted)
+            fitted = clone(model).fit(X, y, **weighted)
         assert len(model.get_feature_names_out()) == scores.shape[1]
-        return scores.astype(float), model.transform(X).astype(float)
+        transformed = model.transform(X)
+        np.testing.assert_array_equal(fitted.transform(X), transformed)
+        return scores.astype(float), transformed.astype(float)
 
     check_call(fit_and_transform, rows | {"method": method})

@@ -143,10 +143,34 @@ def test_hostile_rows_in_tables_of_cells(summarized_rows, grouped):
     check_call(tabulate, dict(zip(("settings", "rows"), summarized_rows, strict=True)))
 
 
+@given(summarized(), summarized(), st.booleans(), mostly([*MEASURES], ["ece", None, len]))
+def test_hostile_rows_in_groups_that_merge(first, second, same_settings, name):
+    """Merged groups add up to their parts, and answer, where their parts can be merged."""
+
+    def merge_and_ask(first, second, name):
+        parts = []
+        for number, (settings, rows) in enumerate((first, second)):
+            keys = np.arange(len(rows["y_true"])) % 2 + number
+            parts.append(GroupedSummary(**settings).update(**rows, by=keys))
+        merged = parts[0].merge(parts[1])
+        totals = [part.total().n_samples_ for part in (*parts, merged)]
+        assert totals[0] + totals[1] == totals[2]
+        bounds = merged.error_bound(name)
+        answers = merged.measure(name).dropna()  # NaN for groups that no row counts in
+        assert bounds.index.equals(merged.measure(name).index)
+        assert (bounds.dropna() >= 0).all()
+        return answers, totals
+
+    if same_settings:
+        second = first[0], second[1] if first[0] == second[0] else first[1]
+    check_call(merge_and_ask, {"first": first, "second": second, "name": name})
+
+
+UNDAMAGED = "as it was"
 VALUES = [None, -1, 0, 1, 0.5, 1e300, "x", [], {}, [0], [None], [[1]], True, "1"]
 
 
-@given(summarized(), st.integers(0, 30), st.sampled_from(VALUES), st.booleans())
+@given(summarized(), st.integers(0, 30), mostly(VALUES, [UNDAMAGED]), st.booleans())
 def test_damaged_data(summarized_rows, place, value, grouped):
     """A value in what `to_dict` gave is replaced or taken out."""
 
@@ -183,7 +207,7 @@ def damage(data, place, value):
     part, key = found[place % len(found)]
     if value == "x":
         del part[key]
-    else:
+    elif value != UNDAMAGED:
         part[key] = value
 
 

@@ -120,6 +120,26 @@ def test_large_penalties():
     np.testing.assert_allclose(dirichlet.transform(X), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("R", "names"),
+    [
+        (MatrixScaling, ["ridge"]),
+        (DirichletCalibration, ["off_diagonal_penalty", "intercept_penalty"]),
+        (
+            StructuredMatrixScaling,
+            ["intercept_penalty", "diagonal_penalty", "off_diagonal_penalty"],
+        ),
+    ],
+)
+def test_largest_penalties(R, names):
+    """Twice a penalty overflowed, and the fit ended far from its optimum."""
+    X, y = make_scores(3)
+    large, largest = (
+        R(**dict.fromkeys(names, penalty)).fit(X, y) for penalty in (1e200, np.finfo(float).max)
+    )
+    np.testing.assert_allclose(largest.transform(X), large.transform(X), atol=1e-12)
+
+
 def test_structured_penalties_fade_with_rows():
     X, y = make_scores(3, 200)
     free = MatrixScaling(ridge=0).fit(X, y).predict_proba(X)

@@ -1,0 +1,66 @@
+"""Numbers of bins, points, terms and resamples become lengths of arrays, which memory must hold."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from skcal.recalibration import BaseRecalibrator
+from skcal.streaming import CalibrationSummary, summarize_dask
+from tests.public_objects import list_functions_and_classes, list_methods
+
+LENGTHS = ["n_bins", "n_points", "n_terms", "n_resamples", "n_knots", "n_cells", "split_every"]
+# Options with which a length is used.
+USED_WITH = {
+    "kernel_calibration_error": {"method": "fourier"},
+    "kernel_calibration_test": {"method": "bootstrap"},
+    "ReliabilityDisplay.from_predictions": {"kind": "binned"},
+}
+rng = np.random.default_rng(0)
+P = rng.dirichlet([1, 1], 30)
+Y = (rng.random(30) < P[:, 1]).astype(int)
+ARGUMENTS = {
+    "y_true": Y,
+    "y_proba": P,
+    "y_pred": P[:, 0],
+    "y_std": P[:, 1],
+    "measure": "expected_calibration_error",
+    "statistic": "expected_calibration_error",
+}
+
+
+def list_lengths():
+    """Public functions, and which of their parameters is a length."""
+    for path, function in (list_functions_and_classes() | list_methods()).items():
+        if path.endswith((".from_estimator", ".from_cv_results")):  # they call from_predictions
+            continue
+        if path.endswith("Error"):  # an exception has no signature
+            continue
+        for name in LENGTHS:
+            if name in inspect.signature(function).parameters:
+                yield pytest.param(path, function, name, id=f"{path}-{name}")
+
+
+@pytest.mark.parametrize("length", [2**24 + 1, 2**63, 10**30])
+@pytest.mark.parametrize(("path", "function", "name"), list(list_lengths()))
+def test_lengths_that_memory_does_not_hold(path, function, name, length):
+    """They ended in a MemoryError, an IndexError or the computer's whole memory."""
+    parameters = inspect.signature(function).parameters
+    required = [key for key, value in parameters.items() if value.default is value.empty]
+    arguments = {key: value for key, value in ARGUMENTS.items() if key in required}
+    if "y_proba" in parameters:
+        arguments |= {"y_true": Y, "y_proba": P}
+    for key in ("summary", "first", "second"):
+        if key in parameters:
+            arguments[key] = CalibrationSummary(n_cells=16).update(Y, P)
+    arguments |= next((more for end, more in USED_WITH.items() if path.endswith(end)), {})
+    if function is summarize_dask:
+        da = pytest.importorskip("dask.array")
+        arguments |= {"y_true": da.from_array(Y), "y_proba": da.from_array(P)}
+
+    def call():
+        made = function(**arguments, **{name: length})
+        return made.fit(P, Y) if isinstance(made, BaseRecalibrator) else made
+
+    with pytest.raises(ValueError, match=f"^{name} must be at most 16777216; got {length}"):
+        call()
