@@ -158,5 +158,6 @@ def test_features_that_are_the_same_in_all_rows_become_0():
     centred, offset = centre_features(features, mass)
     mean = np.average(features[:, 1], weights=mass)
     np.testing.assert_allclose(offset, [0.1, mean, 1e300], rtol=1e-12)
+    assert offset[0] == 0.1  # to the last digit, so that values of any size cancel
     assert (centred[:, [0, 2]] == 0).all()
     np.testing.assert_allclose(centred[:, 1], features[:, 1] - mean, rtol=0, atol=1e-15)
