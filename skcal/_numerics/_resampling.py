@@ -43,7 +43,7 @@ _REACH = 100.0
 def choose_cells(bandwidth):
     """Numbers of groups and of cells of the grid, for statistics smoothed at about this bandwidth.
 
-    There are 4 groups in a bandwidth, and 6 cells in a group, or more.
+    There are 4 groups in a bandwidth, and 6 cells in a group, or more; and 512 groups or more.
     """
     n_groups = max(1 << 9, int(np.ceil(4 / bandwidth)))
     return n_groups, next_fast_len(6 * n_groups, real=True)
@@ -268,6 +268,10 @@ def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
     -------
     ndarray of shape (n_resamples, n_bins)
         NaN where no row of the bin was drawn.
+
+    Notes
+    -----
+    A resample costs O(n_bins) for outcomes 0 and 1 of equal weight, O(n_rows) for others.
     """
     means = np.full((n_resamples, n_bins), np.nan)
     is_plain = (weights == weights[0]).all() and np.isin(outcomes, (0.0, 1.0)).all()
@@ -282,7 +286,7 @@ def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
             mass = np.bincount(index[rows], weights[rows], n_bins)
             positive = np.bincount(index[rows], (weights * outcomes)[rows], n_bins)
         np.divide(positive, mass, where=mass > 0, out=mean)
-    return np.minimum(means, 1.0)
+    return means
 
 
 def find_percentile_band(curves, confidence_level):
@@ -324,9 +328,10 @@ def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
     """The s with error(s) = s of many functions that never increase, all searched at once.
 
     Each evaluation brackets the root between s and error(s). Newton steps stay inside; where they
-    do not halve the bracket, bisection does. They are taken on logarithms, because the error of
-    calibrated predictions falls like a power of s: log(error(s) / s) as a function of log(s) has
-    slopes of -1 at most, -1.5 for pure noise.
+    do not halve the bracket, bisection does: two evaluations halve it at least, however steep the
+    function. The steps are taken on logarithms, because the error of calibrated predictions falls
+    like a power of s: log(error(s) / s) as a function of log(s) has slopes of -1 at most, -1.5
+    for pure noise.
 
     Parameters
     ----------
@@ -363,10 +368,11 @@ def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
         values[rows] = np.where(found, error, np.clip(following, low, np.maximum(low, high)))
         unseen &= ~lowest
         look = unseen & ~rises & (error <= smallest)
-        near = (np.abs(error - point) <= tolerance) | (high - low <= tolerance)
-        left = ~found & (look | ~near)
+        left = ~found & (look | (high - low > tolerance))
         slow = high - low > width / 2
-        following = np.where(slow | (following <= low), (low + high) / 2, following)
+        following = np.where(
+            slow | (following <= low), (low + high) / 2, np.minimum(following, high)
+        )
         following[look] = smallest
         width = np.where(look, np.inf, high - low)
         last = place[left], excess[left]
@@ -419,7 +425,7 @@ def _measure_resamples(nodes, sizes, start):
     smallest = 3 / (moments.shape[1] - 1)
     return find_fixed_points(
         lambda points, rows: smoothed_errors(moments[rows], points, sizes[rows]),
-        np.clip(np.full(len(sizes), start), smallest, 1.0),
+        np.full(len(sizes), max(start, smallest)),
         smallest,
         tolerance=1e-6,
     )

@@ -1,8 +1,11 @@
 """The bootstrap on grids: against the sample itself, redrawn rows and closed forms."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.special import erf, erfinv, expit
 from scipy.stats import ks_2samp
 
 from skcal._numerics import _resampling
@@ -13,12 +16,19 @@ from skcal._numerics._resampling import (
     bootstrap_bin_means,
     bootstrap_diagram,
     bootstrap_smooth_ece,
+    choose_cells,
     find_fixed_points,
     find_percentile_band,
     regress_resamples,
     smoothed_errors,
 )
-from skcal._numerics._smooth import cosine_moments, integrate_sizes, smoothed_error
+from skcal._numerics._smooth import (
+    TOLERANCE,
+    cosine_moments,
+    count_intervals,
+    integrate_sizes,
+    smoothed_error,
+)
 from skcal._sample import Sample
 from skcal.metrics import smooth_ece, smooth_ece_curve
 from skcal.metrics._smooth import trace_curve
@@ -94,6 +104,27 @@ def test_identity_with_weights_and_soft_labels():
     np.testing.assert_allclose(resample, curve.calibration, atol=1e-8)
 
 
+@pytest.mark.parametrize("bandwidth", [1.0, 1 / 128, 0.0077, 0.002, 1e-3, 2.3e-4])
+def test_cells_are_as_many_as_documented(bandwidth):
+    n_groups, n_cells = choose_cells(bandwidth)
+    assert max(512, 4 / bandwidth) <= n_groups < max(512, 4 / bandwidth) + 1
+    # Lengths of fast transforms are less than 1/15 apart from 3072 on.
+    assert 6 * n_groups <= n_cells < 6.4 * n_groups
+
+
+@pytest.mark.parametrize("source", ["rows", "cells", "weighted rows"])
+def test_the_sample_itself_is_what_identical_draws_give(source):
+    v, y = draw_sample(100, seed=26)
+    if source == "weighted rows":
+        resampler = in_rows(v, y, np.random.default_rng(27).exponential(size=100))
+    else:
+        resampler = sources(v, y)[source]
+    kept, drawn = [resampler.keep()], [resampler.draw(IdentityDraws())]
+    for nodes_of in (resampler.residual_nodes, resampler.mass_nodes):
+        for ours, expected in zip(nodes_of(kept), nodes_of(drawn), strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-15)
+
+
 @pytest.mark.parametrize("source", ["rows", "cells"])
 def test_one_resample_is_a_sample_of_repeated_rows(source):
     v, y = np.repeat(np.linspace(0.02, 0.98, 25), 8), np.tile([0.0, 1, 1, 0, 0, 0, 1, 0], 25)
@@ -109,9 +140,23 @@ def test_one_resample_is_a_sample_of_repeated_rows(source):
             cells = np.minimum((v * 2**14).astype(int), 2**14 - 1)
             counts = drawn[y.astype(int), resampler.group[cells]]
         assert counts.sum() == pytest.approx(len(v))
+        _, (size,) = resampler.residual_nodes([drawn])
+        assert size == pytest.approx(np.average(np.abs(y - v), weights=counts), rel=1e-12)
         assert value == pytest.approx(smooth_ece(y, v, sample_weight=counts), abs=2e-6)
         expected = smooth_ece_curve(y, v, sample_weight=counts, bandwidth=0.04, n_points=51)
         np.testing.assert_allclose(curve, expected.calibration, atol=1e-8)
+
+
+@pytest.mark.parametrize("cells", [3.1, 3.5, 3.9, 6, 20])
+def test_small_values_are_as_accurate_as_documented(cells):
+    """Two opposite residuals, d apart: smECE_s = 0.1 erf(d / (2 sqrt(2) s))."""
+    step, size = 1 / 4096, 0.1
+    exact = cells * step
+    distance = 2 * np.sqrt(2) * exact * erfinv(exact / size)
+    v = 0.5 + 0.3 * step + np.array([0, distance])
+    resampler = in_rows(v, v + np.array([size, -size]), n_cells=4096)
+    (value,) = bootstrap_smooth_ece(resampler, 1, IdentityDraws())
+    assert value == pytest.approx(exact, abs=0.0657 / cells**4 * size + 1.4e-6)
 
 
 @pytest.mark.slow
@@ -262,6 +307,55 @@ def test_tails_follow_the_nearest_rows_of_each_resample():
         np.testing.assert_allclose(curve, expected, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "nodes", "n_points"),
+    [(0.01, (512, 513), 1001), (0.02, (400, 402), 101), (0.05, (255, 258), 3)],
+)
+def test_curve_of_two_places_is_logistic(bandwidth, nodes, n_points):
+    """Of one negative and one positive place: the ratio of two kernels is exp(a + b t)."""
+    places, points = np.array(nodes) / 1024, np.linspace(0, 1, n_points)
+    masses, positives = np.zeros((2, 3, 1025))
+    odds = np.array([0.2, 1.0, 5.0])
+    masses[:, nodes[0]], masses[:, nodes[1]] = 1 / (1 + odds), odds / (1 + odds)
+    positives[:, nodes[1]] = masses[:, nodes[1]]
+    # The kernel and its images at the two ends; others are further away than 1.
+    negative, positive = (
+        np.logaddexp.reduce([-0.5 * ((points - at) / bandwidth) ** 2 for at in (v, -v, 2 - v)])
+        for v in places
+    )
+    expected = expit(np.log(odds)[:, None] + positive - negative)
+    curves = regress_resamples(masses, positives, bandwidth, n_points)
+    np.testing.assert_allclose(curves, expected, rtol=0, atol=1e-7)
+
+
+def test_errors_of_opposite_residuals_have_a_closed_form():
+    """K_s(t - a) - K_s(t - b) has one sign change, and its size integrates to 2 erf."""
+    rng = np.random.default_rng(28)
+    bandwidths = np.exp(rng.uniform(np.log(0.002), np.log(0.03), 80))
+    sizes = np.tile([0.9, 0.4, 0.01, 1e-5], 20)
+    middle, half = rng.integers(1700, 2400, 80), np.ceil(bandwidths * 2048).astype(int)
+    nodes, each = np.zeros((80, 4097)), np.arange(80)
+    nodes[each, middle - half], nodes[each, middle + half] = sizes / 2, -sizes / 2
+    exact = sizes * erf(half / 4096 / np.sqrt(2) / bandwidths)
+    errors = smoothed_errors(cosine_moments(nodes), bandwidths, sizes)
+    np.testing.assert_allclose(errors, exact, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("bandwidth", [1.0, 0.11, 0.013])
+@pytest.mark.parametrize("size", [0.97, 0.1, 0.013, 0.0])
+def test_lengths_of_transforms_follow_from_the_own_bandwidth_and_size(monkeypatch, bandwidth, size):
+    lengths = []
+
+    def integrate(damped):
+        lengths.append(damped.shape[1] - 1)
+        return integrate_sizes(damped)
+
+    monkeypatch.setattr(_resampling, "integrate_sizes", integrate)
+    smoothed_errors(np.ones((1, 300)), np.array([bandwidth]), np.array([size]))
+    least, step = count_intervals(bandwidth, size), 2**0.25
+    assert least <= lengths[0] <= count_intervals(bandwidth / step, size * step)
+
+
 def test_errors_of_many_are_those_of_each():
     rng = np.random.default_rng(17)
     bandwidths = np.array([0.9, 0.3, 0.05, 0.049, 0.004, 0.003])
@@ -269,6 +363,7 @@ def test_errors_of_many_are_those_of_each():
     nodes = np.zeros((6, 4097))
     for row, size in zip(nodes, sizes, strict=True):
         row[rng.integers(0, 4097, 300)] = rng.normal(size=300)
+        row -= row[::-1].copy()  # of sum 0, so that what is smoothed changes its sign
         row *= size / np.abs(row).sum()
     moments = np.stack([cosine_moments(row) for row in nodes])
     alone = [smoothed_error(*row) for row in zip(moments, bandwidths, sizes, strict=True)]
@@ -307,6 +402,39 @@ def test_fixed_points_of_many_functions():
     assert find_fixed_points(powers, np.array([0.9]), 1e-4)[0] == pytest.approx(
         brentq(lambda s: 1e-3 * s**-0.5 - s, 1e-4, 1), abs=2e-7
     )
+
+
+@pytest.mark.parametrize(("power", "n_evaluations"), [(-0.5, 2), (-0.2, 3)])
+def test_powers_take_few_evaluations(power, n_evaluations):
+    """One step has the slope of noise, the next one that of the function: both exact here."""
+    roots, evaluations = np.array([0.002, 0.03, 0.4]), []
+
+    def errors_at(points, rows):
+        evaluations.append(len(rows))
+        return roots[rows] * (points / roots[rows]) ** power
+
+    for factor in (0.5, 2.0):
+        found = find_fixed_points(errors_at, factor * roots, 1e-4)
+        np.testing.assert_allclose(found, roots, atol=1e-7)
+    assert len(evaluations) == 2 * n_evaluations
+
+
+@pytest.mark.parametrize("steep", [1e2, 1e4, 1e6, 1e9])
+@pytest.mark.parametrize("tolerance", [1e-7, 1e-4])
+def test_steep_functions_take_no_more_than_bisection_twice(steep, tolerance):
+    roots = np.exp(np.random.default_rng(29).uniform(np.log(2e-4), np.log(0.9), 200))
+    evaluations = []
+
+    def errors_at(points, rows):
+        evaluations.append(len(rows))
+        return np.clip(roots[rows] + steep * (roots[rows] - points), 0.0, 1.0)
+
+    for start in (1e-3, 0.5, 1.0):
+        evaluations.clear()
+        found = find_fixed_points(errors_at, np.full(200, start), 1e-4, tolerance)
+        np.testing.assert_allclose(found, roots, rtol=0, atol=tolerance)
+        # One more at `smallest`, and the first one gives the bracket.
+        assert len(evaluations) <= 2 * np.ceil(np.log2(1 / tolerance)) + 2
 
 
 def test_below_the_smallest_point_the_error_there_is_the_value():
@@ -437,6 +565,22 @@ class TestBinMeans:
         (means,) = bootstrap_bin_means(index, y, w, 3, 1, IdentityDraws())
         expected = [np.average(y[index == k], weights=w[index == k]) for k in range(3)]
         np.testing.assert_allclose(means, expected, rtol=1e-12)
+
+    def test_identity_of_plain_rows_from_their_numbers(self):
+        """Outcomes 0 and 1 of equal weight are never drawn one by one."""
+        numbers = SimpleNamespace(multinomial=IdentityDraws().multinomial)
+        index, y, w = self.draw()
+        y[index == 2] = 0.0  # no positive row in the last bin that has rows, none in bin 3
+        (means,) = bootstrap_bin_means(index, y, 2 * w, 4, 1, numbers)
+        expected = [y[index == k].mean() for k in range(3)]
+        np.testing.assert_allclose(means, [*expected, np.nan], rtol=1e-12)
+        (mean,) = bootstrap_bin_means(np.zeros(1, int), np.ones(1), np.ones(1), 1, 1, numbers)
+        assert mean == 1
+
+    def test_last_bin_without_rows_is_unknown(self):
+        index, y = np.array([0, 1, 1]), np.array([0.5, 0.25, 1.0])
+        (means,) = bootstrap_bin_means(index, y, np.ones(3), 3, 1, IdentityDraws())
+        np.testing.assert_array_equal(means, [0.5, 0.625, np.nan])
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_law_is_that_of_redrawn_rows(self, weighted):
