@@ -120,6 +120,9 @@ def _mutate(module, folder):
             f"only_mutate = {json.dumps([str(_source(module))])}\n"
             f"pytest_add_cli_args_test_selection = {json.dumps(_tests(module))}\n"
             "timeout_multiplier = 3.0\n"
+            "timeout_constant = 15.0\n"
+            # Forks of a process in which libraries have started threads may wait for ever.
+            'process_isolation = "forkserver"\n'
         )
     # One thread for each process, because the processes already use all cores.
     alone = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}

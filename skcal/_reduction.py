@@ -9,7 +9,6 @@ decided by minima and maxima alone, because scikit-learn's `check_array`, `type_
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from skcal._arrays import (
     NUMPY,
@@ -188,7 +187,10 @@ def check_class_vectors(
 
 
 def _has_columns(y_true):
-    shape = np.shape(y_true) if not issparse(y_true) else y_true.shape
+    try:
+        shape = np.shape(y_true)
+    except ValueError:  # ragged lists, which the check of labels refuses by name
+        return False
     return len(shape) == 2 and shape[1] > 1
 
 
@@ -419,10 +421,9 @@ def _match_multiclass(proba, target, weights, pos_label, labels, names):
         selected = _select_outcomes(proba, target, weights, labels[column])
         return Predictions(proba[:, column], *selected)
     order = np.argsort(labels)
-    target = take_from(order, search_sorted(labels[order], target))
-    if is_foreign(proba):
-        target = home_of(proba).receive(target)  # from strings, which are NumPy's
-    return Predictions(proba, target, weights, labels=labels)
+    columns = take_from(order, search_sorted(labels[order], target))
+    columns = home_of(proba).receive(columns)  # those of strings are NumPy's
+    return Predictions(proba, columns, weights, labels=labels)
 
 
 def _select_outcomes(proba, target, weights, positive):
@@ -438,7 +439,7 @@ def _select_outcomes(proba, target, weights, positive):
 
 def _are_outcomes(pos_label, labels):
     """Whether 0 and 1 keep their meaning: no other labels are named."""
-    if labels is not None and (labels.dtype.kind == "U" or labels.tolist() != [0, 1]):
+    if labels is not None and labels.tolist() != [0, 1]:
         return False
     return pos_label is None or (np.isscalar(pos_label) and pos_label == 1)
 
@@ -464,7 +465,7 @@ def _guess_binary_labels(found):
 def _find_label(pos_label, labels):
     if not np.isscalar(pos_label):
         raise ValueError(f"pos_label must be a single label; got {pos_label!r}.")
-    match = np.flatnonzero(labels == pos_label) if _is_comparable(pos_label, labels) else ()
+    match = np.flatnonzero(labels == pos_label)
     if len(match) == 0:
         raise ValueError(
             f"pos_label must be one of the labels {show_labels(labels)}; got {pos_label!r}."

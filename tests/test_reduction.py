@@ -21,7 +21,11 @@ BAD_INPUT = {
     "above one": ((Y, [1.2, 0.2, 0.3, 0.4]), {}, r"y_proba must lie in .* got 1.2 at row 0"),
     "nan in a matrix": ((Y, np.where(np.eye(4, 3) == 1, np.nan, P3)), {}, "got nan at row 0"),
     "row sums": ((Y, np.full((4, 2), 0.4)), {}, "must sum to 1; got a sum of 0.8 at row 0"),
-    "lengths": ((Y, P[:3]), {}, "same length; got 4 labels and 3 rows"),
+    "lengths": (
+        (Y, P[:3]),
+        {},
+        "^y_true and y_proba must have the same length; got 4 labels and 3 rows",
+    ),
     "empty": (([], []), {}, "y_proba must hold at least one row; it is empty"),
     "empty matrix": (([], np.empty((0, 2))), {}, "it is empty"),
     "no columns": ((Y, np.empty((4, 0))), {}, r"got shape \(4, 0\)"),
@@ -48,25 +52,76 @@ BAD_INPUT = {
         {},
         "y_proba must hold real numbers in a",
     ),
+    "ragged labels": (([[0, 1], [1], [0], [1]], P), {}, "y_true must hold one label for each row"),
     "list of pos_labels": (
         ([1, 2, 2, 1], P),
         {"pos_label": [1, 2]},
         "pos_label must be a single label",
     ),
     "multilabel with sigmoids": ((np.eye(4, 3), np.full((4, 3), 0.9)), {}, "one-dimensional"),
-    "soft labels with other labels": (([0.1, 0.2, 1, 0], P), {"labels": [0, 2]}, "Soft labels"),
+    "soft labels with other labels": (
+        ([0.1, 0.2, 1, 0], P),
+        {"labels": [0, 2]},
+        r"each label\. \(Soft labels in \[0, 1\] allow only labels=\[0, 1\] and pos_label=1\.\)$",
+    ),
     "mixed labels": ((np.array(["a", 1, "b", 0], dtype=object), P), {}, "of one type"),
     "dates": ((np.array(Y, "datetime64[D]"), P), {}, "must hold numbers, booleans or strings"),
     "multilabel": ((np.eye(4, 3), P3), {}, r"one-dimensional.*got shape \(4, 3\).*argmax"),
-    "three labels, one column": (([0, 1, 2, 0], P), {}, r"3 labels, \[0, 1, 2\].*one column"),
-    "three labels, two columns": (([0, 1, 2, 0], np.c_[P, P]), {}, "row|two columns"),
-    "four labels, three columns": (([0, 1, 2, 3], P3), {}, "4 labels, .* 3 columns; .*labels="),
-    "strange label": ((Y, P), {"labels": [0, 2]}, r"accounts for: \[1\]; the columns are \[0, 2\]"),
+    "three labels, one column": (
+        ([0, 1, 2, 0], P),
+        {},
+        r"^y_true has 3 labels, \[0, 1, 2\], but y_proba has one column; give one column for each",
+    ),
+    "three labels, two columns": (
+        ([0, 1, 2, 0], np.full((4, 2), 0.5)),
+        {},
+        r"^y_true has 3 labels, \[0, 1, 2\], but y_proba has two columns; give one column for each",
+    ),
+    "four labels, three columns": (
+        ([0, 1, 2, 3], P3),
+        {},
+        r"^y_true has 4 labels, \[0, 1, 2, 3\], but y_proba has 3 columns; .*labels=\.$",
+    ),
+    "strange label": (
+        (Y, P),
+        {"labels": [0, 2]},
+        r"^y_true has labels that no column of y_proba accounts for: \[1\]; the columns are "
+        r"\[0, 2\]\. Name the label of every column with labels=\.$",
+    ),
+    "strange label of many": (
+        ([0, 1, 5, 0], P3),
+        {"labels": [0, 1, 2]},
+        r"^y_true has labels that no column of y_proba accounts for: \[5\]; the columns are "
+        r"\[0, 1, 2\]\.",
+    ),
     "strings against numbers": ((Y, P), {"labels": ["a", "b"]}, "accounts for"),
+    "digits as labels": (
+        (["0", "1", "1", "0"], P),
+        {"labels": [0, 1]},
+        r"for: \['0', '1'\]; .* \[0",
+    ),
+    # NumPy would turn numbers to text where it sorts so many labels.
+    "many digits as labels": (
+        ([str(k) for k in range(20)], np.full((20, 20), 0.05)),
+        {"labels": range(20)},
+        r"accounts for: \['0', '1',",
+    ),
+    "labels of two dimensions": ((Y, P), {"labels": [[0, 1], [2, 3]]}, "labels must be one-dim"),
     "too many labels": ((Y, P), {"labels": [0, 1, 2]}, "labels must name each of the 2 classes"),
     "repeated labels": ((Y, P), {"labels": [1, 1]}, r"labels must be distinct; got \[1, 1\]"),
     "which is positive": ((["n", "y", "y", "n"], P), {}, r"pos_label must say which .*'n', 'y'"),
-    "one string label": ((["n"] * 4, P), {}, r"single label \['n'\]; name the labels"),
+    "one string label": (
+        (["n"] * 4, P),
+        {},
+        r"^y_true holds the single label \['n'\]; name the labels of both classes with labels=\.$",
+    ),
+    "one string label, two columns": (
+        (["n"] * 4, np.full((4, 2), 0.5)),
+        {"pos_label": "y"},
+        r"single label \['n'\]; name the labels",
+    ),
+    "one number": (([5] * 4, P), {}, r"single label \[5\]; name the labels"),
+    "one number, another type": (([5] * 4, P), {"pos_label": "y"}, r"single label \[5\]; name"),
     "unknown pos_label": ((Y, P), {"pos_label": 2}, r"pos_label must be one of .* \[0, 1\]; got 2"),
     "pos_label of another type": ((Y, P), {"pos_label": "1"}, "pos_label must be one of"),
     "pos_label of many": (([0, 1, 2, 0], P3), {"pos_label": 5}, "pos_label must be one of"),
@@ -122,9 +177,26 @@ def test_common_input_is_not_copied():
     assert sample.outcomes.dtype.kind == "U"
 
 
+def test_outcomes_stay_as_they_are():
+    """Nothing is compared where the labels are numbers in [0, 1] or booleans."""
+    for y in (np.array(Y), np.array(Y, dtype=bool), np.array([0, 0.25, 1, 0.5])):
+        predictions = check_predictions(y, P)
+        assert predictions.positive is None
+        assert np.shares_memory(predictions.target, y)
+
+
 def test_single_label_is_read_as_zero_one_or_plus_minus_one():
     assert check_predictions([1, 1], [0.5, 0.5]).positive is None
     assert check_predictions([-1, -1], [0.5, 0.5]).positive == 1
+    for y, pair in (([0, 0], [0, 1]), ([1, 1], [0, 1]), ([-1, -1], [-1, 1])):
+        for label in pair:
+            predictions = check_predictions(y, np.full((2, 2), 0.5), pos_label=label)
+            if (label, pair) == (1, [0, 1]):  # outcomes already
+                assert predictions.positive is None
+                continue
+            assert predictions.positive == label
+            assert predictions.positive_column == pair.index(label)
+            assert predictions.labels.tolist() == pair
     assert check_predictions(["no", "no"], [0.5, 0.5], pos_label="yes").positive == "yes"
 
 
@@ -132,6 +204,15 @@ def test_single_label_is_read_as_zero_one_or_plus_minus_one():
 def test_narrow_integer_labels_do_not_overflow(pair):
     y = np.array(pair, dtype=np.int8)[Y]
     assert check_predictions(y, P).positive == pair[1]
+
+
+def test_digits_as_strings_are_strings():
+    columns = np.column_stack([1 - np.array(P), P])
+    predictions = check_predictions(["0", "1", "1", "0"], columns)
+    assert predictions.positive == "1"
+    assert predictions.labels.tolist() == ["0", "1"]
+    with pytest.raises(ValueError, match=r"single label \['1'\]"):
+        check_predictions(["1"] * 4, columns)
 
 
 def test_numpy_string_type():
@@ -162,9 +243,19 @@ def test_every_chunk_of_rows_is_checked():
         check_predictions(np.arange(CHUNK + 2) % 2, proba)
 
 
-def test_integer_labels_far_apart():
-    y = np.array([0, 10**12, 0, 10**12])
+@pytest.mark.parametrize("low", [0, -(10**12)])
+def test_integer_labels_far_apart(low):
+    y = np.array([low, 10**12, low, 10**12])
     assert check_predictions(y, P).positive == 10**12
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+@pytest.mark.parametrize("row", [0, CHUNK, -1])
+def test_a_label_of_a_single_row_is_found(kind, row):
+    y = np.full(2 * CHUNK + 1, 5).astype(kind)
+    y[row] = 7
+    predictions = check_predictions(y, np.full((len(y), 2), 0.5))
+    assert predictions.labels.tolist() == [kind(5), kind(7)]
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.0, "2", True, None, np.nan])
@@ -201,6 +292,132 @@ def test_extreme_weights_move_to_what_products_can_hold(high, expected):
     np.testing.assert_allclose(weights, [expected, expected / 2], rtol=1e-12)
 
 
+# --------------------------------------------------------------------------- reductions
+
+CHANCES = np.array([[4, 2, 2], [1, 2, 5], [2, 4, 2], [4, 3, 1]]) / 8
+PAIRS = np.array([[2, 6], [6, 2], [5, 3], [1, 7]]) / 8
+
+
+def reduce_row_by_row(reduction, names, y, proba, weights):
+    """Triples (prediction, outcome, weight) of each binary problem, from their definition."""
+    problems = {}
+    for label, row, weight in zip(y, proba, weights, strict=True):
+        top = names[np.argmax(row)]
+        for name, chance in zip(names, row, strict=True):
+            key = {"classwise": name, "top-label": top, "confidence": 0, "full": 0}[reduction]
+            if reduction in ("classwise", "full") or name == top:
+                problems.setdefault(key, []).append((chance, float(label == name), weight))
+    return [sorted(problems[key]) for key in sorted(problems)]
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 4.0, 8.0]])
+@pytest.mark.parametrize("names", [[0, 1], [3, 8], ["a", "b"], [1, 2, 3], ["a", "b", "c"]])
+@pytest.mark.parametrize("reduction", ["confidence", "classwise", "top-label", "full"])
+def test_reductions_have_the_rows_of_their_definition(reduction, names, weights):
+    proba = PAIRS if len(names) == 2 else CHANCES
+    y = np.array(names)[[1, -1, 0, 1]]
+    expected = reduce_row_by_row(reduction, names, y, proba, weights or [1.0] * 4)
+    columns = range(len(names))
+    for order in (columns, [*columns][::-1]):
+        samples = reduce_to_samples(
+            y,
+            proba[:, order],
+            labels=[names[k] for k in order],
+            sample_weight=weights,
+            reduction=reduction,
+        )
+        rows = [sorted(zip(*next(one.present_chunks()), strict=True)) for one in samples]
+        assert rows == (expected if order is columns else expected[::-1])
+
+
+def test_checked_predictions_keep_weights_and_labels():
+    weights = [1.0, 2.0, 4.0, 8.0]
+    for y, proba, options, expected in (
+        (Y, P, {}, (None, 1, None)),
+        (Y, PAIRS, {"pos_label": 0}, (0, 0, [0, 1])),
+        (["b", "a", "b", "b"], PAIRS, {}, ("b", 1, ["a", "b"])),
+        (["b", "a", "b", "b"], P, {"pos_label": "a"}, ("a", 0, ["a", "b"])),
+        (["n"] * 4, P, {"pos_label": "y"}, ("y", 1, None)),
+        (Y, CHANCES, {"labels": [1, 0, 2]}, (None, 1, [1, 0, 2])),
+        ([0, 1, 2, 0], CHANCES, {}, (None, 1, [0, 1, 2])),
+        ([0, 1, 2, 0], CHANCES, {"pos_label": 2}, (2, 1, None)),
+    ):
+        checked = check_predictions(y, proba, sample_weight=weights, **options)
+        assert checked.weights.tolist() == weights
+        labels = None if checked.labels is None else checked.labels.tolist()
+        assert (checked.positive, checked.positive_column, labels) == expected
+
+
+# --------------------------------------------------------------------------- other libraries
+
+
+@pytest.fixture
+def put(dispatch):
+    """Puts arrays on a device of array-api-strict that refuses to be read by NumPy."""
+    pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    return lambda values: strict.asarray(np.array(values), device=strict.Device("device1"))
+
+
+ELSEWHERE = {
+    "outcomes": (Y, P, {}),
+    "labels": ([3, 8, 8, 3], P, {"labels": [3, 8]}),
+    "other label": (Y, PAIRS, {"pos_label": 0}),
+    "single label": ([5] * 4, P, {"pos_label": 7}),
+    "three classes": ([0, 1, 2, 0], CHANCES, {}),
+    "order of columns": ([4, 9, 6, 4], CHANCES, {"labels": [9, 4, 6]}),
+    "one of three": ([4, 9, 6, 4], CHANCES, {"pos_label": 6}),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_arrays_of_other_libraries_stay_where_they_are(put, case):
+    y, proba, options = ELSEWHERE[case]
+    weights = [1.0, 2.0, 4.0, 8.0]
+    here = check_predictions(y, proba, sample_weight=weights, **options)
+    if here.positive is not None:
+        here = here._replace(target=np.asarray(here.target) == here.positive)
+    given = options | ({"labels": put(options["labels"])} if "labels" in options else {})
+    device = put([0]).device
+    for move_y, move_weights in ((put, put), (list, list), (np.array, np.array)):
+        there = check_predictions(
+            move_y(y), put(proba), sample_weight=move_weights(weights), on_device=True, **given
+        )
+        assert there.positive is None
+        assert there.positive_column == here.positive_column
+        back = there.to_numpy()
+        for name in ("proba", "target", "weights"):
+            assert getattr(there, name).device == device
+            assert type(getattr(back, name)) is np.ndarray
+            np.testing.assert_array_equal(getattr(back, name), getattr(here, name))
+
+
+def test_strings_are_read_for_arrays_of_other_libraries(put):
+    text = np.array(["b", "a", "b", "b"])
+    for proba, options in ((PAIRS, {}), (P, {"pos_label": "b"})):
+        checked = check_predictions(text, put(proba), on_device=True, **options).to_numpy()
+        np.testing.assert_array_equal(checked.target, [1, 0, 1, 1])
+        assert checked.weights is None
+    options = {"labels": ["b", "c", "a"]}
+    checked = check_predictions(text, put(CHANCES), on_device=True, **options)
+    assert checked.target.device == checked.proba.device
+    np.testing.assert_array_equal(checked.to_numpy().target, [0, 2, 0, 0])
+
+
+def test_arrays_of_other_libraries_need_permission(put):
+    for function in (check_predictions, reduce_to_samples):
+        for name, arguments, options in (
+            ("y_true", (put(Y), P), {}),
+            ("y_proba", (Y, put(P)), {}),
+            ("sample_weight", (Y, P), {"sample_weight": put([1.0] * 4)}),
+            ("labels", (Y, P), {"labels": put([0, 1])}),
+        ):
+            with pytest.raises(TypeError, match=f"^{name} must be a NumPy array"):
+                function(*arguments, **options)
+    (sample,) = reduce_to_samples(put(Y), put(P), on_device=True)
+    assert sample.predictions.device == put(P).device
+
+
 # ------------------------------------------------------------------------- whole vectors
 
 
@@ -217,6 +434,7 @@ def test_vectors_of_two_classes_end_with_the_positive_one():
         vectors = check_class_vectors(y, proba, **options)
         np.testing.assert_allclose(vectors.proba, expected, atol=1e-15)
         np.testing.assert_array_equal(vectors.target, [0, 1, 1])
+        assert vectors.target.dtype.kind == "i"
         np.testing.assert_array_equal(vectors.one_hot(slice(1, 3)), [[0, 1], [0, 1]])
 
 
@@ -233,10 +451,16 @@ def test_vectors_of_many_classes():
 
 def test_soft_labels_of_vectors():
     soft = [[0.5, 0.25, 0.25], [0, 0, 1]]
-    vectors = check_class_vectors(soft, P3[:2])
+    vectors = check_class_vectors(soft, P3[:2], sample_weight=[1, 2])
     np.testing.assert_array_equal(vectors.one_hot(slice(None)), soft)
-    binary = check_class_vectors([0.25, 1.0], [0.5, 0.75])
-    np.testing.assert_array_equal(binary.one_hot(slice(None)), [[0.75, 0.25], [0, 1]])
+    np.testing.assert_array_equal(vectors.proba, P3[:2])
+    np.testing.assert_array_equal(vectors.weights, [1, 2])
+    pair = [[0.75, 0.25], [0, 1]]
+    for y, proba in (([0.25, 1.0], [0.5, 0.75]), (pair, [[0.5, 0.5], [0.25, 0.75]])):
+        binary = check_class_vectors(y, proba, sample_weight=[1, 2])
+        np.testing.assert_array_equal(binary.one_hot(slice(None)), pair)
+        np.testing.assert_array_equal(binary.proba, [[0.5, 0.5], [0.25, 0.75]])
+        np.testing.assert_array_equal(binary.weights, [1, 2])
 
 
 @pytest.mark.parametrize(

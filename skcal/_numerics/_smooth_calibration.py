@@ -14,7 +14,7 @@ import heapq
 
 import numpy as np
 
-from skcal._numerics._grid import cumulate
+from skcal._numerics._grid import cumulate, linear_nodes
 
 
 def smooth_error(knots, residual):
@@ -121,13 +121,11 @@ def bracket_on_grid(moments, absolute):
         is the cost of a path that is constant in each cell; they are at most half a cell width
         times the mean size of a residual apart.
     """
-    cells, inside = moments
+    cells = moments[0]
     n_cells = len(cells)
     # Shared linearly between the nodes beside it, a row's residual has the same product with
     # every function that is linear in each cell.
-    nodes = np.zeros(n_cells + 1)
-    nodes[:-1] += cells - inside
-    nodes[1:] += inside
+    nodes = linear_nodes(moments)
     cumulative = np.cumsum(nodes)
     gaps = np.full(n_cells, 1 / n_cells)
     path = fit_path(cumulative, gaps)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._smooth_calibration import bracket_on_grid, find_witness, smooth_error
+from skcal._numerics._smooth_calibration import (
+    balance_witness,
+    bracket_on_grid,
+    find_witness,
+    smooth_error,
+)
 from tests import reference_distance as reference
 
 
@@ -47,6 +52,46 @@ def test_witness_where_the_interpolated_dual_is_not_enough():
         assert witness @ residual == pytest.approx(
             reference.smooth_error(knots, residual), abs=1e-9
         )
+
+
+def test_witness_where_cumulative_residuals_are_exactly_zero():
+    """Free stretches between forced ones; all sums are exact, so that nothing is tolerated."""
+    knots = np.array([0, 1, 3, 14, 16]) / 16
+    for eighths in np.ndindex(*[5] * 5):
+        residual = (np.array(eighths) - 2.0) / 8
+        witness = find_witness(knots, residual)
+        assert np.abs(witness).max() <= 1
+        assert (np.abs(np.diff(witness)) <= np.diff(knots)).all()
+        assert witness @ residual == smooth_error(knots, residual)
+
+
+class TestBalance:
+    @pytest.mark.parametrize("kind", reference.KINDS)
+    @pytest.mark.parametrize("kept", [0.5, 0.9, 1.0])
+    def test_moves_towards_the_middle_as_far_as_the_share_allows(self, rng, kind, kept):
+        for n in (1, 2, 10, 100) * 5:
+            knots, residual = draw_residual(rng, kind, n)
+            witness = find_witness(knots, residual)
+            moved = balance_witness(witness, residual, kept)
+            np.testing.assert_allclose(np.diff(moved), np.diff(witness), atol=1e-12)
+            attained, most = moved @ residual, witness @ residual
+            assert attained >= kept * most - 1e-12
+            before, after = (one.max() + one.min() for one in (witness, moved))
+            assert abs(after) <= abs(before) + 1e-12
+            assert after * before >= -1e-12  # never past the middle
+            if abs(after) > 1e-12:
+                assert attained == pytest.approx(kept * most, abs=1e-12)
+
+    def test_closed_forms(self):
+        witness = np.array([0.5, 1.0])  # its middle is 3 / 4
+        for residual, kept, shift in (
+            ([-1.0, 1.0], 1.0, 0.75),  # a constant gains nothing
+            ([-0.25, 0.75], 0.75, 0.3125),  # a quarter of 5 / 8 may go, at 1 / 2 a unit
+            ([-0.25, 0.75], 0.4, 0.75),  # 3 / 8 may go, and does
+            ([-1.0, 0.75], 0.9, 0.75),  # the way to the middle gains
+        ):
+            moved = balance_witness(witness, np.array(residual), kept)
+            np.testing.assert_allclose(moved, witness - shift, atol=1e-15)
 
 
 def read_cells(knots, residual, n_cells):
