@@ -113,6 +113,9 @@ def _mutate(module, folder):
     for name in tracked.stdout.split("\0")[:-1]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
+    # A fork of a process in which polars has started threads may wait for them for ever.
+    threaded = any("polars" in (ROOT / name).read_text() for name in _tests(module))
+    isolation = "forkserver" if threaded else "fork"
     with open(copy / "pyproject.toml", "a") as file:
         file.write(
             "\n[tool.mutmut]\n"
@@ -121,8 +124,7 @@ def _mutate(module, folder):
             f"pytest_add_cli_args_test_selection = {json.dumps(_tests(module))}\n"
             "timeout_multiplier = 3.0\n"
             "timeout_constant = 15.0\n"
-            # Forks of a process in which libraries have started threads may wait for ever.
-            'process_isolation = "forkserver"\n'
+            f'process_isolation = "{isolation}"\n'
         )
     # One thread for each process, because the processes already use all cores.
     alone = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
