@@ -57,6 +57,35 @@ def test_masses_in_cells(weighted, n_cells):
     np.testing.assert_allclose(positive, expected, atol=1e-13)
 
 
+def test_squares_by_bin(weighted):
+    """A soft label is outcomes 1 and 0 in its proportion."""
+    sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
+    p, y = sample.predictions, sample.outcomes
+    found = sample.squares_by_bin(lambda p: (p * 3.99).astype(int), 4)
+    weights = np.ones(len(y)) if sample.weights is None else sample.weights
+    squares = y * (1 - p) ** 2 + (1 - y) * p**2
+    for b in range(4):
+        rows = (p * 3.99).astype(int) == b
+        expected = [(weights * part)[rows].sum() for part in (np.ones_like(y), y, y - p, squares)]
+        np.testing.assert_allclose(found[:, b], expected, rtol=1e-10)
+
+
+def test_arrays_of_another_library_become_numpy(weighted):
+    xp = pytest.importorskip("array_api_strict")
+    sample = make_sample(10, weighted=weighted)
+    rows = (sample.predictions, sample.outcomes, sample.weights)
+    foreign = Sample(*(None if one is None else xp.asarray(one) for one in rows), 1.0)
+    moved = foreign.to_numpy()
+    for name, one in zip(("predictions", "outcomes", "weights"), rows, strict=True):
+        if one is None:
+            assert getattr(moved, name) is None
+        else:
+            assert type(getattr(moved, name)) is np.ndarray
+            np.testing.assert_array_equal(getattr(moved, name), one)
+    assert moved.positive == 1.0
+    assert moved.to_numpy() is moved
+
+
 def test_moments_by_outcome(n_cells):
     sample = make_sample(CHUNK + 1000, weighted=False)
     moments = sample.moments_by_outcome(n_cells)

@@ -39,7 +39,7 @@ class ReliabilityDisplay:
     density_grid : ndarray of shape (n_grid,) or list of ndarrays, default=None
         Predictions at which the densities are known; None stands for `prob_pred`.
     density : ndarray of shape (n_grid,) or list of ndarrays, default=None
-        Density of the predictions. None draws no density.
+        Density of the predictions, at most 1e100. None draws no density.
     density_positive : ndarray of shape (n_grid,) or list of ndarrays, default=None
         Part of the density that the rows with outcome 1 make up.
     smooth_ece : float or list of floats, default=None
@@ -64,7 +64,7 @@ class ReliabilityDisplay:
     band_pred : ndarray of shape (n_knots,) or list of ndarrays, default=None
         Predictions at which the band is known; None stands for `prob_pred`.
     prob_true_low, prob_true_high : ndarray of shape (n_knots,) or list, default=None
-        Lower and upper end of the band. None draws no band.
+        Lower and upper end of the band, numbers of at most 1e100. None draws no band.
     smooth_ece_interval : tuple (low, high) or list of tuples, default=None
         Interval of each smooth calibration error, shown in the legend.
     rug_pred, rug_true : ndarray of shape (n_ticks,) or list of ndarrays, default=None

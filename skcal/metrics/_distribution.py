@@ -88,7 +88,9 @@ def distribution_kernel_calibration_error(
     Raises
     ------
     ValueError
-        If an argument is invalid.
+        If an argument is invalid; if a target or a parameter of a distribution exceeds 1e100 times
+        `target_bandwidth` (1e300 times for normal and Laplace distributions, whose scales must lie
+        within a factor of 1e70 of it), so that differences would overflow.
 
     See Also
     --------
@@ -224,7 +226,9 @@ def distribution_mean_embedding_error(
     Raises
     ------
     ValueError
-        If an argument is invalid.
+        If an argument is invalid; if a target or a parameter of a distribution exceeds 1e100 times
+        `target_bandwidth` (1e300 times for normal and Laplace distributions, whose scales must lie
+        within a factor of 1e70 of it), so that differences would overflow.
 
     See Also
     --------
