@@ -455,9 +455,9 @@ def _is_zero_one(target):
 
 def _guess_binary_labels(found):
     """The two labels in the order of the columns, or None where y_true does not tell."""
-    if found.dtype.kind != "U":
+    if len(found) <= 2:
         for pair in ([0, 1], [-1, 1]):
-            if np.isin(found, pair).all():
+            if set(found.tolist()) <= set(pair):
                 return np.array(pair)
     return found if len(found) == 2 else None
 

@@ -50,7 +50,7 @@ def check_flag(name, value):
 def check_integer(name, value, minimum, maximum=2**24):
     """Return `value` as an int, or raise a ValueError that says what is needed.
 
-    Most integers are lengths of arrays: the default maximum keeps them in memory.
+    Most integers are lengths of arrays, which the default maximum keeps in memory, one by one.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be an integer; got {value!r}.")
@@ -64,14 +64,22 @@ def check_integer(name, value, minimum, maximum=2**24):
 def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
     """Return `value` as a float in [minimum, below), or raise a ValueError."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
-    if not is_number or isinstance(value, bool) or np.isnan(value):
+    number = _as_float(value) if is_number and not isinstance(value, bool) else np.nan
+    if np.isnan(number):
         raise ValueError(f"{name} must be a number; got {value!r}.")
-    if below < np.inf and not minimum <= value < below:
+    if below < np.inf and not minimum <= number < below:
         raise ValueError(f"{name} must be at least {minimum} and below {below}; got {value!r}.")
-    if value < minimum or (np.isinf(value) and not allow_infinity):
+    if number < minimum or (np.isinf(number) and not allow_infinity):
         finite = "" if allow_infinity else " and finite"
         raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
-    return float(value)
+    return number
+
+
+def _as_float(number):
+    try:
+        return float(number)
+    except OverflowError:  # an integer of Python
+        return np.inf if number > 0 else -np.inf
 
 
 def check_confidence_level(confidence_level):

@@ -5,11 +5,13 @@ import inspect
 import numpy as np
 import pytest
 
+from skcal._validation import check_integer, check_number
+from skcal.metrics import kernel_calibration_error
 from skcal.recalibration import BaseRecalibrator
-from skcal.streaming import CalibrationSummary, summarize_dask
+from skcal.streaming import CalibrationSummary
 from tests.public_objects import list_functions_and_classes, list_methods
 
-LENGTHS = ["n_bins", "n_points", "n_terms", "n_resamples", "n_knots", "n_cells", "split_every"]
+LENGTHS = ["n_bins", "n_points", "n_terms", "n_resamples", "n_knots", "n_cells"]
 # Options with which a length is used.
 USED_WITH = {
     "kernel_calibration_error": {"method": "fourier"},
@@ -54,9 +56,6 @@ def test_lengths_that_memory_does_not_hold(path, function, name, length):
         if key in parameters:
             arguments[key] = CalibrationSummary(n_cells=16).update(Y, P)
     arguments |= next((more for end, more in USED_WITH.items() if path.endswith(end)), {})
-    if function is summarize_dask:
-        da = pytest.importorskip("dask.array")
-        arguments |= {"y_true": da.from_array(Y), "y_proba": da.from_array(P)}
 
     def call():
         made = function(**arguments, **{name: length})
@@ -64,3 +63,25 @@ def test_lengths_that_memory_does_not_hold(path, function, name, length):
 
     with pytest.raises(ValueError, match=f"^{name} must be at most 16777216; got {length}"):
         call()
+
+
+def test_longest():
+    assert check_integer("n_bins", 2**24, 1) == 2**24
+
+
+@pytest.mark.slow
+def test_pairs_are_no_length():
+    """They are drawn in chunks; the default number exceeds any limit for many rows."""
+    options = {"method": "subsample", "random_state": 0, "squared": True}
+    found = kernel_calibration_error(Y, P, n_terms=2**24 + 1, **options)
+    assert found == pytest.approx(kernel_calibration_error(Y, P, squared=True), abs=1e-3)
+
+
+def test_integers_that_no_float_holds():
+    """NumPy cannot look at integers beyond 64 bits, and floats end at 1024 bits."""
+    assert check_number("bandwidth", 10**20, 0) == 1e20
+    assert check_number("bandwidth", 10**400, 0, allow_infinity=True) == np.inf
+    with pytest.raises(ValueError, match="bandwidth must be at least 0 and finite; got 1000"):
+        check_number("bandwidth", 10**400, 0)
+    with pytest.raises(ValueError, match="bandwidth must be at least 0 and finite; got -1000"):
+        check_number("bandwidth", -(10**400), 0)

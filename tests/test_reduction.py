@@ -8,7 +8,7 @@ from scipy import sparse
 from skcal._reduction import check_class_vectors, check_predictions, reduce_to_samples
 from skcal._sample import CHUNK
 from skcal._validation import check_integer, check_number, check_option, check_sample_weight
-from skcal.metrics import MEASURES
+from skcal.metrics import MEASURES, smooth_ece
 
 Y = [0, 1, 1, 0]
 P = [0.1, 0.8, 0.6, 0.3]
@@ -479,3 +479,10 @@ def test_soft_labels_of_vectors():
 def test_bad_soft_labels_of_vectors(y_true, options, message):
     with pytest.raises(ValueError, match=message):
         check_class_vectors(y_true, P3, **options)
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "uint8", "int8", "int64", "float32"])
+def test_two_labels_of_any_type(dtype):
+    """NumPy 1.26 could not look for uint64 among integers, and raised an IndexError."""
+    labels, proba = np.array([2, 3, 3, 2], dtype=dtype), [0.1, 0.6, 0.9, 0.4]
+    assert smooth_ece(labels, proba) == smooth_ece([0, 1, 1, 0], proba)

@@ -9,6 +9,9 @@ from scipy.linalg import cho_factor, cho_solve
 # this share of the value the arithmetic resolves no further one.
 _LAST_DECREMENT = 1e-14
 _MAX_ITERATIONS = 500
+# It warns then, unless as many steps again like the last one would gain less than this: where the
+# infimum lies at infinity and scales are very different, the damping keeps steps short.
+_NEGLIGIBLE_GAIN = 1e-8
 # Share of the predicted decrease that a step must reach, and the relative error of the value.
 _ARMIJO = 1e-4
 _ROUNDING = 1e-14
@@ -98,6 +101,8 @@ def minimize_convex(evaluate, start, lower=-np.inf):
         x, value, gradient, step = trial
         if min(decrement, fall) <= _LAST_DECREMENT * (1 + abs(value)):
             return x, n_evaluations
+    if _MAX_ITERATIONS * min(decrement, fall) <= _NEGLIGIBLE_GAIN * (1 + abs(value)):
+        return x, n_evaluations
     warnings.warn(
         f"The fit stopped after {_MAX_ITERATIONS} iterations; the gradient has the norm "
         f"{np.linalg.norm(gradient[free]):.1e}. The scores may be of very different scales.",

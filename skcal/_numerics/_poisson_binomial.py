@@ -33,7 +33,7 @@ def find_law(probabilities):
     certain = np.count_nonzero(probabilities == 1)
     uncertain = probabilities[(probabilities > 0) & (probabilities < 1)]
     if len(uncertain) == 0:
-        return certain, np.ones(1)
+        return int(certain), np.ones(1)
     (first,), laws, _, _ = _convolve_all(uncertain)
     law = laws[: len(uncertain) + 1 - first, 0]
     # The rounding of 1 - p adds up over rare trials, in the sum of the law as in the law.

@@ -12,6 +12,9 @@ _SMALLEST_TEMPERATURE = 1e-12
 # Differences beyond this many times their median are cut to it: they are masks of classes that are
 # ruled out, beside which all others would be nothing.
 _LARGEST_GAP = 1e6
+# Differences below this share of the largest one, or below this number, are none: with a
+# temperature of their size the others would overflow.
+_SMALLEST_SHARE, _SMALLEST_GAP = 1e-200, 1e-300
 # Newton's method ends where the derivative with respect to log(temperature) is below this.
 _NEGLIGIBLE = 1e-12
 _MAX_ITERATIONS = 100
@@ -44,8 +47,10 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
     gaps = logits.T if is_foreign(logits) else np.ascontiguousarray(logits.T)
     gaps = gaps - xp.max(gaps, axis=0)  # one row for each class: sums run along memory
     spread = -float(xp.min(gaps))
-    if spread == 0:
+    if spread < _SMALLEST_GAP:
         return 1.0, 0
+    smallest = max(_SMALLEST_SHARE * spread, _SMALLEST_GAP)
+    gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
     limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0])
     if spread > limit:
         spread = limit

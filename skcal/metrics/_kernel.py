@@ -68,8 +68,8 @@ def kernel_calibration_error(
         The others estimate the square at random: from pairs of rows, from random frequencies, or
         (for the Laplace kernel) from random bins.
     n_terms : int, default=None
-        Number of pairs, frequencies or binnings, at most 2^24; by default 10 pairs for each row,
-        or 100. Not used by ``method="exact"``.
+        Number of pairs, by default 10 for each row; or of frequencies or binnings, by default 100
+        and at most 2^24. Not used by ``method="exact"``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the estimates. Not used by ``method="exact"``.
 
@@ -138,7 +138,9 @@ def kernel_calibration_error(
             'method="binning" needs kernel="laplace"; no random bins have the Gaussian kernel.'
         )
     if n_terms is not None:
-        n_terms = check_integer("n_terms", n_terms, minimum=1)
+        # Pairs are drawn in chunks, the others are lengths of arrays.
+        limit = {"maximum": np.inf} if method == "subsample" else {}
+        n_terms = check_integer("n_terms", n_terms, minimum=1, **limit)
     if not isinstance(random_state, np.random.Generator):
         random_state = check_generator(random_state)
     samples = reduce_to_samples(

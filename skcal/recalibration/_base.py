@@ -18,6 +18,7 @@ from skcal._arrays import (
     find_home,
     home_of,
     is_foreign,
+    kind_of,
     namespace,
     refuse_foreign,
     search_sorted,
@@ -231,7 +232,11 @@ class BaseRecalibrator(
         self._check_options()
         home = self._choose_home(X)
         refuse_missing_labels("y", y)
+        if isinstance(y, list | tuple):  # NumPy might turn labels of several types to text
+            y = check_labels("y", y)
         X, y = self._validate(X, home, y=receive("y", y, home))
+        if kind_of(y) == "O":  # scikit-learn wants no numbers as objects, nor several types
+            y = check_labels("y", y, home)
         check_classification_targets(y)
         sample_weight = check_sample_weight(sample_weight, X.shape[0], home)
         y = check_labels("y", y, home)

@@ -45,6 +45,11 @@ class PlattScaling(OneVsRestRecalibrator):
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
+    Warns
+    -----
+    RuntimeWarning
+        If a fit does not come to its end, as scores of very different scales may bring about.
+
     See Also
     --------
     TemperatureScaling : No shift; keeps the order of the classes.

@@ -54,6 +54,11 @@ class ScalingBinning(OneVsRestRecalibrator):
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
+    Warns
+    -----
+    RuntimeWarning
+        If a fit does not come to its end, as scores of very different scales may bring about.
+
     See Also
     --------
     PlattScaling : The sigmoid without bins.

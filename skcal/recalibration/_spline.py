@@ -39,6 +39,11 @@ class SplineRecalibration(OneVsRestRecalibrator):
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
+    Warns
+    -----
+    RuntimeWarning
+        If a fit does not come to its end, as scores of very different scales may bring about.
+
     See Also
     --------
     PlattScaling : A straight line on the log-odds.

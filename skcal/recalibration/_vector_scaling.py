@@ -34,6 +34,11 @@ class VectorScaling(AffineRecalibrator):
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
+    Warns
+    -----
+    RuntimeWarning
+        If a fit does not come to its end, as scores of very different scales may bring about.
+
     See Also
     --------
     TemperatureScaling : One factor for all classes, no shifts.

@@ -36,7 +36,7 @@ def summarize_dask(
     by : dask array, series, str or list of str, default=None
         Keys of groups, or the names of their columns in `data`. None makes one summary of all rows.
     split_every : int, default=16
-        Number of summaries that are merged at a time, from 2 to 2^24.
+        Number of summaries that are merged at a time, at least 2.
     **settings : dict
         Settings of the summary, see `CalibrationSummary`.
 
@@ -78,7 +78,7 @@ def summarize_dask(
         from dask import delayed
     except ImportError as error:
         raise ImportError("summarize_dask needs Dask: pip install skcal[dask]") from error
-    split_every = check_integer("split_every", split_every, minimum=2)
+    split_every = check_integer("split_every", split_every, 2, math.inf)
     kind = CalibrationSummary if by is None else GroupedSummary
     kind(**settings)  # wrong settings are found now, not on a worker
     if data is None:

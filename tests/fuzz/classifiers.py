@@ -11,7 +11,7 @@ class Echo(ClassifierMixin, BaseEstimator):
         self.labels = labels
 
     def fit(self, X, y):
-        self.classes_ = np.unique(y) if self.labels is None else np.asarray(self.labels)
+        self.classes_ = _find_classes(y) if self.labels is None else np.asarray(self.labels)
         return self
 
     def predict_proba(self, X):
@@ -20,6 +20,14 @@ class Echo(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 2 and is_column and X.dtype.kind == "f":
             X = np.column_stack([1 - X.ravel(), X.ravel()])
         return X
+
+
+def _find_classes(y):
+    """What a classifier says of labels of several types is not ours."""
+    try:
+        return np.unique(y)
+    except TypeError as error:
+        raise ValueError("the classifier cannot be fitted") from error
 
 
 class FirstColumns(ClassifierMixin, BaseEstimator):

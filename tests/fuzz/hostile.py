@@ -25,9 +25,10 @@ RAW = re.compile(
 # How many calls check_call made, and how many of them were answered.
 tally = collections.Counter()
 
-# Warnings that are no defect, but said of hostile labels: the first is documented by skcal, the
-# others come from scikit-learn.
+# Warnings that are no defect, but said of hostile labels and scores: the first two are documented
+# by skcal, the others come from scikit-learn.
 DOCUMENTED = (
+    "The fit stopped after .* iterations",
     "y holds labels that .* was not fitted on",
     "The least populated class in y has only",
     "The number of unique classes is greater than 50% of the number of samples",
@@ -66,10 +67,10 @@ def check_call(function, arguments):
 
 @contextlib.contextmanager
 def documented_warnings_ignored():
-    """Ignore what skcal and scikit-learn say of folds and labels that do not fit together."""
+    """Ignore what is said of hostile scores, and of folds and labels that do not fit."""
     with warnings.catch_warnings():
         for message in DOCUMENTED:
-            warnings.filterwarnings("ignore", message, category=UserWarning)
+            warnings.filterwarnings("ignore", message)
         yield
 
 

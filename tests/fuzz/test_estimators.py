@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.hostile import check_call
+from tests.fuzz.hostile import check_call, documented_warnings_ignored
 from tests.fuzz.strategies import NO_PROBABILITIES, mostly, problems
 from tests.recalibration.family import CLASSES, make
 
@@ -60,7 +60,8 @@ def fits(draw):
 
 def _fit_and_predict(R):
     def run(X, y, sample_weight, **options):
-        model = make(R, **options).fit(X, y, sample_weight=sample_weight)
+        with documented_warnings_ignored():
+            model = make(R, **options).fit(X, y, sample_weight=sample_weight)
         state = pickle.dumps(model)
         proba = model.predict_proba(X)
         assert ((proba >= 0) & (proba <= 1)).all()

@@ -132,7 +132,7 @@ def test_large_penalties():
     ],
 )
 def test_largest_penalties(R, names):
-    """Twice a penalty overflowed, and the fit ended far from its optimum."""
+    """Twice a penalty overflowed, and fits ended far from their optimum."""
     X, y = make_scores(3)
     large, largest = (
         R(**dict.fromkeys(names, penalty)).fit(X, y) for penalty in (1e200, np.finfo(float).max)
@@ -209,3 +209,11 @@ def test_scale_of_logits_is_no_obstacle(scale):
 def test_bad_options(recalibrator, message):
     with pytest.raises(ValueError, match=message):
         recalibrator.fit([[0.2, 0.8], [0.8, 0.2]], [0, 1])
+
+
+def test_separable_scores_of_very_different_scales():
+    """The fit goes to infinity by small steps, and warned though nothing was left to gain."""
+    X = np.resize([0, 0.1, 0, 0, 1e-7, 0], 40)[:, np.newaxis]
+    y = (X[:, 0] > 0).astype(int)
+    proba = DirichletCalibration().fit(X, y).predict_proba(X)
+    assert proba[np.arange(40), y].min() > 1 - 1e-6

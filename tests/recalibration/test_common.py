@@ -457,3 +457,24 @@ def test_other_bad_input(R):
         make(R).fit(X, y).transform(np.full((3, 3), 1 / 3))
     with pytest.raises(NotClassScoresError):
         make(R).fit(X, y).transform(3 * X)
+
+
+@every_class
+def test_labels_of_several_types_are_refused(R):
+    """A list became text, and an array of objects ended in a comparison of text and numbers."""
+    X, y = make_scores(2, 40)
+    mixed = ["x" if label else 0 for label in y]
+    for labels in (mixed, np.array(mixed, dtype=object), pd.Series(mixed)):
+        with pytest.raises(ValueError, match=r"y must hold numbers.*all of one type.*got int, str"):
+            make(R).fit(X, labels)
+
+
+@every_class
+def test_numbers_as_objects_are_numbers(R):
+    """As they come from a column of pandas that once held something else."""
+    X, y = make_scores(2, 40)
+    expected = make(R).fit(X, y)
+    for labels in (y.astype(object), pd.Series(y, dtype=object), y.tolist()):
+        found = make(R).fit(X, labels)
+        assert found.classes_.dtype == expected.classes_.dtype
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))

@@ -167,3 +167,11 @@ def test_real_network(shared_data):
         assert expected_calibration_error(
             y[5000:], after, reduction=reduction
         ) < 0.7 * expected_calibration_error(y[5000:], X[5000:], reduction=reduction)
+
+
+def test_separable_scores_of_very_different_scales():
+    """The sigmoid becomes steeper by small steps, and warned though nothing was left to gain."""
+    X, y = np.array([[11.0, 0], [-1e6, 0], [0, 11]]), [1, 0, 0]
+    fitted = ScalingBinning(input="logits").fit(X, y).maps_[0]
+    scaled = expit(fitted.slope * (X[:, 1] - X[:, 0]) + fitted.intercept)
+    np.testing.assert_allclose(scaled, y, atol=1e-8)

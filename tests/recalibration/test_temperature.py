@@ -125,3 +125,14 @@ def test_agrees_with_scikit_learn():
     np.testing.assert_allclose(
         ours.transform(model.decision_function(X)), theirs.predict_proba(X), atol=1e-6
     )
+
+
+def test_subnormal_logits_are_none():
+    """Where most differences were, the temperature underflowed and logits were divided by 0."""
+    X = np.resize([0, 0, 0, -5e-324, 0, 1], 40)[:, np.newaxis]
+    y = np.resize([0, 0, 0, 0, 1, 0], 40)
+    found, expected = (
+        TemperatureScaling(input="logits").fit(values, y) for values in (X, np.maximum(X, 0))
+    )
+    assert found.temperature_ == expected.temperature_
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
