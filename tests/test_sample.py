@@ -16,13 +16,13 @@ def make_sample(n_rows, *, weighted, soft=False, seed=0):
 
 
 def sum_cells(sample, values, n_cells, order):
-    """Sums of weight * value * a^k in each cell, one row after the other."""
+    """Sums of weight * value * a^k in each cell, by the definition."""
     sums = np.zeros((order, n_cells))
     weights = np.ones(len(values)) if sample.weights is None else sample.weights
-    for p, value, weight in zip(sample.predictions, values, weights, strict=True):
-        cell = min(int(p * n_cells), n_cells - 1)
-        place = p * n_cells - cell
-        sums[:, cell] += weight * value * place ** np.arange(order)
+    scaled = sample.predictions * n_cells
+    cells = np.minimum(scaled.astype(int), n_cells - 1)
+    for power in range(order):
+        np.add.at(sums[power], cells, weights * values * (scaled - cells) ** power)
     return sums
 
 
