@@ -8,7 +8,7 @@ from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelRecalibration
 
-# From here on the curve is level, wherever the noise leads; twice a larger one might overflow.
+# From here on the curve is level, wherever the noise leads; that of the largest would overflow.
 _WIDEST = 1e3
 
 
