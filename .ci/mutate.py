@@ -5,11 +5,12 @@
 
 The command needs `pip install "mutmut>=3.8"`. It works on copies of the repository in a temporary
 folder, prints each change that no test noticed, and at last the share of those that were noticed.
-Each module is tested by the files named here, not by the whole suite, which would take days: a
-change of a formula should be noticed by the tests that are about this formula.
+Each module is tested by its own tests and by those of the modules that import it, not by the whole
+suite, which would take days: a change should be noticed by the tests that are about the formula.
 """
 
 import argparse
+import ast
 import json
 import os
 import shutil
@@ -17,70 +18,21 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NUMERICS = ROOT / "skcal" / "_numerics"
+PACKAGE = ROOT / "skcal"
+NUMERICS = PACKAGE / "_numerics"
 
-# Tests of each module besides tests/numerics/test<module>.py, where that exists.
-TESTS = {
-    "_binned": [
-        "numerics/test_bin_index",
-        "metrics/test_binned",
-        "metrics/test_fractional_weights",
-    ],
-    "_bootstrap": ["inference/test_bootstrap"],
-    "_bregman": ["metrics/test_decomposition"],
-    "_brownian": ["inference/test_cumulative_test"],
-    "_cell_bins": ["numerics/test_cell_moments", "streaming/test_bounds", "streaming/test_summary"],
-    "_cell_bounds": ["numerics/test_cell_moments", "streaming/test_bounds"],
-    "_cell_moments": ["streaming/test_bounds", "streaming/test_summary", "streaming/test_serial"],
-    "_classical_tests": ["inference/test_spiegelhalter", "inference/test_hosmer_lemeshow"],
-    "_coupling": ["metrics/test_distance"],
-    "_cox": ["inference/test_cox"],
-    "_cumulative": ["metrics/test_cumulative"],
-    "_decomposition": ["metrics/test_decomposition"],
-    "_distance": ["metrics/test_distance"],
-    "_distribution_kernels": ["metrics/test_distribution"],
-    "_dyadic": ["inference/test_t_cal"],
-    "_grid": ["numerics/test_smooth", "metrics/test_fractional_weights", "metrics/test_rounding"],
-    "_histogram": ["recalibration/test_histogram", "recalibration/test_scaling_binning"],
-    "_hypergeometric": ["inference/test_compare"],
-    "_interval": ["metrics/test_interval"],
-    "_isotonic_band": ["inference/test_isotonic_band"],
-    "_kernel": ["metrics/test_kernel"],
-    "_kernel_curve": ["recalibration/test_kernel"],
-    "_kernel_regression": ["numerics/test_smooth", "metrics/test_smooth"],
-    "_kernel_tests": ["inference/test_kernel_tests"],
-    "_logistic": ["recalibration/test_platt_scaling", "recalibration/test_beta"],
-    "_merging": ["inference/test_bootstrap"],
-    "_monte_carlo": ["inference/test_calibration_test"],
-    "_newton": ["recalibration/test_affine"],
-    "_place_resampling": ["inference/test_from_summary"],
-    "_poisson_binomial": ["inference/test_consistency_band"],
-    "_regression": ["metrics/test_regression"],
-    "_resampling": ["inference/test_bootstrap"],
-    "_scores": ["recalibration/test_affine"],
-    "_sharpness_curve": ["metrics/test_sharpness_curve"],
-    "_simplex_binning": ["metrics/test_canonical"],
-    "_smooth": ["metrics/test_smooth"],
-    "_smooth_calibration": ["metrics/test_smooth_calibration"],
-    "_softmax_regression": ["recalibration/test_affine"],
-    "_spline": ["recalibration/test_spline"],
-    "_squared_gap": ["metrics/test_decomposition"],
-    "_squared_kernel": ["metrics/test_squared_kernel"],
-    "_temperature": [],
-    "_transport": ["metrics/test_distribution"],
-    "_venn_abers": ["recalibration/test_venn_abers"],
-    "_verdict": [],
-    "_reduction": ["test_reduction", "test_common"],
-    "_sample": [
-        "test_sample",
-        "test_common",
-        "test_missing_values",
-        "metrics/test_binned",
-        "metrics/test_smooth",
-    ],
+# What is changed: the formulas, the entrance for user input, and samples.
+MODULES = {
+    path.stem: path
+    for path in (
+        *sorted(NUMERICS.rglob("_*.py")),
+        *(PACKAGE / f"_{n}.py" for n in ("reduction", "sample")),
+    )
+    if path.stem != "__init__"
 }
 # Exit codes of a run of the tests, as mutmut keeps them: a test failed, or none came to its end.
 # Others, such as those of no tests at all, mean that nobody noticed.
@@ -88,15 +40,38 @@ FAILED = {1, 3}
 TIMED_OUT = {-24, 24, 36, 152, 255}
 
 
-def _source(module):
-    inside = NUMERICS / f"{module}.py"
-    return (inside if inside.exists() else ROOT / "skcal" / f"{module}.py").relative_to(ROOT)
+@cache
+def _read_imports(path):
+    """Full names of the modules of skcal that a file imports from, and of what it imports."""
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
+    return {n.module for n in nodes} | {
+        f"{n.module}.{name.name}" for n in nodes for name in n.names
+    }
 
 
-def _tests(module):
-    own = ROOT / "tests" / "numerics" / f"test{module}.py"
-    files = [ROOT / "tests" / f"{name}.py" for name in TESTS[module]]
-    return [str(file.relative_to(ROOT)) for file in ([own] if own.exists() else []) + files]
+def _find_importers(path, files):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return [file for file in files if name in _read_imports(file)]
+
+
+def _find_tests(path):
+    """The tests that import a module, and those named after it or after what reads it.
+
+    Those are the modules that import it, and in turn what imports formulas or has no tests.
+    """
+    modules = [file for file in PACKAGE.rglob("*.py") if file.stem != "__init__"]
+    tests = set(_find_importers(path, (ROOT / "tests").rglob("test_*.py")))
+    if path.parent == PACKAGE:
+        tests.add(ROOT / "tests" / "test_common.py")
+    waiting = [path]
+    for file in waiting:  # which grows
+        room = file.parent.relative_to(PACKAGE).as_posix().removeprefix("_")
+        own = ROOT / "tests" / room / f"test_{file.stem.removeprefix('_')}.py"
+        if own.exists():
+            tests.add(own)
+        if file == path or NUMERICS in file.parents or not own.exists():
+            waiting += [one for one in _find_importers(file, modules) if one not in waiting]
+    return sorted(str(file.relative_to(ROOT)) for file in tests)
 
 
 def _mutate(module, folder):
@@ -113,15 +88,16 @@ def _mutate(module, folder):
     for name in tracked.stdout.split("\0")[:-1]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
+    source, tests = str(MODULES[module].relative_to(ROOT)), _find_tests(MODULES[module])
     # A fork of a process in which polars has started threads may wait for them for ever.
-    threaded = any("polars" in (ROOT / name).read_text() for name in _tests(module))
+    threaded = any("polars" in (ROOT / name).read_text() for name in tests)
     isolation = "forkserver" if threaded else "fork"
     with open(copy / "pyproject.toml", "a") as file:
         file.write(
             "\n[tool.mutmut]\n"
             'source_paths = ["skcal"]\n'
-            f"only_mutate = {json.dumps([str(_source(module))])}\n"
-            f"pytest_add_cli_args_test_selection = {json.dumps(_tests(module))}\n"
+            f"only_mutate = {json.dumps([source])}\n"
+            f"pytest_add_cli_args_test_selection = {json.dumps(tests)}\n"
             "timeout_multiplier = 3.0\n"
             "timeout_constant = 15.0\n"
             f'process_isolation = "{isolation}"\n'
@@ -137,7 +113,7 @@ def _mutate(module, folder):
             stderr=subprocess.STDOUT,
             check=False,
         )
-    results = copy / "mutants" / f"{_source(module)}.meta"
+    results = copy / "mutants" / f"{source}.meta"
     codes = json.loads(results.read_text())["exit_code_by_key"] if results.exists() else {}
     if not codes or None in codes.values():
         end = (copy / "mutmut.log").read_text()[-2000:]
@@ -158,12 +134,12 @@ def _show(copy, mutant):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("modules", nargs="*", metavar="module", help=" ".join(TESTS))
+    parser.add_argument("modules", nargs="*", metavar="module", help=" ".join(MODULES))
     parser.add_argument("--keep", type=Path, help="where to leave the copies and their results")
     arguments = parser.parse_args()
-    if unknown := set(arguments.modules) - set(TESTS):
+    if unknown := set(arguments.modules) - set(MODULES):
         parser.error(f"no such module: {' '.join(sorted(unknown))}")
-    modules = arguments.modules or list(TESTS)
+    modules = arguments.modules or list(MODULES)
     noticed = changes = late = 0
     with (
         tempfile.TemporaryDirectory() as temporary,

@@ -1,3 +1,3 @@
-"""What pytest does not read here: programs that build and check the site, and built pages."""
+"""What pytest does not read here: the configuration of the site, and built pages."""
 
-collect_ignore = ["_build", "_ext", "api/generated", "auto_examples", "check_site.py", "conf.py"]
+collect_ignore = ["_build", "_templates", "api/generated", "auto_examples", "conf.py"]

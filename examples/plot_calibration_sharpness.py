@@ -85,9 +85,9 @@ print(table.round(4).to_string())
 # The picture
 # -----------
 #
-# The closer the curve is to the diagonal, where the hill of the density is high, the better a
-# model is calibrated. The less band there is, the more the model tells: the band is wide where
-# many rows are and the score is bad. The network is sure of most digits and right about them, and
+# The closer the curve is to the diagonal, where the density is high, the better a model is
+# calibrated. The less band there is, the more the model tells: the band is wide where many rows are
+# and the score is bad. The network is sure of most digits and right about them, and
 # pays for the others. Mean replacement treats all alike, and its band bulges. The last panel has
 # the decomposition as bars.
 figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")

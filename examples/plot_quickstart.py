@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcal.diagrams import ReliabilityDisplay
 from skcal.recalibration import CrossFitProba, IsotonicRecalibration, TemperatureScaling
-from skcal.scorers import calibration_scorers
+from skcal.scorers import get_scorer
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
@@ -35,9 +35,12 @@ models = {
 # %%
 # Every measure is a scorer. Scores are better when larger, so that errors come out negative;
 # a calibration error is best read next to a proper score and the accuracy.
-scoring = calibration_scorers(
-    ["neg_smooth_ece", "neg_expected_calibration_error", "neg_log_loss", "accuracy"]
-)
+scoring = {
+    "neg_smooth_ece": get_scorer("neg_smooth_ece"),
+    "neg_expected_calibration_error": get_scorer("neg_expected_calibration_error"),
+    "neg_log_loss": "neg_log_loss",
+    "accuracy": "accuracy",
+}
 table = pd.DataFrame(
     {
         name: {

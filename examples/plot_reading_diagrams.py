@@ -26,12 +26,12 @@ models = {
     "below: all too high": (all_over, expit(logit(all_over) - 1)),
     "wiggles: few rows there": (rng.beta(1, 4, size=1000),) * 2,
     "ends in the middle": (0.5 * all_over, 0.5 * all_over),
-    "one narrow hill": (rng.normal(0.5, 0.03, size=2000),) * 2,
+    "one narrow peak": (rng.normal(0.5, 0.03, size=2000),) * 2,
 }
 
 # %%
 # The shaded band around a curve holds 95 % of the curves of 200 bootstrap resamples at each point,
-# and the hill at the bottom is the density of the predictions. The number is smECE.
+# and the filled area at the bottom is the density of the predictions. The number is smECE.
 figure, axes = plt.subplots(
     2, 4, figsize=(9.2, 5.2), layout="constrained", sharex=True, sharey=True
 )
@@ -51,8 +51,8 @@ for ax, (title, (proba, true_proba)) in zip(axes.flat, models.items(), strict=Tr
 # - A *flatter* curve that crosses the diagonal near 1/2 means that the model is too sure at both
 #   ends, a *steeper* one that it is not sure enough.
 # - *Above* the diagonal all probabilities are too low, *below* it too high.
-# - This curve *wiggles* where the hill is low, although the model is calibrated: the band is wide
-#   there, and holds the diagonal nearly everywhere.
+# - This curve *wiggles* where the density is low, although the model is calibrated: the band is
+#   wide there, and holds the diagonal nearly everywhere.
 # - A curve that *ends in the middle* has no predictions beyond.
-# - *One narrow hill* on the diagonal is calibrated, and says nearly the same of all rows.
+# - *One narrow peak* on the diagonal is calibrated, and says nearly the same of all rows.
 plt.show()

@@ -142,11 +142,11 @@ ReliabilityDisplay.from_predictions(
 #
 # * ``kind="isotonic"``, the non-decreasing steps that fit best, has nothing to tune, but it cannot
 #   show that the truth falls.
-# * ``split_density=True`` shows how well the outcomes are told apart, of which calibration says
-#   nothing: predictions with outcome 0 at the bottom, with outcome 1 at the top.
-# * ``witness=True`` adds a strip with the function that the smooth calibration error is made of,
-#   ``rug=True`` ticks for single predictions.
-# * ``curve_density="width"`` draws the curve thick where the predictions are.
+# * ``layers=["split_density"]`` shows how well the outcomes are told apart, of which calibration
+#   says nothing: predictions with outcome 0 at the bottom, with outcome 1 at the top.
+# * ``"witness"`` is a strip with the function that the smooth calibration error is made of,
+#   ``"rug"`` ticks for single predictions.
+# * ``"curve_width"`` draws the curve thick where the predictions are.
 # * ``scale="logit"`` is for rare events: 20,000 forecasts of an event that comes once or twice
 #   in a hundred, with odds that are twice too large. On the scale of probabilities nearly all of
 #   them are in a corner. In logits, as the bandwidth is then too, the curve keeps its distance from
@@ -158,9 +158,9 @@ rare = rng.binomial(1, rare_odds / (2 + rare_odds))
 figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
 draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="isotonic", name="isotonic", ax=axes[0, 0])
-draw(wave, wave_proba, split_density=True, name="split density", ax=axes[0, 1])
-draw(wave, wave_proba, witness=True, rug=True, name="witness and rug", ax=axes[0, 2])
-draw(y_test, proba, curve_density="width", plot_density=False, name="width", ax=axes[1, 0])
+draw(wave, wave_proba, layers=["split_density"], name="split density", ax=axes[0, 1])
+draw(wave, wave_proba, layers=["density", "witness", "rug"], name="witness and rug", ax=axes[0, 2])
+draw(y_test, proba, layers=["curve_width"], name="width", ax=axes[1, 0])
 draw(rare, rare_proba, name="rare events", ax=axes[1, 1])
 draw(rare, rare_proba, scale="logit", bandwidth=0.3, name="rare events, in logits", ax=axes[1, 2])
 

@@ -1,4 +1,26 @@
-"""Probability calibration for scikit-learn: measure it, see it, repair it, select by it."""
+"""Probability calibration for scikit-learn: measure it, see it, repair it, select by it.
+
+What it offers lies in modules, which are imported on first use:
+
+metrics
+    Calibration measures: y_true and y_proba in, a float out.
+scorers, model_selection
+    Every measure as a scorer for ``scoring=``, and models chosen by calibration.
+recalibration
+    Recalibrators, from class scores to calibrated probabilities, and classifiers with one inside.
+diagrams
+    Displays in the manner of scikit-learn, such as the reliability diagram.
+inference
+    Tests, intervals and bands: is an error more than chance?
+report
+    One object that tells the whole story of a model's calibration.
+streaming
+    Small summaries of streams and of files larger than memory, which can be merged.
+datasets
+    Synthetic problems whose true calibration error is known.
+
+``help(skcal.metrics)`` tells more of a module, and so does ``help`` of all that it holds.
+"""
 
 import importlib
 
@@ -25,4 +47,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__})

@@ -1,15 +1,17 @@
-"""Arrays of other libraries: where they live, and what NumPy has by another name.
+"""Arrays of any library: user input read into them, and what the array API lacks.
 
 Arrays of PyTorch, CuPy, JAX or any other library of the array-API standard are recognised only
-where scikit-learn's ``array_api_dispatch`` is on; everywhere else NumPy reads what it can. A
-function that computes where the data are takes its functions from `namespace`, and those below for
-what the standard lacks or NumPy 1.26 does not have yet. What comes back to NumPy is small: sums
-over bins, distinct labels, a few order statistics.
+where scikit-learn's ``array_api_dispatch`` is on; everywhere else NumPy reads what it can. The
+readers below are called once for each argument. After them all arrays of a call are of one library
+and on one device, and code takes its functions from `namespace`. What comes back to NumPy is
+small: sums over bins, distinct labels, a few order statistics.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
 from sklearn import get_config
 
 # Rows that a device other than the CPU works on at a time: enough to keep a GPU busy.
@@ -19,39 +21,21 @@ _CPU = 1  # DLPack's number of it
 _OWN = (np.ndarray, np.generic, float, int)
 
 
-class Home(NamedTuple):
-    """Library and device that the arrays of one call live in; of NumPy `device` is None."""
+class Device(NamedTuple):
+    """Library and device that arrays are on; `name` is None for NumPy."""
 
     xp: object
-    device: object = None
-
-    @property
-    def has_float64(self):
-        """Whether the device knows float64, which some GPUs do not."""
-        types = self.xp.__array_namespace_info__().dtypes(device=self.device)
-        return "float64" in types
-
-    def receive(self, values):
-        """An array of any library as one of this library, on this device."""
-        if self.xp is np:
-            return to_numpy(values)
-        values = _detach(values)
-        if not isinstance(values, _OWN) and namespace(values) is self.xp:
-            return self.xp.asarray(values, device=self.device)
-        values = to_numpy(values)
-        if values.dtype.kind in "iu":
-            values = values.astype(np.int64)
-        elif values.dtype.kind == "f" and values.dtype != np.float32:
-            values = values.astype(np.float64 if self.has_float64 else np.float32)
-        # A copy, as libraries do not take read-only arrays nor all strides.
-        return self.xp.asarray(np.array(values, order="C"), device=self.device)
+    name: object = None
 
 
-NUMPY = Home(np)
+NUMPY = Device(np)
 
 
-def find_home(values):
-    """Home of an array of another library, or None for what NumPy is to read."""
+# --------------------------------------------------------------------------- user input
+
+
+def find_device(values):
+    """Device of an array of another library, or None for what NumPy is to read."""
     if isinstance(values, _OWN) or not get_config()["array_api_dispatch"]:
         return None
     if not hasattr(values, "__dlpack__"):  # containers such as data frames, and lazy arrays
@@ -59,22 +43,103 @@ def find_home(values):
     compat = _import_compat()
     if not compat.is_array_api_obj(values):
         return None
-    return Home(compat.array_namespace(values), compat.device(values))
+    return Device(compat.array_namespace(values), compat.device(values))
 
 
-def choose_home(values):
-    """Home to compute in for these predictions; NumPy's where theirs has no float64."""
-    home = find_home(values)
-    return home if home is not None and home.has_float64 else NUMPY
+def choose_device(values):
+    """Device to compute on for these predictions; NumPy where theirs has no float64."""
+    device = find_device(values)
+    if device is None:
+        return NUMPY
+    types = device.xp.__array_namespace_info__().dtypes(device=device.name)
+    return device if "float64" in types else NUMPY
 
 
-def refuse_foreign(name, values):
+def read_rows(names, y_true, y_proba, sample_weight, *, on_device=False):
+    """Labels, probabilities and weights (or None) as arrays of one library on one device.
+
+    Parameters
+    ----------
+    names : pair of str
+        What messages call `y_true` and `y_proba`.
+    y_true, y_proba, sample_weight : array-like
+    on_device : bool, default=False
+        Whether arrays of other libraries stay on the device of `y_proba`; else they are refused.
+        Labels that are strings stay in NumPy, which alone has them.
+    """
+    device = choose_device(y_proba) if on_device else None
+    target = read_labels(names[0], y_true, device)
+    proba = read_numbers(names[1], y_proba, device)
+    weights = (
+        None if sample_weight is None else read_numbers("sample_weight", sample_weight, device)
+    )
+    return target, proba, weights
+
+
+def read_scores(X, y=None, sample_weight=None, *, on_device=False):
+    """Class scores, labels and weights of a recalibrator, and the device that it computes on.
+
+    X and y keep the form that scikit-learn checks, but for what it stumbles over.
+    """
+    device = choose_device(X) if on_device else None
+    X = read("X", X, device)
+    if y is not None:
+        refuse_missing_labels("y", y)
+        # NumPy might turn listed labels of several types to text.
+        y = read_labels("y", y) if isinstance(y, list | tuple) else read("y", y, device)
+    if sample_weight is not None:
+        sample_weight = read_numbers("sample_weight", sample_weight, device)
+    return X, y, sample_weight, device or NUMPY
+
+
+def read_numbers(name, values, device=None):
+    """Array of a real numeric type, in NumPy where `device` is None, or a ValueError."""
+    values = read(name, values, device)
+    if find_device(values) is None:
+        values = _read_numbers(name, values)
+        return values if device is None else move(values, device)
+    kind = kind_of(values)
+    if kind not in "fbiu":
+        raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+    return values if kind != "b" else as_index(values)
+
+
+def read_labels(name, values, device=None):
+    """Array of numbers, booleans or, in NumPy, strings; of another type if it is not 1-d."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one.")
+    given = values = read(name, values, device)
+    _refuse_masked(name, given)
+    if find_device(values) is None:
+        try:
+            values = np.asarray(given)
+        except ValueError as error:  # ragged lists
+            raise ValueError(f"{name} must hold one label for each row; {error}") from None
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    kind = kind_of(values)
+    if values.ndim == 1 and kind in "OT":
+        values = _unpack_objects(name, values.tolist())
+    elif values.ndim == 1 and kind == "U" and not isinstance(given, np.ndarray):
+        values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
+    return values if device is None or kind_of(values) not in "biuf" else move(values, device)
+
+
+def read(name, values, device=None):
+    """An array of another library on the device, or refused; anything else as NumPy reads it."""
+    (refuse_other_libraries if device is None else refuse_query)(name, values)
+    return as_readable(values) if find_device(values) is None else move(values, device)
+
+
+def refuse_other_libraries(name, values):
     """Raise a TypeError for an array of another library, where only NumPy's are worked on."""
-    if find_home(values) is None:
+    refuse_query(name, values)
+    if find_device(values) is None:
         return
     library, kind = type(values).__module__.partition(".")[0], type(values).__name__
+    real = ".float()" if _is_bfloat16(values) else ""
     convert = {
-        "torch": f"{name}.detach().cpu().numpy()",
+        "torch": f"{name}.detach().cpu(){real}.numpy()",
         "cupy": f"{name}.get()",
     }.get(library, f"numpy.asarray({name})")
     raise TypeError(
@@ -83,25 +148,143 @@ def refuse_foreign(name, values):
     )
 
 
-# --------------------------------------------------------------------------- both libraries
+def is_query(values):
+    """Whether this is a lazy data frame, which has no rows yet."""
+    return type(values).__name__ == "LazyFrame"
 
 
-def is_foreign(array):
-    """Whether an array that has passed the entrance is of another library."""
-    return not isinstance(array, _OWN)
+def refuse_query(name, values):
+    """Raise a TypeError for what has no rows yet."""
+    if is_query(values):
+        raise TypeError(
+            f"{name} must hold rows; got a LazyFrame, which has none yet. Use {name}.collect()."
+        )
+
+
+def as_readable(values):
+    """What NumPy reads right, in place of what it cannot read or reads wrong.
+
+    A tensor of PyTorch loses its gradients, and bfloat16 becomes float32. A column or table of
+    Arrow loses its chunks: in chunks NumPy reads missing codes as others.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    values = read_tensor(values)
+    if not hasattr(values, "combine_chunks"):
+        return values
+    if not hasattr(values, "columns"):
+        return values.combine_chunks()
+    return np.column_stack([column.combine_chunks() for column in values.columns])
+
+
+def list_column_names(table):
+    """Names of the columns of a data frame or an Arrow table; None where there are none.
+
+    The numbers 0, 1, ... that pandas gives to columns without names are none.
+    """
+    if isinstance(table, np.ndarray) or is_query(table):
+        return None
+    # `columns` of an Arrow table are the arrays themselves.
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None or (isinstance(names, pd.RangeIndex) and (names.start, names.step) == (0, 1)):
+        return None
+    try:
+        return list(names)
+    except TypeError:  # something else that is called columns
+        return None
+
+
+def refuse_missing_labels(name, labels):
+    """Raise a ValueError that names missing labels, which scikit-learn stumbles over."""
+    if find_device(labels) is not None:
+        return
+    if isinstance(labels, list | tuple):  # which NumPy might turn to text
+        labels = pd.Series(labels, dtype=object)
+    labels = np.asarray(as_readable(labels))
+    if labels.ndim == 1 and labels.dtype.kind == "O" and pd.isna(labels).any():
+        row = np.flatnonzero(pd.isna(labels))[0]
+        raise ValueError(f"{name} must not have missing labels; there is none at row {row}.")
+
+
+def _refuse_masked(name, values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
+
+
+def _read_numbers(name, values):
+    """NumPy array of a real numeric type."""
+    if issparse(values):
+        raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
+    if hasattr(values, "class_probs"):  # of NGBoost
+        raise ValueError(
+            f"{name} must hold real numbers; got a distribution. Use {name}.class_probs()."
+        )
+    _refuse_masked(name, values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
+    if values.dtype.kind in "fbiu":
+        return values if values.dtype.kind != "b" else values.view(np.uint8)
+    if values.dtype.name == "bfloat16":  # of ml_dtypes, in which JAX hands it over
+        return values.astype(np.float32)
+    if values.dtype.kind == "O" and not any(isinstance(v, str | bytes) for v in values.flat):
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+
+
+def _unpack_objects(name, items):
+    """List of strings, or of numbers and booleans, as an array of that type."""
+    kinds = {type(item) for item in items}
+    is_text = {issubclass(kind, str) for kind in kinds}
+    is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+    if is_text == {True} or is_number:
+        return np.asarray(items)
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(
+        f"{name} must hold numbers, booleans or strings, all of one type and none missing; "
+        f"got {names}."
+    )
+
+
+# --------------------------------------------------------------------------- any library
+
+
+def is_numpy(array):
+    """Whether an array, or a scalar, is for NumPy."""
+    return isinstance(array, _OWN)
 
 
 def namespace(array):
-    """The functions for an array: NumPy itself, or the standard's for its library."""
+    """The functions of the array API for an array: NumPy itself, or those for its library."""
     return np if isinstance(array, _OWN) else _import_compat().array_namespace(array)
 
 
-def home_of(array):
-    """Home of an array that has passed the entrance."""
+def move(values, device):
+    """An array of any library on a device."""
+    if device.xp is np:
+        return to_numpy(values)
+    values = _detach(values)
+    if not isinstance(values, _OWN) and namespace(values) is device.xp:
+        return device.xp.asarray(values, device=device.name)
+    values = to_numpy(values)
+    if values.dtype.kind in "iu":
+        values = values.astype(np.int64)
+    elif values.dtype.kind == "f" and values.dtype != np.float32:
+        values = values.astype(np.float64)
+    # A copy, as libraries do not take read-only arrays nor all strides.
+    return device.xp.asarray(np.array(values, order="C"), device=device.name)
+
+
+def move_to(values, array):
+    """An array of any library on the device of another array."""
     if isinstance(array, _OWN):
-        return NUMPY
+        return to_numpy(values)
     compat = _import_compat()
-    return Home(compat.array_namespace(array), compat.device(array))
+    return move(values, Device(compat.array_namespace(array), compat.device(array)))
 
 
 def to_numpy(array):
@@ -133,34 +316,22 @@ def kind_of(array):
 
 def as_float64(array):
     """The array as float64; itself where it is."""
-    return array.astype(np.float64, copy=False) if isinstance(array, _OWN) else _cast(array)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
 
 
 def as_index(array):
     """The array as integers that index and count."""
-    return array.astype(np.intp) if isinstance(array, _OWN) else _cast(array, "int64")
-
-
-def _cast(array, name="float64"):
     xp = namespace(array)
-    return xp.astype(array, getattr(xp, name), copy=False)
-
-
-def concat(arrays, axis=0):
-    """Arrays of one library joined along an axis."""
-    xp = namespace(arrays[0])
-    return np.concatenate(arrays, axis=axis) if xp is np else xp.concat(arrays, axis=axis)
+    return xp.astype(array, xp.int64, copy=False)
 
 
 def list_slices(array, size):
     """Slices that cut the rows of an array into pieces of `size`, larger ones for a GPU."""
     n_rows = array.shape[0]
-    if is_foreign(array) and array.__dlpack_device__()[0] != _CPU:
+    if not is_numpy(array) and array.__dlpack_device__()[0] != _CPU:
         size = max(size, _DEVICE_ROWS)
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
-# --------------------------------------------------------------------------- small answers
 
 
 def find_span(array):
@@ -169,13 +340,6 @@ def find_span(array):
         return array.min(), array.max()  # faster than NumPy's functions, for few rows
     xp = namespace(array)
     return xp.min(array), xp.max(array)
-
-
-def count_nonzero(array):
-    """Number of elements that are not zero."""
-    if isinstance(array, _OWN):
-        return int(np.count_nonzero(array))
-    return int(namespace(array).sum(as_index(array != 0)))
 
 
 def bincount(index, weights, n_bins):
@@ -188,61 +352,42 @@ def bincount(index, weights, n_bins):
     return to_numpy(count(index, weights, minlength=n_bins))
 
 
-def find_distinct(array):
-    """Sorted distinct values, as a NumPy array."""
-    if not isinstance(array, _OWN):
-        array = to_numpy(namespace(array).unique_values(array))
-    return np.unique(array)
-
-
-def read_at(array, positions):
-    """The elements at a few positions, both of NumPy, of an array of any library."""
-    if isinstance(array, _OWN):
-        return array[positions]
-    home = home_of(array)
-    return to_numpy(home.xp.take(array, home.receive(positions)))
-
-
-# --------------------------------------------------------------------------- NumPy beside rows
-
-
 def search_sorted(ends, values):
     """np.searchsorted of the values of an array among a few sorted ends, which are NumPy's."""
     if isinstance(values, _OWN):
         return np.searchsorted(ends, values)
-    ends, values = _match_types(ends, values)
+    ends, values = as_one_type(ends, values)
     if hasattr(values, "contiguous"):  # PyTorch warns of anything else
         values = values.contiguous()
-    return namespace(values).searchsorted(home_of(values).receive(ends), values)
+    return namespace(values).searchsorted(move_to(ends, values), values)
 
 
-def take_columns(array, order):
-    """The columns of a matrix in the order of a NumPy array of their numbers."""
+def find_distinct(array):
+    """Sorted distinct values, as a NumPy array."""
     if isinstance(array, _OWN):
-        return array[:, order]
-    home = home_of(array)
-    return home.xp.take(array, home.receive(order), axis=1)
+        return np.unique(array)
+    return np.sort(to_numpy(namespace(array).unique_values(array)))
 
 
-def equals(values, label):
-    """Where the values are a label, which is a NumPy or Python scalar."""
-    if isinstance(values, _OWN):
-        return values == label
-    label, values = _match_types(np.asarray(label), values)
-    return values == label.item()
+def as_one_type(few, values):
+    """A NumPy array and one of another library, both as float64 or both as int64."""
+    cast = as_float64 if "f" in (few.dtype.kind, kind_of(values)) else as_index
+    return cast(few), cast(values)
 
 
-def take_from(table, index):
-    """table[index] for a NumPy table and an array of indices of any library."""
-    if isinstance(index, _OWN):
-        return table[index]
-    return namespace(index).take(home_of(index).receive(table), index)
+def read_tensor(values):
+    """A PyTorch tensor on the CPU as a NumPy array, anything else as it is.
+
+    Gradients are left behind, and bfloat16, which NumPy has not, becomes float32.
+    """
+    if not hasattr(values, "detach"):
+        return values
+    values = _detach(values)
+    return np.asarray(values.float() if _is_bfloat16(values) else values)
 
 
-def _match_types(table, values):
-    """A NumPy array and one of another library as float64 or as int64, both alike."""
-    name = "float64" if "f" in (table.dtype.kind, kind_of(values)) else "int64"
-    return table.astype(name), _cast(values, name)
+def _is_bfloat16(values):
+    return str(getattr(values, "dtype", "")) == "torch.bfloat16"
 
 
 def _detach(values):

@@ -14,39 +14,54 @@ from skcal._arrays import (
     NUMPY,
     as_float64,
     as_index,
-    choose_home,
-    concat,
-    equals,
+    as_one_type,
     find_distinct,
     find_span,
-    home_of,
-    is_foreign,
+    is_numpy,
     kind_of,
+    list_column_names,
+    move_to,
     namespace,
+    read_numbers,
+    read_rows,
     search_sorted,
-    take_from,
     to_numpy,
 )
 from skcal._sample import CHUNK, Sample
 from skcal._validation import (
+    check_column_order,
     check_labels,
     check_option,
     check_proba,
-    check_sample_weight,
+    check_target,
+    check_weights,
+    find_other_order,
     show_labels,
 )
 
 # What messages call the outcomes and the predictions.
 _NAMES = ("y_true", "y_proba")
+# Labels of which 1 is positive without a name.
+_PAIRS = ([0, 1], [-1, 1])
 
 
 class Predictions(NamedTuple):
-    """Checked user input.
+    """Checked rows: probabilities, what came true, and weights.
 
-    proba is (n,), the probability of the positive label, or (n, K), a column per label. target
-    holds outcomes in [0, 1] of the positive label where `positive` is None and proba has at most
-    two columns, raw labels where `positive` is given, and column numbers for K > 2. labels are
-    those of all columns, as far as they are known.
+    Attributes
+    ----------
+    proba : array of shape (n_samples,) or (n_samples, n_classes)
+        Probability of the positive label, or one column for each label; of any real type.
+    target : array of shape (n_samples,) or (n_samples, n_classes)
+        With at most two columns the outcome of the positive label, in [0, 1]; with more the number
+        of the column that came true. A matrix holds soft labels of all columns.
+    weights : array of shape (n_samples,) or None
+    positive : label or None
+        Name of the positive label; None where `y_true` held its outcomes, 1 for true.
+    positive_column : int
+        Of two columns that of the positive label.
+    labels : ndarray of shape (n_classes,) or None
+        Labels of all columns, as far as they are known.
     """
 
     proba: np.ndarray
@@ -56,12 +71,68 @@ class Predictions(NamedTuple):
     positive_column: int = 1
     labels: np.ndarray | None = None
 
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.proba.shape[0]
+
+    @property
+    def is_multiclass(self):
+        """Whether there are more than two columns."""
+        return self.proba.ndim == 2 and self.proba.shape[1] > 2
+
+    @property
+    def is_soft(self):
+        """Whether some labels are probabilities."""
+        if self.target.ndim == 2:
+            return True
+        if self.target.dtype.kind != "f":
+            return False
+        return not ((self.target == 0) | (self.target == 1)).all()
+
     def to_numpy(self):
-        """The same predictions in NumPy."""
-        arrays = {name: getattr(self, name) for name in ("proba", "target", "weights")}
+        """The same rows in NumPy."""
+        weights = None if self.weights is None else to_numpy(self.weights)
         return self._replace(
-            **{name: to_numpy(array) for name, array in arrays.items() if array is not None}
+            proba=to_numpy(self.proba), target=to_numpy(self.target), weights=weights
         )
+
+    def take(self, rows):
+        """Some of the rows, by number, mask or slice."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(proba=self.proba[rows], target=self.target[rows], weights=weights)
+
+    def drop_absent(self):
+        """The rows without those of weight zero."""
+        if self.weights is None or self.weights.all():
+            return self
+        return self.take(self.weights > 0)
+
+    def to_vectors(self):
+        """The same rows with a column for each class, of two the positive one last."""
+        if self.is_multiclass or self.target.ndim == 2:
+            return self
+        proba, target = self.proba, self.target
+        if proba.ndim == 1:
+            proba = np.column_stack([1.0 - proba.astype(np.float64), proba])
+        elif self.positive_column == 0:
+            proba = proba[:, ::-1]
+        if self.is_soft:
+            positive = target.astype(np.float64)
+            target = np.column_stack([1.0 - positive, positive])
+        else:
+            target = target.astype(np.intp)
+        labels = self.labels
+        if labels is not None and self.positive_column == 0:
+            labels = labels[::-1]
+        return self._replace(proba=proba, target=target, positive_column=1, labels=labels)
+
+    def one_hot(self, rows):
+        """Outcomes of some rows of vectors as float64, one column for each class."""
+        target = self.target[rows]
+        if target.ndim == 2:
+            return target.astype(np.float64, copy=False)
+        return np.equal.outer(target, np.arange(self.proba.shape[1])).astype(np.float64)
 
 
 def reduce_to_samples(
@@ -85,7 +156,8 @@ def reduce_to_samples(
     sample_weight : array-like of shape (n_samples,), default=None
     pos_label : label, default=None
     labels : array-like of shape (n_classes,), default=None
-        Label of every column.
+        Label of every column. Names of the columns of a table that are exactly the labels must
+        not be in another order.
     reduction : str, default="auto"
         A key of `REDUCTIONS`.
     on_device : bool, default=False
@@ -116,30 +188,6 @@ def average_over_samples(function, samples):
 # --------------------------------------------------------------------------- whole vectors
 
 
-class ClassVectors(NamedTuple):
-    """Checked user input of measures that take the whole vector of probabilities.
-
-    Attributes
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        At least two columns, of any real type.
-    target : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Number of the column that came true, or soft labels: a probability for each column.
-    weights : ndarray of shape (n_samples,) or None
-    """
-
-    proba: np.ndarray
-    target: np.ndarray
-    weights: np.ndarray | None
-
-    def one_hot(self, rows):
-        """Outcomes of some rows as float64, one column for each class."""
-        target = self.target[rows]
-        if target.ndim == 2:
-            return target.astype(np.float64, copy=False)
-        return np.equal.outer(target, np.arange(self.proba.shape[1])).astype(np.float64)
-
-
 def check_class_vectors(
     y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, names=_NAMES
 ):
@@ -160,30 +208,19 @@ def check_class_vectors(
 
     Returns
     -------
-    ClassVectors
-        Of two classes the last column is that of the positive label.
+    Predictions
+        A column for each class; of two the last one is that of the positive label.
     """
     if _has_columns(y_true):
         return _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names)
-    predictions = check_predictions(
+    return check_predictions(
         y_true,
         y_proba,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         names=names,
-    )
-    proba, target, weights = predictions.proba, predictions.target, predictions.weights
-    if _is_multiclass(predictions):
-        return ClassVectors(proba, target, weights)
-    if proba.ndim == 1:
-        proba = np.column_stack([1.0 - proba.astype(np.float64), proba])
-    elif predictions.positive_column == 0:
-        proba = proba[:, ::-1]
-    outcomes = _read_outcomes(_reduce_positive(predictions)[0])
-    if np.isin(outcomes, (0.0, 1.0)).all():
-        return ClassVectors(proba, outcomes.astype(np.intp), weights)
-    return ClassVectors(proba, np.column_stack([1.0 - outcomes, outcomes]), weights)
+    ).to_vectors()
 
 
 def _has_columns(y_true):
@@ -201,13 +238,32 @@ def _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names
             raise ValueError(
                 f"{name} must be None where {outcomes} has a column for each class; got {value!r}."
             )
-    proba, target = check_proba(predictions, y_proba), check_proba(outcomes, y_true)
+    target, proba, weights = (
+        None if values is None else read_numbers(name, values)
+        for name, values in (
+            (outcomes, y_true),
+            (predictions, y_proba),
+            ("sample_weight", sample_weight),
+        )
+    )
+    _check_pair_of_tables(y_true, y_proba, names)
+    proba, target = check_proba(predictions, proba), check_proba(outcomes, target)
     if proba.shape != target.shape:
         raise ValueError(
             f"{outcomes} and {predictions} must have the same shape where {outcomes} has a column "
             f"for each class; got {target.shape} and {proba.shape}."
         )
-    return ClassVectors(proba, target, check_sample_weight(sample_weight, len(proba)))
+    return Predictions(proba, target, check_weights(weights, len(proba)))
+
+
+def _check_pair_of_tables(y_true, y_proba, names):
+    """Raise a ValueError where two tables have the same columns in another order."""
+    true, predicted = list_column_names(y_true), list_column_names(y_proba)
+    if true is not None and find_other_order(predicted, true) is not None:
+        raise ValueError(
+            f"The columns of {names[0]} and {names[1]} must have the same order; got "
+            f"{', '.join(map(repr, true[:10]))} and {', '.join(map(repr, predicted[:10]))}."
+        )
 
 
 # --------------------------------------------------------------------------- reductions
@@ -218,12 +274,12 @@ def _reduce_positive(predictions):
     proba = predictions.proba
     if proba.ndim == 2:
         proba = proba[:, predictions.positive_column]
-    return [Sample(proba, predictions.target, predictions.weights, predictions.positive)]
+    return [Sample(proba, predictions.target, predictions.weights)]
 
 
 def _reduce_confidence(predictions):
     """One sample: the largest probability, and whether its label came true."""
-    if _is_multiclass(predictions):
+    if predictions.is_multiclass:
         proba, target = predictions.proba, predictions.target
         xp = namespace(proba)
         top = xp.argmax(proba, axis=1)
@@ -233,21 +289,21 @@ def _reduce_confidence(predictions):
     top_is_first = first.predictions >= second.predictions
     where = namespace(top_is_first).where
     confidence = where(top_is_first, first.predictions, second.predictions)
-    outcomes = where(top_is_first, _read_outcomes(first), _read_outcomes(second))
+    outcomes = where(top_is_first, as_float64(first.outcomes), as_float64(second.outcomes))
     return [Sample(confidence, outcomes, predictions.weights)]
 
 
 def _reduce_classwise(predictions):
     """One sample for each label: its column, and whether it came true."""
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
-    if _is_multiclass(predictions):
-        return [Sample(proba[:, k], target, weights, k) for k in range(proba.shape[1])]
+    if predictions.is_multiclass:
+        return [Sample(proba[:, k], target == k, weights) for k in range(proba.shape[1])]
     (positive,) = _reduce_positive(predictions)
     if proba.ndim == 2:
         other = proba[:, 1 - predictions.positive_column]
     else:
         other = 1.0 - as_float64(proba)
-    negative = Sample(other, 1.0 - _read_outcomes(positive), weights)
+    negative = Sample(other, 1.0 - as_float64(positive.outcomes), weights)
     pair = [negative, positive]
     return pair if predictions.positive_column == 1 else pair[::-1]
 
@@ -255,7 +311,7 @@ def _reduce_classwise(predictions):
 def split_by_top_label(predictions):
     """Pairs of a column that is predicted and a sample: its rows, and whether it came true."""
     columns = _reduce_classwise(predictions)
-    if _is_multiclass(predictions):
+    if predictions.is_multiclass:
         top = namespace(predictions.proba).argmax(predictions.proba, axis=1)
     else:
         top = as_index(columns[0].predictions < columns[1].predictions)
@@ -266,7 +322,7 @@ def split_by_top_label(predictions):
         weights = None if column.weights is None else column.weights[rows]
         if xp.any(rows) and (weights is None or xp.any(weights > 0)):
             outcomes = column.outcomes[rows]
-            sample = Sample(column.predictions[rows], outcomes, weights, column.positive)
+            sample = Sample(column.predictions[rows], outcomes, weights)
             pairs.append((k, sample))
     return pairs
 
@@ -278,19 +334,19 @@ def _reduce_top_label(predictions):
 
 def _reduce_full(predictions):
     """One sample: all pairs of a row and a label, and whether it came true."""
-    columns = _reduce_classwise(predictions)
-    weights = predictions.weights
+    columns, weights = _reduce_classwise(predictions), predictions.weights
+    xp = namespace(columns[0].predictions)
     return [
         Sample(
-            concat([sample.predictions for sample in columns]),
-            concat([_read_outcomes(sample) for sample in columns]),
-            None if weights is None else concat([weights] * len(columns)),
+            xp.concat([sample.predictions for sample in columns]),
+            xp.concat([as_float64(sample.outcomes) for sample in columns]),
+            None if weights is None else xp.concat([weights] * len(columns)),
         )
     ]
 
 
 def _reduce_auto(predictions):
-    if _is_multiclass(predictions):
+    if predictions.is_multiclass:
         return _reduce_confidence(predictions)
     return _reduce_positive(predictions)
 
@@ -302,17 +358,6 @@ REDUCTIONS = {
     "top-label": _reduce_top_label,
     "full": _reduce_full,
 }
-
-
-def _is_multiclass(predictions):
-    return predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2
-
-
-def _read_outcomes(sample):
-    """Outcomes of a sample as one float array."""
-    if sample.positive is not None:
-        return as_float64(sample.outcomes == sample.positive)
-    return as_float64(sample.outcomes)
 
 
 # --------------------------------------------------------------------------- user input
@@ -334,22 +379,20 @@ def check_predictions(
     -------
     Predictions
     """
-    home = choose_home(y_proba) if on_device else None
-    target = check_labels(names[0], y_true, home)
-    proba = check_proba(names[1], y_proba, home)
+    target, proba, weights = read_rows(names, y_true, y_proba, sample_weight, on_device=on_device)
+    target, proba = check_target(names[0], target), check_proba(names[1], proba)
     n_samples = proba.shape[0]
     if target.shape[0] != n_samples:
         raise ValueError(
             f"{names[0]} and {names[1]} must have the same length; "
             f"got {target.shape[0]} labels and {n_samples} rows of probabilities."
         )
-    weights = check_sample_weight(sample_weight, n_samples, home)
+    weights = check_weights(weights, n_samples)
     if labels is not None:
         labels = _check_column_labels(labels, proba, names, on_device)
-    n_classes = proba.shape[1] if proba.ndim == 2 else 2
-    if n_classes > 2:
-        return _match_multiclass(proba, target, weights, pos_label, labels, names)
-    return _match_binary(proba, target, weights, pos_label, labels, names)
+    match = _match_multiclass if proba.ndim == 2 and proba.shape[1] > 2 else _match_binary
+    columns = list_column_names(y_proba)
+    return match(proba, target, weights, pos_label, labels, names, columns)
 
 
 def _check_column_labels(labels, proba, names, on_device):
@@ -369,11 +412,13 @@ def _check_column_labels(labels, proba, names, on_device):
 # --------------------------------------------------------------------------- labels
 
 
-def _match_binary(proba, target, weights, pos_label, labels, names):
-    """Predictions for one or two columns."""
+def _match_binary(proba, target, weights, pos_label, labels, names, columns):
+    """Predictions for one or two columns, which may have names."""
     if _are_outcomes(pos_label, labels) and _is_zero_one(target):
+        check_column_order(names[1], columns, [False, True] if kind_of(target) == "b" else [0, 1])
         return Predictions(proba, target, weights)  # outcomes already: by far the most common
     found = _find_distinct(target)
+    _check_fractions(found, pos_label, labels, names)
     if len(found) > 2:
         raise ValueError(
             f"{names[0]} has {len(found)} labels, {show_labels(found)}, but {names[1]} has "
@@ -391,12 +436,13 @@ def _match_binary(proba, target, weights, pos_label, labels, names):
             )
         return Predictions(proba, *_select_outcomes(proba, target, weights, pos_label))
     _check_accounted(found, labels, names)
+    check_column_order(names[1], columns, labels)
     if pos_label is not None:
         column = _find_label(pos_label, labels)
-    elif not named and proba.ndim == 1 and labels.dtype.kind == "U":
+    elif not named and proba.ndim == 1 and labels.tolist() not in _PAIRS:
         raise ValueError(
             f"pos_label must say which of the labels {show_labels(labels)} the single column of "
-            f"{names[1]} belongs to; got None."
+            f"{names[1]} belongs to, where they are neither {{0, 1}} nor {{-1, 1}}; got None."
         )
     else:
         column = 1
@@ -404,9 +450,10 @@ def _match_binary(proba, target, weights, pos_label, labels, names):
     return Predictions(proba, *selected, column, labels)
 
 
-def _match_multiclass(proba, target, weights, pos_label, labels, names):
-    """Predictions for three or more columns."""
+def _match_multiclass(proba, target, weights, pos_label, labels, names, columns):
+    """Predictions for three or more columns, which may have names."""
     found = _find_distinct(target)
+    _check_fractions(found, pos_label, labels, names)
     if labels is None:
         if len(found) != proba.shape[1]:
             raise ValueError(
@@ -415,26 +462,26 @@ def _match_multiclass(proba, target, weights, pos_label, labels, names):
             )
         labels = found
     _check_accounted(found, labels, names)
+    check_column_order(names[1], columns, labels)
     if pos_label is not None:
         # One class against the rest.
         column = _find_label(pos_label, labels)
         selected = _select_outcomes(proba, target, weights, labels[column])
         return Predictions(proba[:, column], *selected)
     order = np.argsort(labels)
-    columns = take_from(order, search_sorted(labels[order], target))
-    columns = home_of(proba).receive(columns)  # those of strings are NumPy's
+    position = search_sorted(labels[order], target)
+    columns = move_to(namespace(position).take(move_to(order, position), position), proba)
     return Predictions(proba, columns, weights, labels=labels)
 
 
 def _select_outcomes(proba, target, weights, positive):
-    """Target, weights and positive label; outcomes and None outside NumPy.
-
-    Labels wait in NumPy until they are compared chunk by chunk. Those of other libraries would
-    need a scalar of their own type.
-    """
-    if not is_foreign(proba):
-        return target, weights, positive
-    return home_of(proba).receive(equals(target, positive)), weights, None
+    """Outcomes, weights and positive label."""
+    if is_numpy(target):  # labels that are strings, too, until here
+        outcomes = target == positive
+    else:
+        label, target = as_one_type(np.asarray(positive), target)
+        outcomes = target == label.item()
+    return move_to(outcomes, proba), weights, positive
 
 
 def _are_outcomes(pos_label, labels):
@@ -456,10 +503,22 @@ def _is_zero_one(target):
 def _guess_binary_labels(found):
     """The two labels in the order of the columns, or None where y_true does not tell."""
     if len(found) <= 2:
-        for pair in ([0, 1], [-1, 1]):
+        for pair in _PAIRS:
             if set(found.tolist()) <= set(pair):
                 return np.array(pair)
     return found if len(found) == 2 else None
+
+
+def _check_fractions(found, pos_label, labels, names):
+    """Raise for fractions that no one calls labels: they are more likely to be measurements."""
+    if labels is not None or found.dtype.kind != "f":
+        return
+    for label in found[found != np.floor(found)].tolist():
+        if not (np.isscalar(pos_label) and label == pos_label):
+            raise ValueError(
+                f"{names[0]} must hold whole numbers where labels are not named, or soft labels in "
+                f"[0, 1] with pos_label=1; got {label:g} with pos_label={pos_label!r}."
+            )
 
 
 def _find_label(pos_label, labels):
@@ -490,7 +549,7 @@ def _is_comparable(label, labels):
 
 def _find_distinct(values):
     """Sorted distinct labels, in NumPy."""
-    if is_foreign(values):
+    if not is_numpy(values):
         return find_distinct(values)
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import as_float64, bincount, count_nonzero, list_slices, namespace, to_numpy
+from skcal._arrays import as_float64, bincount, list_slices, namespace, to_numpy
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
@@ -45,17 +45,14 @@ class Sample:
     predictions : array of shape (n_samples,)
         Probabilities in [0, 1], of any real type.
     outcomes : array of shape (n_samples,)
-        Numbers in [0, 1], or labels where `positive` is given.
+        Numbers in [0, 1], or booleans.
     weights : array of shape (n_samples,) or None
         Non-negative, with a positive sum; None stands for ones.
-    positive : object or None
-        The label that counts as outcome 1.
     """
 
     predictions: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray | None = None
-    positive: object = None
 
     @cached_property
     def total_weight(self):
@@ -70,24 +67,21 @@ class Sample:
         """Number of rows whose weight is not zero."""
         if self.weights is None:
             return self.predictions.shape[0]
-        return count_nonzero(self.weights)
+        return int(namespace(self.weights).count_nonzero(self.weights))
 
     def to_numpy(self):
         """The same sample in NumPy."""
         if isinstance(self.predictions, np.ndarray):
             return self
         rows = (self.predictions, self.outcomes, self.weights)
-        return Sample(*(None if one is None else to_numpy(one) for one in rows), self.positive)
+        return Sample(*(None if one is None else to_numpy(one) for one in rows))
 
     def chunks(self, size=CHUNK):
         """Yield predictions, outcomes and weights (or None) as float64, `size` rows at a time."""
         for rows in list_slices(self.predictions, size):
-            outcomes = self.outcomes[rows]
-            if self.positive is not None:
-                outcomes = outcomes == self.positive
             yield (
                 as_float64(self.predictions[rows]),
-                as_float64(outcomes),
+                as_float64(self.outcomes[rows]),
                 None if self.weights is None else as_float64(self.weights[rows]),
             )
 

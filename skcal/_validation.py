@@ -4,21 +4,19 @@ Each returns what it checked in the form that the rest of the package reads, or 
 that names the argument.
 """
 
+import inspect
 from difflib import get_close_matches
 
 import numpy as np
-import pandas as pd
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from skcal._arrays import (
-    as_index,
-    find_home,
     find_span,
     kind_of,
     list_slices,
     namespace,
-    refuse_foreign,
+    read_labels,
+    read_numbers,
     to_numpy,
 )
 from skcal._sample import CHUNK
@@ -26,6 +24,10 @@ from skcal._sample import CHUNK
 # Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
 # of a table leaves behind.
 ROW_SUM_TOLERANCE = 1e-3
+# By this much after coarser rounding, such as that of bfloat16 to 8 bits.
+_COARSE_ROUNDING = 0.02
+# What others call the source of random numbers, which is `random_state` here.
+_GENERATORS = ("rng", "seed", "generator")
 
 
 # --------------------------------------------------------------------------- options
@@ -35,10 +37,39 @@ def check_option(name, value, valid):
     """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
     if isinstance(value, str) and value in valid:
         return
-    near = get_close_matches(value, valid, n=1, cutoff=0.5) if isinstance(value, str) else []
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     names = ", ".join(repr(v) for v in valid)
-    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
+    raise ValueError(f"{name} must be one of {names}; got {value!r}.{suggest_name(value, valid)}")
+
+
+def suggest_name(name, valid):
+    """End of a message: which of the valid names may have been meant."""
+    if not isinstance(name, str):
+        return ""
+    near = get_close_matches(name, valid, n=1, cutoff=0.5)
+    if name in _GENERATORS and "random_state" in valid:
+        near = ["random_state"]
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_unknown_options(name, options, valid, caller=None):
+    """Raise a TypeError that names the nearest option unless all `options` are valid.
+
+    Parameters
+    ----------
+    name : str
+        Of the function that takes the options.
+    options : iterable of str
+    valid : list of str
+        Its options.
+    caller : callable or None, default=None
+        Function that hands the options on, one of whose own arguments may have been meant.
+    """
+    own = [] if caller is None else list(inspect.signature(caller).parameters)
+    for option in options:
+        if option not in valid:
+            known = f"its options are {', '.join(valid)}" if valid else "it has no options"
+            hint = suggest_name(option, [*valid, *own])
+            raise TypeError(f"{name} has no option {option!r}; {known}.{hint}")
 
 
 def check_flag(name, value):
@@ -103,29 +134,46 @@ def check_generator(random_state):
         ) from None
 
 
+def check_rng(random_state):
+    """A Generator as it is, or what `check_generator` makes of any other source."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return check_generator(random_state)
+
+
 # --------------------------------------------------------------------------- arrays
 #
-# `home` says where an array is to be: in NumPy, or in another library on a device. None stands for
-# a function that works on NumPy arrays alone and refuses all others.
+# `check_sample_weight` and `check_labels` read what comes beside rows, or alone. The others check
+# rows that `read_rows` has read: arrays of any library.
 
 
-def check_sample_weight(sample_weight, n_samples, home=None):
+def check_sample_weight(sample_weight, n_samples):
+    """Read and check weights, which may be None; see `check_weights`."""
+    if sample_weight is None:
+        return None
+    return check_weights(read_numbers("sample_weight", sample_weight), n_samples)
+
+
+def check_labels(name, values, device=None):
+    """Read and check labels; see `read_labels` and `check_target`."""
+    return check_target(name, read_labels(name, values, device))
+
+
+def check_weights(weights, n_samples):
     """Check weights: one for each row, finite, none negative, not all zero.
 
     Parameters
     ----------
-    sample_weight : array-like of shape (n_samples,) or None
+    weights : array of shape (n_samples,) or None
     n_samples : int
-    home : Home or None, default=None
 
     Returns
     -------
     array of shape (n_samples,) or None
-        Of a real type; the caller's own array where no conversion was needed.
+        Of a real type; the array itself where its scale is moderate.
     """
-    if sample_weight is None:
+    if weights is None:
         return None
-    weights = as_numbers("sample_weight", sample_weight, home)
     if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight for each row; "
@@ -146,9 +194,8 @@ def check_sample_weight(sample_weight, n_samples, home=None):
     return weights if scale == 1 else weights / scale
 
 
-def check_proba(name, values, home=None):
+def check_proba(name, proba):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
-    proba = as_numbers(name, values, home)
     if proba.ndim == 2 and proba.shape[1] == 1:
         proba = proba[:, 0]
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
@@ -178,72 +225,18 @@ def _check_row_sums(name, proba):
             sums, row = to_numpy(sums), np.flatnonzero(to_numpy(off))[0]
             raise ValueError(
                 f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row "
-                f"{rows.start + row}."
+                f"{rows.start + row}.{explain_rounding(sums[row])}"
             )
 
 
-def _refuse_masked(name, values):
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
-
-
-def as_numbers(name, values, home=None):
-    """Array of a real numeric type."""
-    values = receive(name, values, home)
-    if find_home(values) is None:
-        values = _read_numbers(name, values)
-        return values if home is None else home.receive(values)
-    kind = kind_of(values)
-    if kind not in "fbiu":
-        raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
-    return values if kind != "b" else as_index(values)
-
-
-def receive(name, values, home):
-    """An array of another library at its home, or refused; anything else in one piece."""
-    if home is None:
-        refuse_foreign(name, values)
-    return join_chunks(values) if find_home(values) is None else home.receive(values)
-
-
-def join_chunks(values):
-    """A column or table of Arrow without chunks: in chunks NumPy reads missing codes as others."""
-    if not hasattr(values, "combine_chunks"):
-        return values
-    if not hasattr(values, "columns"):
-        return values.combine_chunks()
-    return np.column_stack([column.combine_chunks() for column in values.columns])
-
-
-def _read_numbers(name, values):
-    """NumPy array of a real numeric type."""
-    if issparse(values):
-        raise ValueError(f"{name} must be a dense array; got a sparse one. Use {name}.toarray().")
-    _refuse_masked(name, values)
-    try:
-        values = np.asarray(values)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"{name} must hold real numbers in a regular array; {error}") from None
-    if values.dtype.kind in "fbiu":
-        return values if values.dtype.kind != "b" else values.view(np.uint8)
-    if values.dtype.kind == "O" and not any(isinstance(v, str | bytes) for v in values.flat):
-        try:
-            return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
-
-
-def refuse_missing_labels(name, labels):
-    """Raise a ValueError that names missing labels, which scikit-learn stumbles over."""
-    if find_home(labels) is not None:
-        return
-    if isinstance(labels, list | tuple):  # which NumPy might turn to text
-        labels = pd.Series(labels, dtype=object)
-    labels = np.asarray(join_chunks(labels))
-    if labels.ndim == 1 and labels.dtype.kind == "O" and pd.isna(labels).any():
-        row = np.flatnonzero(pd.isna(labels))[0]
-        raise ValueError(f"{name} must not have missing labels; there is none at row {row}.")
+def explain_rounding(row_sum):
+    """End of a message about a row that does not sum to 1, where it nearly does."""
+    if abs(row_sum - 1) > _COARSE_ROUNDING:
+        return ""
+    return (
+        " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take "
+        "the softmax of bfloat16 logits in float32."
+    )
 
 
 # What rows of several labels may be meant for.
@@ -253,61 +246,87 @@ _ADVICE = {
 }
 
 
-def check_labels(name, values, home=None):
-    """Labels as a one-dimensional array of numbers, booleans or, in NumPy, strings."""
-    if issparse(values):
-        raise ValueError(f"{name} must be a dense array; got a sparse one.")
-    given = values = receive(name, values, home)
-    _refuse_masked(name, given)
-    if find_home(values) is None:
-        try:
-            values = np.asarray(given)
-        except ValueError as error:  # ragged lists
-            raise ValueError(f"{name} must hold one label for each row; {error}") from None
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
+def check_target(name, labels):
+    """Check labels: one-dimensional, numbers, booleans or, in NumPy, strings; finite."""
+    if labels.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, one label for each row; got shape "
-            f"{tuple(values.shape)}.{_ADVICE.get(name, '')}"
+            f"{tuple(labels.shape)}.{_ADVICE.get(name, '')}"
         )
-    kind = kind_of(values)
-    if kind in "OT":
-        values = _unpack_objects(name, values.tolist())
-    elif kind == "U" and not isinstance(given, np.ndarray):
-        values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
-    kind = kind_of(values)
-    if kind == "f":
-        _check_finite_labels(name, values)
-    elif kind not in "biuU":
+    kind = kind_of(labels)
+    if kind not in "biufU":
         raise ValueError(
-            f"{name} must hold numbers, booleans or strings; got an array of type {values.dtype}."
+            f"{name} must hold numbers, booleans or strings; got an array of type {labels.dtype}."
         )
-    return values if home is None or kind == "U" else home.receive(values)
-
-
-def _check_finite_labels(name, values):
-    if values.shape[0] and not namespace(values).isfinite(sum(find_span(values))):
-        values = to_numpy(values)
-        row = np.flatnonzero(~np.isfinite(values))[0]
-        raise ValueError(f"{name} must hold finite labels; got {values[row]} at row {row}.")
-
-
-def _unpack_objects(name, items):
-    """List of strings, or of numbers and booleans, as an array of that type."""
-    kinds = {type(item) for item in items}
-    is_text = {issubclass(kind, str) for kind in kinds}
-    is_number = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
-    if is_text == {True} or is_number:
-        return np.asarray(items)
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise ValueError(
-        f"{name} must hold numbers, booleans or strings, all of one type and none missing; "
-        f"got {names}."
-    )
+    if kind == "f" and labels.shape[0] and not np.isfinite(float(sum(find_span(labels)))):
+        labels = to_numpy(labels)
+        row = np.flatnonzero(~np.isfinite(labels))[0]
+        raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.")
+    return labels
 
 
 def show_labels(labels):
     """Labels for a message; the first few when there are many."""
     shown = ", ".join(repr(label) for label in labels[:10].tolist())
     return f"[{shown}{', ...' if len(labels) > 10 else ''}]"
+
+
+# --------------------------------------------------------------------------- names of columns
+
+
+def find_other_order(columns, labels):
+    """Places of the columns among the labels where they bear their names in another order.
+
+    Parameters
+    ----------
+    columns : list or None
+        What `list_column_names` said.
+    labels : list
+
+    Returns
+    -------
+    list of int or None
+        None where columns have no names, other names or the right order.
+    """
+    if columns is None or len(columns) != len(labels):
+        return None
+    for read in (str, _read_number):
+        named, meant = list(map(read, columns)), list(map(read, labels))
+        if named != meant and len(set(named)) == len(meant) and set(named) == set(meant):
+            return [meant.index(name) for name in named]
+    return None
+
+
+def _read_number(label):
+    """A number in whatever type, or text, it came; anything else as text."""
+    try:
+        return float(label)
+    except (TypeError, ValueError):
+        return str(label)
+
+
+def check_column_order(name, columns, labels, argument="labels"):
+    """Raise a ValueError where columns bear the names of the labels in another order.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the table.
+    columns : list or None
+        What `list_column_names` said.
+    labels : array-like of shape (n_classes,)
+        Labels in the order in which the columns are read.
+    argument : str or None, default="labels"
+        The argument that can name another order.
+    """
+    if columns is None:
+        return
+    labels = np.asarray(labels)
+    places = find_other_order(columns, labels.tolist())
+    if places is not None:
+        order = show_labels(labels[places])
+        remedy = "" if argument is None else f", or pass {argument}={order}"
+        raise ValueError(
+            f"The columns of {name} are named after the labels in the order {order}, but read in "
+            f"the order {show_labels(labels)}. Put them into that order{remedy}."
+        )

@@ -1,7 +1,6 @@
 """Calibration in cross-validation: a rule that chooses models by it, and its pooled value."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -10,24 +9,22 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._scoring import (
-    apply_measure,
-    check_measure_options,
-    find_measure,
-    find_unseen_labels,
-    name_measure,
-    predict_labelled,
-    takes_weights,
-    warn_of_unseen_labels,
-)
-from skcal._validation import check_sample_weight
-from skcal.recalibration._folds import (
+from skcal._bound_measure import bind_for_labels
+from skcal._folds import (
     check_rows,
     choose_splitter,
     fit_rows,
     make_splits,
     spread_columns,
 )
+from skcal._records import show_record
+from skcal._scoring import (
+    complete_labels,
+    find_unseen_labels,
+    predict_labelled,
+    warn_of_unseen_labels,
+)
+from skcal._validation import check_sample_weight, suggest_name
 
 __all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]
 
@@ -42,10 +39,10 @@ def calibrated_within_one_se(score, calibration):
     Parameters
     ----------
     score : str
-        Name of the proper score in the ``scoring`` of the search, such as ``"neg_log_loss"``.
+        Name of the proper score in the ``scoring`` of the search: a key of the dict.
     calibration : str
-        Name of the calibration score in it, such as ``"neg_smooth_ece"``. As everywhere in
-        scikit-learn, larger is better in both.
+        Name of the calibration score in it. As everywhere in scikit-learn, larger is better in
+        both.
 
     Returns
     -------
@@ -61,7 +58,7 @@ def calibrated_within_one_se(score, calibration):
 
     See Also
     --------
-    skcal.scorers.calibration_scorers : A ``scoring`` with several metrics.
+    skcal.scorers.get_scorer : The calibration score of a ``scoring`` with several metrics.
     pooled_cross_val_score : A measure of the model that was chosen.
 
     Notes
@@ -79,8 +76,8 @@ def calibrated_within_one_se(score, calibration):
     All splits count as independent, which those of repeated cross-validation are not: the more
     repeats, the closer the rule gets to the best score.
 
-    scikit-learn sets neither ``best_score_`` nor a working ``search.score`` where ``refit`` is
-    a function; ``best_index_``, ``best_params_`` and ``best_estimator_`` are set.
+    scikit-learn sets no ``best_score_`` where ``refit`` is a function; ``best_index_``,
+    ``best_params_`` and ``best_estimator_`` are set. ``search.score`` gives the proper score.
 
     References
     ----------
@@ -94,7 +91,7 @@ def calibrated_within_one_se(score, calibration):
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skcal.model_selection import calibrated_within_one_se
-    >>> from skcal.scorers import calibration_scorers
+    >>> from skcal.scorers import get_scorer
     >>> X, y = load_breast_cancer(return_X_y=True)
 
     Leaves of 300 rows leave no split: that tree always predicts the base rate, and is the best
@@ -103,8 +100,8 @@ def calibrated_within_one_se(score, calibration):
     >>> search = GridSearchCV(
     ...     DecisionTreeClassifier(random_state=0),
     ...     {"min_samples_leaf": [1, 10, 30, 300]},
-    ...     scoring=calibration_scorers(["neg_log_loss", "neg_smooth_ece"]),
-    ...     refit=calibrated_within_one_se("neg_log_loss", "neg_smooth_ece"),
+    ...     scoring={"log_loss": "neg_log_loss", "smooth_ece": get_scorer("neg_smooth_ece")},
+    ...     refit=calibrated_within_one_se("log_loss", "smooth_ece"),
     ... )
     >>> search.fit(X, y).best_params_
     {'min_samples_leaf': 30}
@@ -124,6 +121,18 @@ class _CalibratedWithinOneSE:
                 raise ValueError(
                     f"{argument} must be the name of a metric, a key of `scoring`; got {name!r}."
                 )
+
+    # A search looks its own score up by `refit`, whatever that is: scorers[refit]. The rule finds
+    # what its proper score would find.
+    def __hash__(self):
+        return hash(self.score)
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            return self.score == other
+        if not isinstance(other, _CalibratedWithinOneSE):
+            return NotImplemented
+        return (self.score, self.calibration) == (other.score, other.calibration)
 
     def __call__(self, cv_results):
         score = _read_splits(cv_results, "score", self.score)
@@ -148,11 +157,9 @@ def _read_splits(cv_results, argument, name):
     if f"mean_test_{name}" not in cv_results:
         prefix = "mean_test_"
         metrics = [key.removeprefix(prefix) for key in cv_results if key.startswith(prefix)]
-        near = get_close_matches(name, metrics, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"{argument} must be one of the metrics of the search, {metrics}; got {name!r}.{hint} "
-            "Give both metrics in `scoring`, for example as a dict."
+            f"{argument} must be one of the metrics of the search, {metrics}; got {name!r}."
+            f"{suggest_name(name, metrics)} Give both metrics in `scoring`, for example as a dict."
         )
     splits = []
     while (key := f"split{len(splits)}_test_{name}") in cv_results:
@@ -195,6 +202,8 @@ class PooledScore(NamedTuple):
     pooled: float
     fold_mean: float
     folds: np.ndarray
+
+    __repr__ = show_record
 
 
 def pooled_cross_val_score(
@@ -293,14 +302,13 @@ def pooled_cross_val_score(
     >>> round(score.pooled, 2), round(score.fold_mean, 2)
     (0.02, 0.04)
     """
-    measure = find_measure(measure)
     if "labels" in options:
         raise TypeError("labels cannot be an option: they come from the classifiers.")
-    check_measure_options(measure, options)
+    measure = bind_for_labels(measure, options, pooled_cross_val_score)
     X, y = check_rows(estimator, X, y)
     weight = check_sample_weight(sample_weight, len(y))
-    if weight is not None and not takes_weights(measure):
-        raise ValueError(f"sample_weight must be None: {name_measure(measure)} takes no weights.")
+    if weight is not None and not measure.takes("sample_weight"):
+        raise ValueError(f"sample_weight must be None: {measure.name} takes no weights.")
     splitter = choose_splitter(cv, y)
     fit_params, split_params = _route_params(estimator, splitter, params)
     tests, probas, labels = _predict_folds(
@@ -308,8 +316,9 @@ def pooled_cross_val_score(
     )
 
     def apply(rows, proba):
-        weights = {} if weight is None else {"sample_weight": weight[rows]}
-        return apply_measure(measure, y[rows], proba, labels, {**options, **weights})
+        weights = None if weight is None else weight[rows]
+        complete = complete_labels(proba, labels, options.get("pos_label"))
+        return measure(y[rows], complete[0], weights, labels=complete[1])
 
     folds = np.array([apply(rows, proba) for rows, proba in zip(tests, probas, strict=True)])
     pooled = apply(np.concatenate(tests), np.concatenate(probas))

@@ -2,42 +2,40 @@
 
 A scorer of `sklearn.metrics.make_scorer` hands a binary measure one column of probabilities and
 no labels, so that string labels and folds that miss a class go wrong. The scorers of this module
-hand over the whole `predict_proba` matrix and the label of every column.
+hand over the whole `predict_proba` matrix and the label of every column. They are scorers of
+scikit-learn otherwise, and share the predictions of the scorers that stand beside them.
 """
 
-import copy
-from collections.abc import Mapping
-from difflib import get_close_matches
+import inspect
 
-import sklearn
-from sklearn.metrics import check_scoring, make_scorer
-from sklearn.metrics import get_scorer as get_sklearn_scorer
+import numpy as np
 from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.metrics import log_loss, make_scorer
 
+from skcal._bound_measure import bind_for_labels, bind_measure, name_function
 from skcal._scoring import (
     add_labels,
-    apply_measure,
-    check_measure_options,
-    find_measure,
+    complete_labels,
     find_unseen_labels,
-    name_measure,
     predict_labelled,
-    takes_weights,
     warn_of_unseen_labels,
 )
 from skcal._validation import check_option
 from skcal.metrics import MEASURES
 
-__all__ = ["calibration_scorers", "get_scorer", "get_scorer_names", "make_calibration_scorer"]
+__all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
+
+# The class of scikit-learn's own scorers has no public name. What goes by it shares predictions
+# with them, and is a scorer to other packages.
+_Scorer = type(make_scorer(log_loss))
 
 
 def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     """Make a scorer from a calibration measure.
 
     The scorer is called as ``scorer(estimator, X, y, sample_weight=None)``, and goes wherever
-    scikit-learn takes ``scoring=``. It may be pickled, copied, and given metadata requests with
-    ``set_score_request``.
+    scikit-learn takes ``scoring=``, as one that `sklearn.metrics.make_scorer` makes. It may be
+    pickled, copied, and given metadata requests with ``set_score_request``.
 
     Parameters
     ----------
@@ -66,7 +64,6 @@ def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     See Also
     --------
     get_scorer : The same by name.
-    calibration_scorers : Several scores from one call of ``predict_proba``.
 
     Notes
     -----
@@ -75,6 +72,15 @@ def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     probability 0: the scorer adds a column of zeros for it and warns. Such a row always counts
     as wrong in a measure of confidence. With ``reduction="auto"`` a fold counts as binary if
     its model and its test rows know two labels only; name the reduction to rule that out.
+
+    In a dict of scorers, such as ``scoring={"log_loss": "neg_log_loss", "smooth_ece": scorer}``,
+    all that read ``predict_proba`` share one call of it, those of scikit-learn among them. Of two
+    classes scikit-learn keeps a single column: where that does not lead back to the matrix (after
+    a scorer with the first class as its `pos_label`, or if the classifier returns a part of an
+    array), the scorer calls ``predict_proba`` itself.
+
+    A decision threshold leaves probabilities as they are, so that there is none to be tuned for
+    their calibration: `TunedThresholdClassifierCV` gets a ValueError that says so.
 
     Calibration errors are biased upwards in small folds. Alone they also prefer models that say
     nothing, since a constant base rate is calibrated: combine them with a proper score, see
@@ -93,8 +99,10 @@ def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     >>> cross_val_score(GaussianNB(), X, y, scoring=scorer, cv=3).round(2)
     array([-0.08, -0.05, -0.05])
     """
-    measure = find_measure(measure)
-    _check_options(measure, options)
+    for name, source in (("labels", "estimator.classes_"), ("sample_weight", "the call")):
+        if name in options:
+            raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
+    measure = bind_for_labels(measure, options).function
     return _CalibrationScorer(measure, bool(greater_is_better), options)
 
 
@@ -149,7 +157,7 @@ def get_scorer_names():
     Returns
     -------
     list of str
-        Sorted names for :func:`get_scorer` and :func:`calibration_scorers`.
+        Sorted names for :func:`get_scorer`.
 
     Examples
     --------
@@ -160,226 +168,110 @@ def get_scorer_names():
     return sorted(f"neg_{name}" for name in MEASURES)
 
 
-def calibration_scorers(names):
-    """Combine scorers into one that returns a dict of scores, for ``scoring=``.
-
-    All calibration measures share one call of ``predict_proba``; the scorers of scikit-learn
-    share their predictions among themselves.
-
-    Parameters
-    ----------
-    names : list of str or mapping of str to scorers
-        Names of :func:`get_scorer_names` and of `sklearn.metrics.get_scorer_names`, which
-        become the names of the scores. A mapping gives the scores names of its own: its values
-        are such names, or scorers with options from :func:`get_scorer`.
-
-    Returns
-    -------
-    callable
-        ``scorer(estimator, X, y, sample_weight=None)``, which returns a dict of a float for
-        each name. Its ``set_score_request`` sets the request of every member.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or comes twice, or if there is none.
-
-    See Also
-    --------
-    get_scorer : One scorer.
-    skcal.model_selection.calibrated_within_one_se : Choose by two of the scores.
-
-    Notes
-    -----
-    Where a fit fails, every score is the ``error_score`` of the search. Where a score fails,
-    such as that of a candidate without ``predict_proba``, scikit-learn cannot do this for a
-    scorer of several scores, and stops with a TypeError of its own: pass
-    ``error_score="raise"`` to see the cause.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.model_selection import cross_validate
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skcal.scorers import calibration_scorers
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> scoring = calibration_scorers(["neg_smooth_ece", "neg_log_loss"])
-    >>> results = cross_validate(GaussianNB(), X, y, scoring=scoring, cv=3)
-    >>> results["test_neg_smooth_ece"].round(2)
-    array([-0.08, -0.05, -0.05])
-    """
-    if isinstance(names, Mapping):
-        spec, scorers = dict(names), names
-    else:
-        if isinstance(names, str):
-            raise ValueError(f"names must be a list of names; got the string {names!r}.")
-        spec = list(names)
-        for name in spec:
-            if not isinstance(name, str):
-                raise ValueError(
-                    f"names must be a list of names, or a mapping; got {name!r} in it."
-                )
-        scorers = {name: name for name in spec}
-        if len(scorers) < len(spec):
-            raise ValueError(f"names must be distinct; got {spec}.")
-    if not scorers:
-        raise ValueError("names must hold at least one name; it is empty.")
-    return _JointScorer(spec, {name: _find_scorer(scorer) for name, scorer in scorers.items()})
-
-
-def _find_scorer(scorer):
-    """New scorer of a name of skcal or scikit-learn, or a copy of the given one."""
-    if callable(scorer):
-        return copy.deepcopy(scorer)
-    own, foreign = get_scorer_names(), get_sklearn_scorer_names()
-    if scorer in own:
-        return get_scorer(scorer)
-    if scorer in foreign:
-        return get_sklearn_scorer(scorer)
-    near = get_close_matches(str(scorer), own + foreign, n=1, cutoff=0.5)
-    raise ValueError(
-        "names must come from skcal.scorers.get_scorer_names() or "
-        f"sklearn.metrics.get_scorer_names(); got {scorer!r}."
-        + (f" Did you mean {near[0]!r}?" if near else "")
-    )
-
-
-def _check_options(measure, options):
-    """Raise a TypeError for options that `measure` cannot take."""
-    for name, source in (("labels", "estimator.classes_"), ("sample_weight", "the call")):
-        if name in options:
-            raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
-    check_measure_options(measure, options)
-
-
-class _CalibrationScorer:
-    """Scorer of one measure: hands it the `predict_proba` matrix and the label of each column.
-
-    The metadata request is kept by an inner scorer of scikit-learn, which is never called.
-    """
+class _CalibrationScorer(_Scorer):
+    """Scorer of one measure: hands it the `predict_proba` matrix and the label of each column."""
 
     def __init__(self, measure, greater_is_better, options):
-        self.measure = measure
-        self.greater_is_better = greater_is_better
-        self.options = dict(options)
+        # Of several scorers, one whose method is missing stops a whole search, with a message of
+        # scikit-learn. That is what `predict` is for; `_score` asks for probabilities alone.
+        methods = ("predict_proba", "predict")
+        sign = 1 if greater_is_better else -1
+        super().__init__(_ScoreFunction(measure), sign, dict(options), methods)
         # scikit-learn's displays name their axis after the scorer.
-        self.__name__ = ("" if greater_is_better else "neg_") + name_measure(measure)
-        self._requests = make_scorer(
-            measure,
-            greater_is_better=greater_is_better,
-            response_method="predict_proba",
-            **options,
+        self.__name__ = ("" if greater_is_better else "neg_") + name_function(measure)
+
+    @property
+    def _measure(self):
+        return self._score_func.measure
+
+    def _score(self, method_caller, estimator, X, y_true, **metadata):
+        proba, labels = _predict_proba(method_caller, estimator, X)
+        unseen = find_unseen_labels(y_true, labels)
+        if unseen:
+            warn_of_unseen_labels(estimator, unseen, stacklevel=3)
+            proba, labels = add_labels(proba, labels, unseen)
+        measure = bind_measure(
+            "measure", self._measure, {**self._kwargs, **metadata}, set_elsewhere=()
         )
-
-    def __call__(self, estimator, X, y_true, *, sample_weight=None, **metadata):
-        if sample_weight is not None:
-            metadata["sample_weight"] = sample_weight
-        proba, labels = _predict_proba(estimator, X, y_true)
-        return self.score_predictions(y_true, proba, labels, metadata)
-
-    def score_predictions(self, y_true, proba, labels, metadata):
-        """Score of predictions that were made and matched with labels before."""
-        value = apply_measure(self.measure, y_true, proba, labels, {**self.options, **metadata})
-        return value if self.greater_is_better else -value
-
-    def set_score_request(self, **requests):
-        """Say which metadata the scorer takes, as for any scorer of scikit-learn."""
-        self._requests.set_score_request(**requests)
-        return self
-
-    def get_metadata_routing(self):
-        """Get the metadata request, as of any scorer of scikit-learn."""
-        return self._requests.get_metadata_routing()
+        proba, labels = complete_labels(proba, labels, measure.options.get("pos_label"))
+        return self._sign * measure(y_true, proba, labels=labels)
 
     def _accept_sample_weight(self):
         # scikit-learn asks every scorer when weights are passed and metadata routing is off.
-        return takes_weights(self.measure)
+        return bind_measure("measure", self._measure, {}).takes("sample_weight")
 
     def __eq__(self, other):
         if not isinstance(other, _CalibrationScorer):
             return NotImplemented
         return (
-            self.measure == other.measure
-            and self.greater_is_better == other.greater_is_better
-            and self.options == other.options
+            self._measure == other._measure
+            and self._sign == other._sign
+            and self._kwargs == other._kwargs
             and str(self.get_metadata_routing()) == str(other.get_metadata_routing())
         )
 
     def __hash__(self):
-        return hash((self.measure, self.greater_is_better))
+        return hash((self._measure, self._sign))
 
     def __repr__(self):
-        sign = ", greater_is_better=True" if self.greater_is_better else ""
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"make_calibration_scorer({name_measure(self.measure)}{sign}{options})"
+        sign = ", greater_is_better=True" if self._sign == 1 else ""
+        options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items())
+        return f"make_calibration_scorer({name_function(self._measure)}{sign}{options})"
 
 
-class _JointScorer:
-    """Scorer that returns a dict; all calibration scorers share one call of `predict_proba`."""
+class _ScoreFunction:
+    """A measure for what takes a scorer apart, and calls its function with predictions itself."""
 
-    def __init__(self, spec, scorers):
-        self.scorers = scorers
-        self.__name__ = "calibration_scorers"
-        self._spec = spec
-        self._own = {k: v for k, v in scorers.items() if isinstance(v, _CalibrationScorer)}
-        others = {k: v for k, v in scorers.items() if k not in self._own}
-        self._others = check_scoring(scoring=others) if others else None
+    def __init__(self, measure):
+        self.measure = measure
+        self.__name__ = name_function(measure)
 
-    def __call__(self, estimator, X, y_true, **metadata):
-        own, others = self._route(metadata)
-        scores = {}
-        if self._own:
-            proba, labels = _predict_proba(estimator, X, y_true)
-            for name, scorer in self._own.items():
-                scores[name] = scorer.score_predictions(y_true, proba, labels, own[name])
-        if self._others is not None:
-            scores |= self._others(estimator, X, y_true, **others)
-        return {name: scores[name] for name in self.scorers}
+    @property
+    def __signature__(self):
+        # Without `labels`, which are the scorer's own matter: LogisticRegressionCV hands its
+        # classes to a function that takes them, and the column of one class with them.
+        try:
+            signature = inspect.signature(self.measure)
+        except ValueError:  # compiled functions need not have a signature
+            return None
+        return signature.replace(
+            parameters=[p for p in signature.parameters.values() if p.name != "labels"]
+        )
 
-    def _route(self, metadata):
-        """Metadata for every calibration scorer, and for all others together."""
-        if sklearn.get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "score", **metadata)
-            own = {name: routed[f"own {name}"]["score"] for name in self._own}
-            return own, routed["others"]["score"] if self._others is not None else {}
-        unweighted = {k: v for k, v in metadata.items() if k != "sample_weight"}
-        own = {
-            name: metadata if scorer._accept_sample_weight() else unweighted
-            for name, scorer in self._own.items()
-        }
-        return own, metadata
-
-    def set_score_request(self, **requests):
-        """Set the request of every scorer that takes requests."""
-        for scorer in self.scorers.values():
-            if hasattr(scorer, "set_score_request"):
-                scorer.set_score_request(**requests)
-        return self
-
-    def get_metadata_routing(self):
-        """Get the router over the requests of all scorers."""
-        mapping = MethodMapping().add(caller="score", callee="score")
-        members = {f"own {name}": scorer for name, scorer in self._own.items()}
-        if self._others is not None:
-            members["others"] = self._others
-        return MetadataRouter(owner=self).add(**members, method_mapping=mapping)
-
-    def _accept_sample_weight(self):
-        # Weights are handed on to the scorers that take them.
-        return True
-
-    def __repr__(self):
-        return f"calibration_scorers({self._spec!r})"
+    def __call__(self, y_true, y_proba, **options):
+        # TunedThresholdClassifierCV calls the function of any scorer with labels.
+        if isinstance(y_proba, np.ndarray) and y_proba.ndim == 1 and y_proba.dtype.kind != "f":
+            raise ValueError(
+                f"{self.__name__} measures probabilities; got predicted labels. A decision "
+                "threshold leaves probabilities as they are: choose it by a score of labels, such "
+                'as TunedThresholdClassifierCV(..., scoring="balanced_accuracy").'
+            )
+        return self.measure(y_true, y_proba, **options)
 
 
-def _predict_proba(estimator, X, y_true):
-    """Probabilities of shape (n, K) and the K labels of their columns.
+def _predict_proba(method_caller, estimator, X):
+    """Probabilities of shape (n, K) and the K labels of their columns, shared where possible."""
+    try:
+        proba = _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
+    except Exception:
+        # scikit-learn needs more, such as two classes; what is wrong besides comes up again.
+        proba = None
+    return predict_labelled(estimator, X, proba)
 
-    Labels of `y_true` that the estimator does not know get columns of zeros.
+
+def _find_matrix(shared):
+    """The matrix of `predict_proba` in what scikit-learn's scorers share, or None.
+
+    Of two classes they share a column, and do not say which: it is that of the `pos_label` of
+    the scorer that came first. As a view of the matrix it leads back to it.
     """
-    proba, labels = predict_labelled(estimator, X)
-    unseen = find_unseen_labels(y_true, labels)
-    if unseen:
-        warn_of_unseen_labels(estimator, unseen, stacklevel=3)
-        proba, labels = add_labels(proba, labels, unseen)
-    return proba, labels
+    if getattr(shared, "ndim", 2) != 1:
+        return shared
+    base = getattr(shared, "base", None)
+    if not isinstance(base, np.ndarray) or base.size != 2 * len(shared):
+        return None
+    for matrix in (base.reshape(-1, 2), base.reshape(2, -1).T):
+        # Only the last column: the first in memory may be the last of a reversed matrix.
+        if matrix[:, 1].__array_interface__ == shared.__array_interface__:
+            return matrix
+    return None

@@ -6,8 +6,6 @@ import pytest
 import sklearn
 from hypothesis import HealthCheck, settings
 
-from tests.compatibility_table import CompatibilityTable
-
 # Calls of each function in tests/fuzz: `pytest --hypothesis-profile=thorough tests/fuzz`. The last
 # profile makes more than 10^5 in all, and others each time.
 for profile, n_calls in (("quick", 15), ("thorough", 250), ("exhaustive", 1200)):
@@ -20,16 +18,6 @@ for profile, n_calls in (("quick", 15), ("thorough", 250), ("exhaustive", 1200))
         suppress_health_check=list(HealthCheck),
     )
 settings.load_profile("quick")
-
-
-def pytest_addoption(parser):
-    parser.addoption("--compatibility", metavar="FILE", help="write a table of compatibility")
-
-
-def pytest_configure(config):
-    path = config.getoption("--compatibility")
-    if path and not hasattr(config, "workerinput"):  # the workers of pytest-xdist report to us
-        config.pluginmanager.register(CompatibilityTable(path))
 
 
 def pytest_make_parametrize_id(val):

@@ -176,10 +176,11 @@ def test_float32_is_computed_in_double_precision(name, problem, put):
 def test_names_of_labels(name, labels, put):
     y, proba = PROBLEMS["binary"]
     y, function = np.array(labels)[y], MEASURES[name].function
-    expected = function(y, proba)
-    for options in ({}, {"labels": labels}, {"labels": put(np.array(labels))}):
+    expected = function(y, proba, labels=labels)
+    choices = [{"labels": labels}, {"labels": put(np.array(labels))}]
+    for options in choices if labels[1] != 1 else [{}, *choices]:
         np.testing.assert_allclose(function(put(y), put(proba), **options), expected, **EXACT)
-    other = {"pos_label": labels[0]}
+    other = {"pos_label": labels[0], "labels": labels}
     value, expected = function(put(y), put(proba), **other), function(y, proba, **other)
     np.testing.assert_allclose(value, expected, **EXACT)
 

@@ -1,6 +1,5 @@
 """Every public function gives the answer that it gives for float64 of NumPy, or says why not.
 
-The tables in doc/compatibility.rst are made of these tests, see compatibility_table.py.
 Other tests try every measure with many more containers (test_containers.py) and with arrays on
 other devices (test_array_api.py).
 """
@@ -24,7 +23,6 @@ from skcal.metrics import Mixture, MultivariateNormal
 from skcal.recalibration import BaseRecalibrator, TemperatureScaling
 from skcal.report import calibration_report
 from tests.answers import list_numbers
-from tests.compatibility_table import NOT_RUN, as_link, read_published
 from tests.public_objects import is_record, list_functions_and_classes
 from tests.recalibration.family import make
 
@@ -306,7 +304,8 @@ def draw(display, **settings):
                 name="model",
                 **settings,
             )
-            answers += [getattr(drawn, name, None) for name in DISPLAYED]
+            (curve,) = drawn.curves
+            answers += [getattr(curve, name, None) for name in DISPLAYED]
         return answers
 
     return call
@@ -357,11 +356,6 @@ def list_calls():
         scorers.make_calibration_scorer: score(
             lambda: scorers.make_calibration_scorer(metrics.expected_calibration_error)
         ),
-        scorers.calibration_scorers: score(
-            lambda: scorers.calibration_scorers(
-                ["neg_smooth_ece", "neg_expected_calibration_error"]
-            )
-        ),
         streaming.CalibrationSummary: summarize,
         streaming.GroupedSummary: summarize_groups,
         streaming.summarize_batches: summarize_batches,
@@ -383,6 +377,8 @@ CALLS = list_calls()
 # Public, but without rows of their own: made of numbers, of names, of other objects of skcal, or
 # of dask's collections.
 WITHOUT_ROWS = {
+    "skcal.diagrams.ReliabilityCurve",
+    "skcal.diagrams.SharpnessCurve",
     "skcal.inference.bootstrap_interval_from_summary",
     "skcal.inference.calibration_test_from_summary",
     "skcal.inference.compare_summaries",
@@ -404,24 +400,6 @@ def test_every_public_function_is_called():
     }
     assert public - WITHOUT_ROWS <= set(CALLS)
     assert public >= WITHOUT_ROWS
-
-
-@pytest.fixture
-def publish(request, record_property):
-    """Function that records an answer for the table, or compares it with what that says."""
-
-    def record(path, kind, answer):
-        record_property("compatibility", (path, kind, answer))
-        if not request.config.getoption("--compatibility"):
-            published = read_published().loc[as_link(path), kind]
-            assert published in (answer, NOT_RUN), "doc/compatibility is not current"
-
-    return record
-
-
-def test_table_has_no_other_rows(request):
-    if not request.config.getoption("--compatibility"):
-        assert set(read_published().index) == set(map(as_link, CALLS))
 
 
 @cache
@@ -456,15 +434,14 @@ def convert(request, tmp_path):
 
 @pytest.mark.parametrize("convert", ARRAYS, indirect=True)
 @pytest.mark.parametrize("path", CALLS)
-def test_arrays(path, convert, request, publish):
+def test_arrays(path, convert, request):
     kind = request.node.callspec.params["convert"]
     rows = as_flags(draw_rows()) if kind == "bool" else draw_rows()
     if (path, kind) == ("skcal.inference.cox_recalibration", "bool"):
-        publish(path, kind, "no")  # 0 and 1 have no log odds
+        # 0 and 1 have no log odds.
         with pytest.raises(ValueError, match="y_proba must lie between 0 and 1, both excluded"):
             run(path, rows, convert)
         return
-    publish(path, kind, "yes")
     # A scorer reads what the classifier predicts, in float32 from float32; else only the order may
     # differ in which sums of products are taken.
     atol = 1e-6 if kind == "float32" and ".scorers." in path else 1e-15
@@ -486,12 +463,10 @@ def is_refused(path, put):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("path", CALLS)
-def test_libraries(path, library, dispatch, publish):
+def test_libraries(path, library, dispatch):
     """An answer that is that of NumPy but for the order of sums, or a refusal by name."""
     put = ToDevice(library)
     if is_refused(path, put):
-        publish(path, library, "NumPy")
         return
-    publish(path, library, "yes")
     for number, other in zip(run(path, draw_rows(), put), run_plainly(path), strict=True):
         np.testing.assert_allclose(number, other, rtol=1e-12, atol=1e-15)

@@ -4,6 +4,7 @@ Values of the rows are multiples of 1/64, which every type here holds exactly, s
 the container changes and answers must be equal to the last bit.
 """
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from sklearn.model_selection import cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from skcal import inference
-from skcal.metrics import MEASURES
+from skcal.metrics import MEASURES, canonical_calibration_error, smooth_ece
 from skcal.model_selection import pooled_cross_val_score
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.scorers import get_scorer
@@ -277,6 +278,110 @@ def test_tables_of_probabilities(measure, rows, convert):
     classes, triple = rows["classes"], rows["triple"]
     expected = measure.function(classes, triple, sample_weight=weights)
     assert measure.function(classes, convert(triple), sample_weight=weights) == expected
+
+
+# Tables whose columns have names; tables of Arrow and of polars take text alone.
+NAMED = {
+    "pandas": lambda array, names: pd.DataFrame(array, columns=names),
+    "polars": lambda array, names: pl.DataFrame(array, schema=list(map(str, names))),
+    "arrow": lambda array, names: pa.table(list(array.T), names=list(map(str, names))),
+    "arrow-batch": lambda array, names: pa.record_batch(list(array.T), names=list(map(str, names))),
+}
+# Labels of two and of three classes, sorted.
+SORTED_LABELS = {
+    "text": (["benign", "malignant"], LABELS),
+    "integers": ([0, 1], [2, 10, 11]),
+    "signs": ([-1, 1], [-1, 0, 1]),
+    "whole-floats": ([0.0, 1.0], [1.0, 2.0, 3.0]),
+    "fractions": ([0.5, 2.0], [0.25, 0.5, 0.75]),
+    "booleans": ([False, True], LABELS),
+}
+by_name = parametrize("make_table", NAMED)
+with_labels = parametrize("pair_and_triple", SORTED_LABELS)
+
+
+@every_measure
+def test_columns_named_after_the_labels_in_another_order(measure, rows):
+    """They would be read as other classes than their names say."""
+    for codes, proba, labels in (
+        (rows["binary"], rows["pair"], ["benign", "malignant"]),
+        (rows["classes"], rows["triple"], LABELS),
+    ):
+        y, turned = np.array(labels)[codes], labels[::-1]
+        table = pd.DataFrame(proba, columns=labels)
+        options = {"pos_label": labels[1]} if len(labels) == 2 else {}
+        expected = measure.function(y, proba, **options)
+        assert measure.function(y, table, **options) == expected
+        message = rf"y_proba are named .* order {re.escape(str(turned))}, but read in the order"
+        with pytest.raises(ValueError, match=message):
+            measure.function(y, table[turned], **options)
+        with pytest.raises(ValueError, match=r"y_proba are named .* pass labels=\["):
+            measure.function(y, table, labels=turned, **options)
+        assert measure.function(y, table[turned], labels=turned, **options) == measure.function(
+            y, proba[:, ::-1], labels=turned, **options
+        )
+
+
+@by_name
+@with_labels
+def test_order_of_named_columns(make_table, pair_and_triple, rows):
+    for labels, codes, proba in zip(
+        pair_and_triple,
+        (rows["binary"], rows["classes"]),
+        (rows["pair"], rows["triple"]),
+        strict=True,
+    ):
+        y, named = np.array(labels)[codes], {"labels": labels}
+        expected = smooth_ece(y, proba, **named)
+        assert smooth_ece(y, make_table(proba, labels), **named) == expected
+        orders = [[1, 0]] if len(labels) == 2 else [[0, 2, 1], [2, 0, 1], [2, 1, 0]]
+        for order in orders:
+            turned = [labels[k] for k in order]
+            table = make_table(proba[:, order], turned)
+            with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
+                smooth_ece(y, table, **named)
+            if 0.5 not in labels:  # fractions have to be named
+                with pytest.raises(ValueError, match=r"columns of y_proba are named after"):
+                    smooth_ece(y, table)
+            positive = {"pos_label": labels[1]}
+            assert smooth_ece(y, table, labels=turned, **positive) == smooth_ece(
+                y, proba, labels=labels, **positive
+            )
+
+
+@by_name
+def test_names_that_are_not_exactly_the_labels(make_table, rows):
+    y, proba = np.array(LABELS)[rows["classes"]], rows["triple"]
+    expected = smooth_ece(y, proba)
+    for names in (["c", "b", "a"], ["cat", "bee", "emu"], ["P(cat)", "P(bee)", "P(ant)"]):
+        assert smooth_ece(y, make_table(proba, names)) == expected
+    single = make_table(rows["positive"][:, np.newaxis], ["0"])
+    assert smooth_ece(rows["binary"], single) == smooth_ece(rows["binary"], rows["positive"])
+
+
+def test_numbers_that_pandas_gives_to_columns_are_no_names(rows):
+    y, proba = rows["classes"], rows["triple"]
+    options = {"labels": [2, 0, 1]}
+    expected = smooth_ece(y, proba, **options)
+    assert smooth_ece(y, pd.DataFrame(proba), **options) == expected
+    for frame in (pd.DataFrame(proba).iloc[:, ::-1], pd.DataFrame(proba)[[1, 2, 0]]):
+        with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
+            smooth_ece(y, frame)
+
+
+def test_soft_labels_whose_columns_have_another_order(rows):
+    soft = np.roll(rows["triple"], 1, axis=0)
+    expected = canonical_calibration_error(soft, rows["triple"])
+    for make_table in NAMED.values():
+        table, names = make_table(soft, LABELS), LABELS[::-1]
+        assert canonical_calibration_error(table, make_table(rows["triple"], LABELS)) == expected
+        assert (
+            canonical_calibration_error(table, make_table(rows["triple"], list("abc"))) == expected
+        )
+        assert canonical_calibration_error(table, rows["triple"]) == expected
+        message = "y_true and y_proba must have the same order; got 'ant', 'bee', 'cat' and 'cat',"
+        with pytest.raises(ValueError, match=message):
+            canonical_calibration_error(table, make_table(rows["triple"], names))
 
 
 @every_measure

@@ -15,6 +15,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import check_scoring
+from sklearn.metrics import get_scorer as get_sklearn_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -40,7 +42,7 @@ from skcal.model_selection import (
     pooled_cross_val_score,
 )
 from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
-from skcal.scorers import calibration_scorers, get_scorer
+from skcal.scorers import get_scorer
 
 RULE = calibrated_within_one_se("ll", "cal")
 
@@ -200,9 +202,7 @@ def test_rule_weighs_calibration(problem):
     """Among neighbours of about the same log loss it may leave the very best one."""
     X, y = problem
     grid = {"n_neighbors": [5, 10, 15, 20, 30, 40, 60, 100]}
-    search = GridSearchCV(
-        KNeighborsClassifier(), grid, scoring=calibration_scorers(SCORING), refit=RULE, cv=5
-    ).fit(X, y)
+    search = GridSearchCV(KNeighborsClassifier(), grid, scoring=SCORING, refit=RULE, cv=5).fit(X, y)
     results, chosen = search.cv_results_, search.best_index_
     splits = np.array([results[f"split{i}_test_ll"] for i in range(5)])
     loss = splits[:, splits.mean(axis=0).argmax()] - splits[:, chosen]
@@ -222,6 +222,19 @@ def test_failed_fits_are_left_out(problem):
     ):
         search.fit(X, y)
     assert search.best_params_ == {"n_neighbors": 20}
+
+
+def joint_scores(estimator, X, y):
+    return check_scoring(scoring=SCORING)(estimator, X, y)
+
+
+@pytest.mark.parametrize("scoring", [SCORING, joint_scores])
+def test_score_of_a_search_is_the_proper_score(scoring, problem):
+    """scikit-learn looks it up by `refit`, whatever that is."""
+    X, y = problem
+    search = GridSearchCV(GaussianNB(), {}, scoring=scoring, refit=RULE, cv=3).fit(X, y)
+    expected = get_sklearn_scorer("neg_log_loss")(search, X, y)
+    assert search.score(X, y) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -588,6 +601,7 @@ def test_groups_go_to_the_splitter_without_routing(recorder, first_column):
         (GaussianNB(), {"measure": "smoth_ece"}, ValueError, "Did you mean 'smooth_ece'"),
         (GaussianNB(), {"measure": None}, TypeError, "measure must be a function or the name"),
         (GaussianNB(), {"n_bins": 10}, TypeError, "smooth_ece has no option 'n_bins'"),
+        (GaussianNB(), {"njobs": 1}, TypeError, "no option 'njobs'.*Did you mean 'n_jobs'"),
         (GaussianNB(), {"labels": [0, 1]}, TypeError, "labels cannot be an option"),
         (GaussianNB(), {"sample_weight": [1]}, ValueError, r"shape \(\d+,\), one weight for each"),
         (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,16 @@ def test_top_level():
         assert getattr(skcal, name) is room
     with pytest.raises(AttributeError, match="module 'skcal' has no attribute 'attic'"):
         _ = skcal.attic
+
+
+def test_names_are_listed_once():
+    assert skcal.metrics  # which is then among the globals too
+    assert len(dir(skcal)) == len(set(dir(skcal)))
+
+
+def test_docstring_tells_of_every_room():
+    described = re.findall(r"^(\w[\w, ]*)\n    \S", skcal.__doc__, re.MULTILINE)
+    assert sorted(", ".join(described).split(", ")) == skcal.__all__
 
 
 def run_in_fresh_python(code):

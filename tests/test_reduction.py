@@ -67,6 +67,27 @@ BAD_INPUT = {
     "mixed labels": ((np.array(["a", 1, "b", 0], dtype=object), P), {}, "of one type"),
     "dates": ((np.array(Y, "datetime64[D]"), P), {}, "must hold numbers, booleans or strings"),
     "multilabel": ((np.eye(4, 3), P3), {}, r"one-dimensional.*got shape \(4, 3\).*argmax"),
+    "fractions": (
+        ([0.5, 1.5, 1.5, 0.5], P),
+        {},
+        r"^y_true must hold whole numbers where labels are not named, or soft labels in \[0, 1\] "
+        r"with pos_label=1; got 0\.5 with pos_label=None\.$",
+    ),
+    "fractions, two columns": (
+        ([0, 1.5, 1.5, 0], np.full((4, 2), 0.5)),
+        {},
+        "y_true must hold whole numbers where labels are not named, .* got 1.5 with",
+    ),
+    "fractions, three columns": (
+        ([0, 1, 2.5, 0], P3),
+        {"pos_label": 1},
+        "y_true must hold whole numbers where labels are not named, .* got 2.5 with pos_label=1",
+    ),
+    "another fraction than pos_label": (
+        ([0.25, 0.5, 0.5, 0.25], P),
+        {"pos_label": 0.5},
+        r"y_true must hold whole numbers .* got 0\.25 with pos_label=0\.5\.$",
+    ),
     "three labels, one column": (
         ([0, 1, 2, 0], P),
         {},
@@ -110,6 +131,11 @@ BAD_INPUT = {
     "too many labels": ((Y, P), {"labels": [0, 1, 2]}, "labels must name each of the 2 classes"),
     "repeated labels": ((Y, P), {"labels": [1, 1]}, r"labels must be distinct; got \[1, 1\]"),
     "which is positive": ((["n", "y", "y", "n"], P), {}, r"pos_label must say which .*'n', 'y'"),
+    "which number is positive": (
+        ([10, 11, 11, 10], P),
+        {},
+        r"pos_label must say which .* \[10, 11\] .* neither \{0, 1\} nor \{-1, 1\}; got None",
+    ),
     "one string label": (
         (["n"] * 4, P),
         {},
@@ -173,16 +199,21 @@ def test_common_input_is_not_copied():
     assert np.shares_memory(sample.predictions, proba)
     assert np.shares_memory(sample.weights, weights)
     (sample,) = reduce_to_samples(np.array(["a", "b", "b", "a"]), np.c_[1 - proba, proba])
-    assert sample.positive == "b"
-    assert sample.outcomes.dtype.kind == "U"
+    assert sample.outcomes.tolist() == [False, True, True, False]
 
 
 def test_outcomes_stay_as_they_are():
     """Nothing is compared where the labels are numbers in [0, 1] or booleans."""
     for y in (np.array(Y), np.array(Y, dtype=bool), np.array([0, 0.25, 1, 0.5])):
         predictions = check_predictions(y, P)
-        assert predictions.positive is None
         assert np.shares_memory(predictions.target, y)
+
+
+def test_fractions_are_labels_where_they_are_named():
+    for labels in ([0.5, 1.5], [1.5, 0.5]):
+        checked = check_predictions([0.5, 1.5], PAIRS[:2], labels=labels)
+        assert (checked.positive, checked.positive_column) == (labels[1], 1)
+    assert check_predictions([1.0, 1.5], P[:2], pos_label=1.5).positive == 1.5
 
 
 def test_single_label_is_read_as_zero_one_or_plus_minus_one():
@@ -192,7 +223,6 @@ def test_single_label_is_read_as_zero_one_or_plus_minus_one():
         for label in pair:
             predictions = check_predictions(y, np.full((2, 2), 0.5), pos_label=label)
             if (label, pair) == (1, [0, 1]):  # outcomes already
-                assert predictions.positive is None
                 continue
             assert predictions.positive == label
             assert predictions.positive_column == pair.index(label)
@@ -203,7 +233,7 @@ def test_single_label_is_read_as_zero_one_or_plus_minus_one():
 @pytest.mark.parametrize("pair", [(-100, 100), (-1, 127), (-128, 127)])
 def test_narrow_integer_labels_do_not_overflow(pair):
     y = np.array(pair, dtype=np.int8)[Y]
-    assert check_predictions(y, P).positive == pair[1]
+    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive == pair[1]
 
 
 def test_digits_as_strings_are_strings():
@@ -246,7 +276,7 @@ def test_every_chunk_of_rows_is_checked():
 @pytest.mark.parametrize("low", [0, -(10**12)])
 def test_integer_labels_far_apart(low):
     y = np.array([low, 10**12, low, 10**12])
-    assert check_predictions(y, P).positive == 10**12
+    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive == 10**12
 
 
 @pytest.mark.parametrize("kind", [int, float, str])
@@ -375,15 +405,12 @@ def test_arrays_of_other_libraries_stay_where_they_are(put, case):
     y, proba, options = ELSEWHERE[case]
     weights = [1.0, 2.0, 4.0, 8.0]
     here = check_predictions(y, proba, sample_weight=weights, **options)
-    if here.positive is not None:
-        here = here._replace(target=np.asarray(here.target) == here.positive)
     given = options | ({"labels": put(options["labels"])} if "labels" in options else {})
     device = put([0]).device
     for move_y, move_weights in ((put, put), (list, list), (np.array, np.array)):
         there = check_predictions(
             move_y(y), put(proba), sample_weight=move_weights(weights), on_device=True, **given
         )
-        assert there.positive is None
         assert there.positive_column == here.positive_column
         back = there.to_numpy()
         for name in ("proba", "target", "weights"):
@@ -485,4 +512,4 @@ def test_bad_soft_labels_of_vectors(y_true, options, message):
 def test_two_labels_of_any_type(dtype):
     """NumPy 1.26 could not look for uint64 among integers, and raised an IndexError."""
     labels, proba = np.array([2, 3, 3, 2], dtype=dtype), [0.1, 0.6, 0.9, 0.4]
-    assert smooth_ece(labels, proba) == smooth_ece([0, 1, 1, 0], proba)
+    assert smooth_ece(labels, proba, pos_label=3) == smooth_ece([0, 1, 1, 0], proba)

@@ -74,7 +74,7 @@ def test_arrays_of_another_library_become_numpy(weighted):
     xp = pytest.importorskip("array_api_strict")
     sample = make_sample(10, weighted=weighted)
     rows = (sample.predictions, sample.outcomes, sample.weights)
-    foreign = Sample(*(None if one is None else xp.asarray(one) for one in rows), 1.0)
+    foreign = Sample(*(None if one is None else xp.asarray(one) for one in rows))
     moved = foreign.to_numpy()
     for name, one in zip(("predictions", "outcomes", "weights"), rows, strict=True):
         if one is None:
@@ -82,7 +82,6 @@ def test_arrays_of_another_library_become_numpy(weighted):
         else:
             assert type(getattr(moved, name)) is np.ndarray
             np.testing.assert_array_equal(getattr(moved, name), one)
-    assert moved.positive == 1.0
     assert moved.to_numpy() is moved
 
 

@@ -1,40 +1,41 @@
-"""Scorers inside scikit-learn: values, folds that miss a class, several scores, messages."""
+"""Scorers inside scikit-learn: values, folds that miss a class, shared predictions, messages."""
 
 import functools
+from itertools import product
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.datasets import load_iris, make_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import get_scorer as get_sklearn_scorer
+from sklearn.feature_selection import RFECV
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import log_loss, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     LeaveOneGroupOut,
     StratifiedKFold,
+    TunedThresholdClassifierCV,
     cross_val_score,
     cross_validate,
+    learning_curve,
 )
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
 from skcal.recalibration import CrossFitProba, IsotonicRecalibration, TemperatureScaling
-from skcal.scorers import (
-    calibration_scorers,
-    get_scorer,
-    get_scorer_names,
-    make_calibration_scorer,
-)
+from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
 
+SINCE_1_8 = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
 BINARY_LABELS = {
     "zero-one": np.array([0, 1]),
     "bool": np.array([False, True]),
@@ -77,6 +78,11 @@ def mean_of_positive(y_true, y_proba, *, labels=None, pos_label=None, sample_wei
 def mean_of_last(y_true, y_proba, *, labels=None):
     """Mean probability of the last label, the default positive one."""
     return y_proba[:, -1].mean()
+
+
+def first_probability(y_true, y_proba, *, pos_label=None):
+    """A score for scikit-learn's make_scorer: of the column of pos_label."""
+    return y_proba[0]
 
 
 def unweighted_gap(y_true, y_proba, *, labels=None):
@@ -215,21 +221,21 @@ def test_recalibrated_pipeline_in_a_search(three_classes):
     search = GridSearchCV(
         pipeline,
         {"temperaturescaling": [TemperatureScaling(), IsotonicRecalibration()]},
-        scoring=calibration_scorers(["neg_smooth_ece", "neg_log_loss"]),
-        refit="neg_smooth_ece",
+        scoring={"cal": get_scorer("neg_smooth_ece"), "ll": "neg_log_loss"},
+        refit="cal",
         cv=3,
     ).fit(X, y)
     expected = cross_val_score(pipeline, X, y, scoring=get_scorer("neg_smooth_ece"), cv=3)
-    assert search.cv_results_["mean_test_neg_smooth_ece"][0] == expected.mean()
+    assert search.cv_results_["mean_test_cal"][0] == expected.mean()
     assert np.isfinite(search.best_score_)
 
 
 def test_two_processes(binary):
     X, y = binary
-    scoring = calibration_scorers(["neg_smooth_ece", "accuracy"])
+    scoring = {"cal": get_scorer("neg_smooth_ece"), "acc": "accuracy"}
     one = cross_validate(GaussianNB(), X, y, scoring=scoring, cv=2)
     two = cross_validate(GaussianNB(), X, y, scoring=scoring, cv=2, n_jobs=2)
-    for key in ("test_neg_smooth_ece", "test_accuracy"):
+    for key in ("test_cal", "test_acc"):
         np.testing.assert_array_equal(one[key], two[key])
 
 
@@ -326,112 +332,181 @@ def test_labels_of_another_kind_are_left_to_the_measure(binary):
 # --------------------------------------------------------------------------- several at once
 
 
-def test_joint_scores_equal_the_single_ones(binary):
+def check_scores(model, X, y, scoring):
+    """Scores of several scorers in one run are those of each alone; the fitted models."""
+    run = {"cv": 3, "error_score": "raise"}
+    results = cross_validate(model, X, y, scoring=scoring, return_estimator=True, **run)
+    for name, scorer in scoring.items():
+        alone = cross_val_score(model, X, y, scoring=scorer, **run)
+        np.testing.assert_array_equal(results[f"test_{name}"], alone)
+    return results["estimator"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("problem", ["binary", "three_classes"])
+def test_scorers_share_one_call_of_predict_proba(problem, order, request):
+    X, y = request.getfixturevalue(problem)
+    y = np.array(["a", "b", "c"])[y]
+    scoring = {name: get_scorer(name) for name in get_scorer_names()} | {"log loss": "neg_log_loss"}
+    for options in ({"pos_label": "a"}, {"reduction": "classwise"}, {"reduction": "confidence"}):
+        scoring[str(options)] = get_scorer("neg_expected_calibration_error", **options)
+    scoring["own"] = make_calibration_scorer(mean_of_last)
+    models = check_scores(CountingNB(), X, y, dict(list(scoring.items())[::order]))
+    assert [model.n_calls_ for model in models] == [1, 1, 1]
+
+
+class LaidOutNB(GaussianNB):
+    """Probabilities in memory of any layout."""
+
+    def __init__(self, layout=None):
+        super().__init__()
+        self.layout = layout
+
+    def predict_proba(self, X):
+        return self.layout(super().predict_proba(X))
+
+
+LAYOUTS = {
+    "as it is": np.asarray,
+    "columns": np.asfortranarray,
+    "rows": lambda proba: np.ascontiguousarray(proba.T).T,
+    "part": lambda proba: np.tile(proba, 2)[:, :2],
+    "rows reversed": lambda proba: proba[::-1].copy()[::-1],
+    "float32": lambda proba: proba.astype(np.float32),
+    "columns reversed": lambda proba: proba[:, ::-1].copy()[:, ::-1],
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "label"), [*product(LAYOUTS, ["yes"]), *product(list(LAYOUTS)[:-1], ["no"])]
+)
+def test_columns_of_two_classes_are_told_apart(layout, label, binary):
+    """scikit-learn keeps a single column, of the `pos_label` of the scorer that came first."""
     X, y = binary
-    names = [*reversed(get_scorer_names()), "neg_log_loss", "accuracy", "neg_brier_score"]
-    model = CountingNB().fit(X, y)
-    scores = calibration_scorers(names)(model, X, y)
-    assert list(scores) == names
-    assert model.n_calls_ == 2  # one for all measures, one for all scores of scikit-learn
-    for name, score in scores.items():
-        single = get_scorer(name) if name in get_scorer_names() else get_sklearn_scorer(name)
-        assert score == single(model, X, y)
+    y = np.array(["no", "yes"])[y]
+    first = make_scorer(first_probability, response_method="predict_proba", pos_label=label)
+    scoring = {"first": first, "last": make_calibration_scorer(mean_of_last)}
+    check_scores(LaidOutNB(LAYOUTS[layout]), X, y, scoring)
 
 
-def test_measures_share_one_call(binary):
+def test_a_candidate_without_predict_proba_does_not_stop_a_search(binary):
     X, y = binary
-    model = CountingNB().fit(X, y)
-    scores = calibration_scorers(get_scorer_names())(model, X, y)
-    assert model.n_calls_ == 1
-    assert set(scores) == set(get_scorer_names())
-    calibration_scorers(["accuracy"])(model, X, y)
-    assert model.n_calls_ == 1
-
-
-def test_mapping_of_scorers(binary):
-    X, y = binary
-    model = GaussianNB().fit(X, y)
-    fine = get_scorer("neg_expected_calibration_error", n_bins=50)
-    joint = calibration_scorers(
-        {
-            "own accuracy": "accuracy",
-            "fine": fine,
-            "others": lambda estimator, X, y: float(estimator.score(X, y)),
-            "coarse": get_scorer("neg_expected_calibration_error", n_bins=2),
-        }
-    )
-    scores = joint(model, X, y)
-    assert list(scores) == ["own accuracy", "fine", "others", "coarse"]
-    assert scores["fine"] == fine(model, X, y) != scores["coarse"]
-    assert scores["own accuracy"] == scores["others"] == model.score(X, y)
-
-
-def test_joint_scorer_selects_in_a_search(binary):
-    X, y = binary
-    names = ["neg_smooth_ece", "neg_log_loss"]
+    scoring = {"cal": get_scorer("neg_smooth_ece"), "acc": "accuracy"}
     search = GridSearchCV(
-        KNeighborsClassifier(),
-        {"n_neighbors": [10, 20, 40]},
-        scoring=calibration_scorers(names),
-        refit="neg_log_loss",
-        cv=3,
-    ).fit(X, y)
-    plain = GridSearchCV(
-        KNeighborsClassifier(), {"n_neighbors": [10, 20, 40]}, scoring="neg_log_loss", cv=3
-    ).fit(X, y)
-    assert search.best_params_ == plain.best_params_
-    assert search.best_score_ == plain.best_score_
+        Pipeline([("model", GaussianNB())]),
+        {"model": [GaussianNB(), SVC()]},
+        scoring=scoring,
+        refit="acc",
+        cv=2,
+    )
+    with (
+        pytest.warns(UserWarning, match="which Pipeline does not have"),
+        pytest.warns(UserWarning, match="test scores are non-finite"),
+    ):
+        results = search.fit(X, y).cv_results_
+    np.testing.assert_array_equal(np.isnan(results["mean_test_cal"]), [False, True])
+    assert np.isfinite(results["mean_test_acc"]).all()
 
 
-def test_joint_scorer_on_a_fold_that_misses_a_class(three_classes):
-    X, y = three_classes
-    model = GaussianNB().fit(X[y != 2], y[y != 2])
-    joint = calibration_scorers(["neg_smooth_ece", "neg_expected_calibration_error"])
-    with pytest.warns(UserWarning, match="was not fitted on") as record:
-        scores = joint(model, X, y)
-    assert len(record) == 1
-    padded = np.insert(model.predict_proba(X), 2, 0.0, axis=1)
-    assert scores["neg_smooth_ece"] == -smooth_ece(y, padded)
+# --------------------------------------------------------------------------- whatever takes scoring
+
+
+@pytest.fixture
+def named(binary):
+    X, y = binary
+    return X, np.array(["no", "yes"])[y]
+
+
+def test_scorers_are_those_of_scikit_learn():
+    """The class has no public name: that of scikit-learn's own scorers is found by make_scorer."""
+    module = pytest.importorskip("sklearn.metrics._scorer")
+    assert isinstance(get_scorer("neg_smooth_ece"), module._BaseScorer)
+
+
+def test_thresholds_are_not_tuned_by_calibration(binary, named):
+    for X, y in (binary, named):
+        tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=get_scorer("neg_smooth_ece"))
+        with pytest.raises(ValueError, match="smooth_ece measures probabilities; got predicted la"):
+            tuned.fit(X, y)
+
+
+def test_early_stopping(named):
+    X, y = named
+    scorer = get_scorer("neg_squared_calibration_error", pos_label="no")
+    model = HistGradientBoostingClassifier(
+        scoring=scorer, early_stopping=True, validation_fraction=None, max_iter=5
+    ).fit(X, y)
+    assert model.train_score_[-1] == scorer(model, X, y)
+
+
+def test_path_of_logistic_regressions(named):
+    """LogisticRegressionCV of scikit-learn 1.9 takes scorers apart whose function has labels."""
+    X, y = named
+    scorer = make_calibration_scorer(mean_of_last, greater_is_better=True)
+    options = {"use_legacy_attributes": False, "l1_ratios": (0.0,)} if SINCE_1_8 else {}
+    model = LogisticRegressionCV(Cs=[1.0], cv=3, scoring=scorer, tol=1e-8, **options).fit(X, y)
+    alone = cross_val_score(LogisticRegression(tol=1e-8), X, y, scoring=scorer, cv=3)
+    scores = model.scores_ if SINCE_1_8 else model.scores_["yes"]
+    np.testing.assert_allclose(np.ravel(scores), alone, rtol=1e-5)
+    assert model.score(X, y) == scorer(model, X, y)
+
+
+def test_selection_of_features_and_curves(named):
+    X, y = named
+    scorer = get_scorer("neg_smooth_ece", reduction="classwise")
+    model = LogisticRegression()
+    alone = cross_val_score(model, X, y, scoring=scorer, cv=3)
+    selection = RFECV(model, scoring=scorer, cv=3).fit(X, y)
+    assert selection.cv_results_["mean_test_score"][-1] == pytest.approx(alone.mean())
+    _, _, scores = learning_curve(model, X, y, scoring=scorer, cv=3, train_sizes=[0.5, 1.0])
+    np.testing.assert_allclose(scores[-1], alone)
+    both = {"cal": scorer, "ll": "neg_log_loss"}
+    model.fit(X, y)
+    found = permutation_importance(model, X, y, scoring=both, n_repeats=2, random_state=0)
+    alone = permutation_importance(model, X, y, scoring=scorer, n_repeats=2, random_state=0)
+    np.testing.assert_array_equal(found["cal"].importances, alone.importances)
+
+
+def test_scores_of_iterations(named):
+    callback = pytest.importorskip("sklearn.callback")  # from scikit-learn 1.9 on
+    X, y = named
+    scorer = get_scorer("neg_smooth_ece")
+    monitor = callback.ScoringMonitor(scoring=scorer)
+    model = LogisticRegression().set_callbacks(monitor).fit(X, y)
+    assert monitor.get_logs().data[-1]["score"] == pytest.approx(scorer(model, X, y))
+
+
+def test_metrics_of_skore(named):
+    skore = pytest.importorskip("skore")
+    X, y = named
+    report = skore.EstimatorReport(
+        GaussianNB(), X_train=X, y_train=y, X_test=X, y_test=y, pos_label="no"
+    )
+    report.metrics.add(get_scorer("neg_expected_calibration_error", n_bins=3))
+    proba = GaussianNB().fit(X, y).predict_proba(X)
+    expected = expected_calibration_error(y, proba, n_bins=3, pos_label="no")
+    assert report.metrics.expected_calibration_error() == pytest.approx(expected)
 
 
 # --------------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize("build", [get_scorer, lambda name: calibration_scorers([name])])
-def test_unknown_name_gets_the_nearest(build):
+def test_unknown_names():
     with pytest.raises(ValueError, match=r"got 'neg_smoth_ece'\. Did you mean 'neg_smooth_ece'\?"):
-        build("neg_smoth_ece")
+        get_scorer("neg_smoth_ece")
     with pytest.raises(ValueError, match="got 7"):
-        build(7)
-
-
-def test_unknown_name_among_those_of_scikit_learn():
-    with pytest.raises(ValueError, match="Did you mean 'neg_log_loss'"):
-        calibration_scorers(["neg_logloss"])
+        get_scorer(7)
     with pytest.raises(ValueError, match=r"sklearn\.metrics\.get_scorer"):
         get_scorer("neg_log_loss")
     with pytest.raises(ValueError, match="Did you mean 'smooth_ece'"):
         make_calibration_scorer("neg_smooth_ece")
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("neg_smooth_ece", "must be a list"),
-        ([], "at least one"),
-        ({}, "at least one"),
-        (["neg_smooth_ece", "neg_smooth_ece"], "distinct"),
-        ([["neg_smooth_ece"]], r"names must be a list of names.*; got \['neg_smooth_ece'\] in it"),
-    ],
-)
-def test_bad_lists_of_names(names, message):
-    with pytest.raises(ValueError, match=message):
-        calibration_scorers(names)
-
-
 def test_options_are_checked_at_once():
     with pytest.raises(TypeError, match=r"no option 'nbins'.*Did you mean 'n_bins'"):
         get_scorer("neg_expected_calibration_error", nbins=20)
+    with pytest.raises(TypeError, match=r"no option 'rng'.*Did you mean 'random_state'"):
+        get_scorer("neg_kernel_calibration_error", method="subsample", rng=0)
     with pytest.raises(TypeError, match=r"smooth_ece has no option 'y_true'"):
         get_scorer("neg_smooth_ece", y_true=[0, 1])
     with pytest.raises(TypeError, match="labels cannot be an option"):
@@ -447,11 +522,9 @@ def test_options_are_checked_at_once():
 @pytest.mark.parametrize(
     "classifier", [SVC(), VotingClassifier([("nb", GaussianNB())], voting="hard")]
 )
-@pytest.mark.parametrize(
-    "scorer", [get_scorer("neg_smooth_ece"), calibration_scorers(["neg_smooth_ece"])]
-)
-def test_classifier_without_predict_proba(classifier, scorer, binary):
+def test_classifier_without_predict_proba(classifier, binary):
     X, y = binary
+    scorer = get_scorer("neg_smooth_ece")
     name = type(classifier).__name__
     with pytest.raises(ValueError, match=f"which {name} does not have.*CalibratedClassifierCV"):
         scorer(classifier.fit(X, y), X, y)

@@ -9,18 +9,13 @@ import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.metrics import check_scoring, log_loss
 from sklearn.metrics import get_scorer as get_sklearn_scorer
-from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 
 from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
-from skcal.scorers import (
-    calibration_scorers,
-    get_scorer,
-    get_scorer_names,
-    make_calibration_scorer,
-)
+from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
 
 SKLEARN_VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 WEIGHTS_REACH_SCORERS = SKLEARN_VERSION >= (1, 7)
@@ -86,15 +81,11 @@ def weighted_problem(binary):
 )
 def test_grid_search_passes_weights_without_routing(weighted_problem):
     X, y, weight, cv = weighted_problem
-    scorings = [
-        {"ll": "neg_log_loss", "cal": get_scorer("neg_smooth_ece")},
-        calibration_scorers({"ll": "neg_log_loss", "cal": "neg_smooth_ece"}),
-    ]
-    for scoring in scorings:
-        search = GridSearchCV(GaussianNB(), {}, scoring=scoring, refit="cal", cv=cv)
-        results = search.fit(X, y, sample_weight=weight).cv_results_
-        scores = [results[f"split{i}_test_cal"][0] for i in range(3)]
-        np.testing.assert_allclose(scores, fold_scores(smooth_ece, X, y, weight, cv), rtol=1e-12)
+    scoring = {"ll": "neg_log_loss", "cal": get_scorer("neg_smooth_ece")}
+    search = GridSearchCV(GaussianNB(), {}, scoring=scoring, refit="cal", cv=cv)
+    results = search.fit(X, y, sample_weight=weight).cv_results_
+    scores = [results[f"split{i}_test_cal"][0] for i in range(3)]
+    np.testing.assert_allclose(scores, fold_scores(smooth_ece, X, y, weight, cv), rtol=1e-12)
 
 
 def test_grid_search_with_weights_runs_in_every_version(weighted_problem):
@@ -112,24 +103,17 @@ def test_measure_without_weights_is_scored_without_them(weighted_problem):
     search = GridSearchCV(GaussianNB(), {}, scoring=scoring, refit="gap", cv=cv)
     with pytest.warns(UserWarning, match="gap=.* does not support sample_weight"):
         search.fit(X, y, sample_weight=weight)
-    joint = calibration_scorers(scoring)
-    search.set_params(scoring=joint).fit(X, y, sample_weight=weight)
-    model = search.best_estimator_
-    assert joint(model, X, y, sample_weight=weight)["gap"] == scoring["gap"](model, X, y)
+    both = check_scoring(scoring=scoring)(search, X, y, sample_weight=weight)
+    assert both["gap"] == scoring["gap"](search, X, y)
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("joint", [False, True])
-def test_routing_passes_requested_weights(joint, weighted_problem):
+def test_routing_passes_requested_weights(weighted_problem):
     X, y, weight, cv = weighted_problem
-    if joint:
-        scoring = calibration_scorers({"cal": "neg_smooth_ece", "ll": "neg_log_loss"})
-        scoring.set_score_request(sample_weight=True)
-    else:
-        scoring = {
-            "cal": get_scorer("neg_smooth_ece").set_score_request(sample_weight=True),
-            "ll": get_sklearn_scorer("neg_log_loss").set_score_request(sample_weight=True),
-        }
+    scoring = {
+        "cal": get_scorer("neg_smooth_ece").set_score_request(sample_weight=True),
+        "ll": get_sklearn_scorer("neg_log_loss").set_score_request(sample_weight=True),
+    }
     model = GaussianNB().set_fit_request(sample_weight=True)
     params = {"sample_weight": weight}
     scores = cross_validate(model, X, y, scoring=scoring, cv=cv, params=params)
@@ -143,17 +127,12 @@ def test_routing_passes_requested_weights(joint, weighted_problem):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("joint", [False, True])
-def test_routing_of_alias_and_refusal(joint, weighted_problem):
+def test_routing_of_alias_and_refusal(weighted_problem):
     X, y, weight, cv = weighted_problem
     model = GaussianNB().set_fit_request(sample_weight=True)
 
     def run(request, **params):
-        if joint:
-            scorer = calibration_scorers({"score": "neg_smooth_ece", "acc": "accuracy"})
-        else:
-            scorer = get_scorer("neg_smooth_ece")
-        scorer.set_score_request(sample_weight=request)
+        scorer = get_scorer("neg_smooth_ece").set_score_request(sample_weight=request)
         params["sample_weight"] = weight
         return cross_validate(model, X, y, scoring=scorer, cv=cv, params=params)["test_score"]
 
@@ -169,10 +148,7 @@ def test_routing_of_alias_and_refusal(joint, weighted_problem):
     reason="this scikit-learn scores without weights where a scorer has no request",
 )
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize(
-    "scoring", [get_scorer("neg_smooth_ece"), calibration_scorers(["neg_smooth_ece", "accuracy"])]
-)
-def test_routing_asks_for_an_answer(scoring, weighted_problem):
+def test_routing_asks_for_an_answer(weighted_problem):
     X, y, weight, cv = weighted_problem
     model = GaussianNB().set_fit_request(sample_weight=True)
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -180,7 +156,7 @@ def test_routing_asks_for_an_answer(scoring, weighted_problem):
             model,
             X,
             y,
-            scoring=scoring,
+            scoring=get_scorer("neg_smooth_ece"),
             cv=cv,
             params={"sample_weight": weight},
             error_score="raise",
@@ -193,16 +169,10 @@ def test_direct_call(enabled, weighted_problem):
     model = GaussianNB().fit(X, y)
     unweighted = -smooth_ece(y, model.predict_proba(X)[:, 1])
     weighted = -smooth_ece(y, model.predict_proba(X)[:, 1], sample_weight=weight)
-    single = get_scorer("neg_smooth_ece")
-    joint = calibration_scorers(["neg_smooth_ece", "neg_log_loss"])
+    scorer = get_scorer("neg_smooth_ece")
     with sklearn.config_context(enable_metadata_routing=enabled):
-        if enabled:
-            joint.set_score_request(sample_weight=True)
-        assert single(model, X, y) == unweighted
-        assert single(model, X, y, sample_weight=weight) == weighted
-        assert joint(model, X, y)["neg_smooth_ece"] == unweighted
-        assert joint(model, X, y, sample_weight=None)["neg_smooth_ece"] == unweighted
-        assert joint(model, X, y, sample_weight=weight)["neg_smooth_ece"] == weighted
+        assert scorer(model, X, y) == unweighted
+        assert scorer(model, X, y, sample_weight=weight) == weighted
 
 
 def test_request_needs_routing():
@@ -242,10 +212,6 @@ def test_repr():
     assert eval(text, names) == scorer
     gain = make_calibration_scorer(smooth_ece, greater_is_better=True)
     assert repr(gain) == "make_calibration_scorer(smooth_ece, greater_is_better=True)"
-    joint = calibration_scorers(["neg_smooth_ece", "accuracy"])
-    assert repr(joint) == "calibration_scorers(['neg_smooth_ece', 'accuracy'])"
-    joint = calibration_scorers({"cal": scorer})
-    assert repr(joint) == f"calibration_scorers({{'cal': {text}}})"
     assert text in repr(GridSearchCV(GaussianNB(), {}, scoring=scorer)).replace("\n", "").replace(
         "  ", ""
     )
@@ -262,11 +228,6 @@ def test_copies_keep_everything(duplicate, routing, binary):
     assert twin == scorer
     assert twin.__name__ == scorer.__name__
     assert twin(model, X, y) == scorer(model, X, y)
-    joint = calibration_scorers({"cal": scorer, "acc": "accuracy"})
-    twin = duplicate(joint)
-    assert repr(twin) == repr(joint)
-    assert str(twin.get_metadata_routing()) == str(joint.get_metadata_routing())
-    assert twin(model, X, y) == joint(model, X, y)
 
 
 def test_clone_of_a_search_copies_its_scorer():
@@ -274,12 +235,3 @@ def test_clone_of_a_search_copies_its_scorer():
     twin = clone(search)
     assert twin.scoring == search.scoring
     assert twin.scoring is not search.scoring
-
-
-def test_request_of_one_scorer_does_not_leak(routing):
-    given = get_scorer("neg_smooth_ece")
-    calibration_scorers({"cal": given}).set_score_request(sample_weight=True)
-    assert given == get_scorer("neg_smooth_ece")
-    calibration_scorers(["accuracy"]).set_score_request(sample_weight=True)
-    fresh = get_sklearn_scorer("accuracy").get_metadata_routing()
-    assert fresh.score.requests.get("sample_weight") is None

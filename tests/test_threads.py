@@ -22,6 +22,7 @@ import sklearn
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import check_scoring
 
 from skcal import inference, metrics
 from skcal._sample import Sample
@@ -29,7 +30,7 @@ from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.report import calibration_report
-from skcal.scorers import calibration_scorers, get_scorer
+from skcal.scorers import get_scorer
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.public_objects import list_functions_and_classes
 from tests.recalibration.family import CLASSES, make, make_scores
@@ -355,9 +356,7 @@ def test_one_scorer_in_threads(features):
     X, y = features
     models = [LogisticRegression(C=C).fit(X, y) for C in (1e-3, 1.0)]
     smooth = get_scorer("neg_smooth_ece")
-    several = calibration_scorers(
-        ["neg_smooth_ece", "neg_expected_calibration_error", "neg_log_loss"]
-    )
+    several = check_scoring(scoring={"cal": smooth, "ll": "neg_log_loss"})
     check_threads(
         [partial(scorer, model, X, y) for scorer in (smooth, several) for model in models] * 4
     )

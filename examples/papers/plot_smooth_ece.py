@@ -153,7 +153,8 @@ for ax in axes:
     ax.plot(grid, bend(grid), color="tab:green", linewidth=1.2, label="truth")
 draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="binned", n_bins=n_bins, name="binned", ax=axes[0])
-draw(wave, wave_proba, n_resamples=200, random_state=0, rug=True, name="smooth", ax=axes[1])
+layers = ["density", "band", "rug"]
+draw(wave, wave_proba, n_resamples=200, random_state=0, layers=layers, name="smooth", ax=axes[1])
 
 # %%
 # The truth (green) falls four times. As the paper says, the band is about resampling and not about

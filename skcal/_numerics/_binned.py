@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._arrays import is_foreign, read_at, search_sorted
+from skcal._arrays import is_numpy, move_to, namespace, search_sorted, to_numpy
 from skcal._numerics._grid import cumulate
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
@@ -22,22 +22,36 @@ def uniform_edges(n_bins):
 def quantile_edges(predictions, counts, n_bins):
     """Edges of `n_bins` bins of equal mass; `predictions` are sorted, and distinct with counts.
 
-    `counts` None stands for ones; the predictions may then be of any library.
+    `counts` None stands for ones; the predictions may then be of any library. An edge at a whole
+    rank is the prediction of that rank, so that no row is on the wrong side of it.
     """
+    return _find_edges(predictions, counts, n_bins, _rank_exactly)
+
+
+def percentile_edges(predictions, counts, n_bins):
+    """Those edges as NumPy's percentiles, to the bit: what scikit-learn's diagrams have.
+
+    Rounding of the percents may put a row that lies on an edge on either side of it.
+    """
+    return _find_edges(predictions, counts, n_bins, _rank_by_percent)
+
+
+def _find_edges(predictions, counts, n_bins, rank):
     index = np.arange(n_bins + 1)
     if counts is not None:
-        return _find_quantiles(predictions, np.cumsum(counts), index, n_bins)
+        return _find_quantiles(predictions, np.cumsum(counts), index, n_bins, rank)
 
     n_rows = predictions.shape[0]
 
     def read(position):
-        return read_at(predictions, np.minimum(position, n_rows - 1).astype(np.intp))
+        rows = np.minimum(position, n_rows - 1).astype(np.intp)
+        return to_numpy(namespace(predictions).take(predictions, move_to(rows, predictions)))
 
-    return _interpolate_quantiles(read, n_rows, index, n_bins)
+    return _interpolate_quantiles(read, rank(index, n_bins, n_rows))
 
 
 def sweep_edges(predictions, counts, positive):
-    """Equal-mass edges with the most bins before the mean outcome first falls.
+    """Those of `percentile_edges` with the most bins before the mean outcome first falls.
 
     The number of bins goes up from 2, and stops at the first one with which some bin has a
     smaller mean outcome than the bin before; the number before that is taken, at most one bin
@@ -57,7 +71,8 @@ def sweep_edges(predictions, counts, positive):
     for n_bins in range(2, most + 1):
         low = max(int(mixed_from * n_bins) - 2, 0)
         high = min(int(mixed_to * n_bins) + 3, n_bins)
-        edges = _find_quantiles(predictions, cumulative, np.arange(low, high + 1), n_bins)
+        index = np.arange(low, high + 1)
+        edges = _find_quantiles(predictions, cumulative, index, n_bins, _rank_by_percent)
         cuts = np.searchsorted(predictions, edges, side="right")
         cuts[0] = 0  # more negatives in a bin of negatives, if any are left out before it
         if high == n_bins:  # the last bin has no end: weights below 1 may lie beyond the last edge
@@ -68,8 +83,8 @@ def sweep_edges(predictions, counts, positive):
         # Not for the rounding of sums of weights: of the total, over the mass of a bin.
         slack = 1e-12 + 1e-15 * total / np.minimum(mass[1:], mass[:-1])
         if (np.diff(means) < -slack).any():
-            return quantile_edges(predictions, counts, n_bins - 1)
-    return quantile_edges(predictions, counts, most)
+            return percentile_edges(predictions, counts, n_bins - 1)
+    return percentile_edges(predictions, counts, most)
 
 
 def find_middles(places, mass, count):
@@ -82,7 +97,7 @@ def find_middles(places, mass, count):
 def bin_index(predictions, edges):
     """Bin of every prediction; bins are right-closed, and the first holds its left edge too."""
     n_bins = len(edges) - 1
-    if is_foreign(predictions):  # searched where they are: one pass instead of many
+    if not is_numpy(predictions):  # searched where they are: one pass instead of many
         return search_sorted(edges[1:-1], predictions)
     is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
     is_longer = np.result_type(predictions, np.float64) != np.float64
@@ -137,28 +152,35 @@ def residual_noise(counts, squares):
     return float(np.sum(squares[filled] / counts[filled]) / counts.sum())
 
 
-def _find_quantiles(predictions, cumulative, index, n_bins):
+def _find_quantiles(predictions, cumulative, index, n_bins, rank):
     """Quantiles at index / n_bins of sorted, distinct predictions with these cumulative counts."""
     last = len(predictions) - 1
 
     def read(position):
         return predictions[np.minimum(np.searchsorted(cumulative, position, side="right"), last)]
 
-    return _interpolate_quantiles(read, cumulative[-1], index, n_bins)
+    return _interpolate_quantiles(read, rank(index, n_bins, cumulative[-1]))
 
 
-def _interpolate_quantiles(read, total, index, n_bins):
-    """Quantiles at index / n_bins, between the order statistics that `read` returns.
+def _rank_exactly(index, n_bins, total):
+    """Ranks q (W - 1) of the quantiles at q = index / n_bins, W the sum of the counts."""
+    return np.where(index == n_bins, total - 1.0, index * (total - 1.0) / n_bins)
 
-    The quantile at q interpolates linearly between the order statistics around h = q (W - 1),
-    W the sum of the counts: np.percentile of the predictions repeated `counts` times, to the bit.
+
+def _rank_by_percent(index, n_bins, total):
+    """Those ranks as np.percentile has them, for the fractions of np.linspace times 100."""
+    fractions = np.where(index == n_bins, 1.0, index * (1 / n_bins))
+    return (fractions * 100 / 100) * (total - 1)
+
+
+def _interpolate_quantiles(read, rank):
+    """Quantiles between the order statistics around their rank, those that `read` returns.
+
+    With the ranks of np.percentile they are its percentiles of the predictions repeated `counts`
+    times, to the bit: hence NumPy's two-sided interpolation.
     """
-    # Through percent and back, and with NumPy's two-sided interpolation: the edges must equal
-    # those of sklearn.calibration.calibration_curve exactly, or ties land in other bins.
-    fractions = np.where(index == n_bins, 1.0, index * (1 / n_bins))  # as np.linspace has them
-    position = (fractions * 100 / 100) * (total - 1)
-    whole = np.floor(position)
-    part = position - whole
+    whole = np.floor(rank)
+    part = rank - whole
     low, high = read(whole).astype(np.float64), read(whole + 1).astype(np.float64)
     rise = high - low
     return np.where(part >= 0.5, high - rise * (1 - part), low + rise * part)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import kl_div, rel_entr
 
-from skcal._arrays import is_foreign, namespace
+from skcal._arrays import is_numpy, namespace
 
 
 def squared_difference(y, v):
@@ -13,7 +13,7 @@ def squared_difference(y, v):
 
 def log_divergence(y, v):
     """y log(y / v) + (1 - y) log((1 - y) / (1 - v)), with 0 log 0 = 0; may be infinite."""
-    if is_foreign(v):
+    if not is_numpy(v):
         return relative_entropy(y, v) + relative_entropy(1.0 - y, 1.0 - v)
     # Terms of kl_div have v - y added so that neither is negative; over both they cancel, and with
     # them the rounding of 1 - v, which would swallow a tiny v.
@@ -22,7 +22,7 @@ def log_divergence(y, v):
 
 def relative_entropy(y, v):
     """y log(y / v), with 0 log 0 = 0; infinite where v alone is 0."""
-    if not is_foreign(v):
+    if is_numpy(v):
         return rel_entr(y, v)
     xp = namespace(v)
     none, one = xp.zeros_like(v), xp.ones_like(v)

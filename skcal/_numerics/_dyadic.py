@@ -1,9 +1,6 @@
 """Debiased squared errors on nested bins of equal width, for many draws of the outcomes."""
 
 import numpy as np
-from scipy.stats import rankdata
-
-from skcal._numerics._classical_tests import divide_by_error
 
 # Numbers of a draw of outcomes that are worked on at a time.
 _BUDGET = 1 << 19
@@ -18,12 +15,6 @@ class DyadicErrors:
     ----------
     predictions, weights : ndarray of shape (n_samples,)
         In the order of the predictions.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (n_scales,)
-        Standard deviation of each squared error where the predictions are calibrated, from many
-        bins to few.
 
     Notes
     -----
@@ -47,10 +38,9 @@ class DyadicErrors:
         ]
         squares = self._sum_cells(weights**2)
         self._resolution = _ROUNDING * self._add_bins(squares)
-        self.errors = self._find_errors() / self.total_weight
 
     def evaluate(self, outcomes):
-        """Debiased squared errors of all scales.
+        """Debiased squared errors of all scales, from many bins to few.
 
         Parameters
         ----------
@@ -86,21 +76,6 @@ class DyadicErrors:
             [self.evaluate(rng.random((size, n_rows)) < self.predictions) for size in sizes]
         )
 
-    def _find_errors(self):
-        """Of the sums of w_i r_i w_j r_j, i != j, in a bin, which are uncorrelated, over its mass.
-
-        The variance of such a sum is 2 [(sum s)^2 - sum s^2] with the variances s of w r.
-        """
-        variances = self.weights**2 * self.predictions * (1 - self.predictions)
-        totals = self._pair(self._sum_cells(variances))
-        squares = _halve(self._sum_cells(variances**2))
-        spread = [
-            # The square of an inverse could overflow.
-            2 * ((np.sqrt(np.maximum(total**2 - square, 0)) * inverse) ** 2).sum()
-            for (total, inverse), square in zip(totals, squares, strict=True)
-        ]
-        return np.sqrt(spread)
-
     def _sum_cells(self, values):
         """Sums of the rows' values over all cells of the finest scale."""
         return np.bincount(self._index, values, self.n_cells)
@@ -113,36 +88,6 @@ class DyadicErrors:
         """Sums over a bin divided by its mass, added over the bins of each scale."""
         sums = [(part * inverse).sum(axis=-1) for part, inverse in self._pair(cells)]
         return np.stack(sums, axis=-1)
-
-
-def combine_scales(values, errors):
-    """Westfall-Young p-value of the smallest p-value over scales.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_draws + 1, n_scales)
-        Statistics of the sample, first, and of draws that are exchangeable with it under the
-        hypothesis; large ones speak against it.
-    errors : ndarray of shape (n_scales,)
-        Standard deviations of the statistics, which decide between equal p-values.
-
-    Returns
-    -------
-    smallest : float
-        The smallest p-value over scales, each the rank of the sample among all.
-    scale : int
-        Where it was found.
-    pvalue : float
-        Share of samples and draws with evidence at least as strong.
-    """
-    pvalues = rankdata(-values, method="max", axis=0) / len(values)
-    smallest = pvalues.min(axis=1)
-    scaled = divide_by_error(values, errors)
-    strength = np.where(pvalues == smallest[:, None], scaled, -np.inf)
-    scale, strongest = strength[0].argmax(), strength.max(axis=1)
-    tied = (smallest == smallest[0]) & (strongest >= strongest[0])
-    pvalue = np.mean((smallest < smallest[0]) | tied)
-    return float(smallest[0]), int(scale), float(pvalue)
 
 
 def _halve(cells):

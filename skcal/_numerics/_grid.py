@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._arrays import as_float64, as_index, bincount, is_foreign, namespace
+from skcal._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
 # Values that are summed one after another.
 _BLOCK = 1 << 12
@@ -51,7 +51,7 @@ def find_cells(predictions, n_cells):
     """Cell of every prediction among `n_cells` equal ones, and its place in [0, 1] there."""
     place = predictions * n_cells
     cell = as_index(place)
-    if not is_foreign(cell):
+    if is_numpy(cell):
         np.minimum(cell, n_cells - 1, out=cell)  # a prediction of 1 ends the last cell
         place -= cell
         return cell, place

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.special import fdtrc, ndtr
 
 _SMALLEST = np.finfo(np.float64).tiny
-# Correlation matrices with an eigenvalue below this are singular but for rounding.
-_SINGULAR = 1e-10
+# What varies less than this, of columns with a largest entry of 1 or a length of 1, is rounding:
+# that of exponentials is some hundred times the rounding of numbers near 1.
+_SINGULAR = 1e-12
 
 
 def bound_unbiased(estimate, n_rows, bound):
@@ -88,21 +89,24 @@ def find_chi_squared(features):
 
     The p-value is that of Hotelling's F distribution, which tends to the chi-squared one with a
     degree for each column as n grows. Both are NaN where S is singular: where columns are constant
-    or depend on each other.
+    or depend on each other, but for rounding. S is not formed, as its condition is the square of
+    that of the rows.
     """
     n, degrees = features.shape
+    largest = np.abs(features).max(axis=0)
+    features = features / np.where(largest > 0, largest, 1.0)  # squares could vanish or overflow
     mean = features.mean(axis=0)
     centered = features - mean
-    scale = np.sqrt((centered**2).sum(axis=0) / (n - 1))
-    varying = scale > _SINGULAR * np.abs(features).max(axis=0)
-    correlation = centered[:, varying] / scale[varying]
-    correlation = correlation.T @ correlation / (n - 1)
-    values, vectors = np.linalg.eigh(correlation)
-    rank = np.count_nonzero(values > _SINGULAR)
+    length = np.linalg.norm(centered, axis=0)
+    varying = length > _SINGULAR * np.sqrt(n)
+    triangle = np.linalg.qr(centered[:, varying] / length[varying], mode="r")
+    _, values, vectors = np.linalg.svd(triangle)
+    rounding = _SINGULAR * np.linalg.norm(features, axis=0)[varying] / length[varying]
+    rank = np.count_nonzero(values > rounding.max(initial=0) * values.max(initial=0))
     if rank < degrees:
         return np.nan, np.nan, rank
-    projected = vectors.T @ (mean / scale)
-    statistic = float(n * (projected**2 / values).sum())
+    projected = vectors @ (mean / length) / values
+    statistic = float(n * (n - 1) * (projected @ projected))
     left = n - degrees
     pvalue = fdtrc(degrees, left, statistic * left / (degrees * (n - 1)))
     return statistic, max(float(pvalue), _SMALLEST), rank

@@ -20,7 +20,7 @@ _FEW_TRIALS = 128
 _N_PARTS = 256
 
 
-class Cells(NamedTuple):
+class MergedRows(NamedTuple):
     """Sorted rows, cut in cells; equal predictions share a cell.
 
     Attributes
@@ -44,6 +44,13 @@ class Cells(NamedTuple):
         """Sums over the rows of each cell, of values in the order of the sorted rows."""
         return np.add.reduceat(values, self.starts, axis=-1)
 
+    def number_rows(self):
+        """Number of the cell of each row, in the order in which the rows came."""
+        number = np.zeros(len(self.order), dtype=np.intp)
+        number[self.order[self.starts[1:]]] = 1
+        number[self.order] = np.cumsum(number[self.order])
+        return number
+
 
 def merge_rows(predictions, weights=None, edges=()):
     """Merge equal predictions; where more than 2 `N_CELLS` are left, merge those of small cells.
@@ -61,7 +68,7 @@ def merge_rows(predictions, weights=None, edges=()):
 
     Returns
     -------
-    Cells
+    MergedRows
     """
     order = np.argsort(predictions)
     predictions = predictions[order]
@@ -85,7 +92,36 @@ def merge_rows(predictions, weights=None, edges=()):
     # Rounding must not move a cell out of its rows: of equal ones the mean is what they are.
     last = np.append(starts[1:], len(order)) - 1
     places = np.clip(moment / mass, predictions[starts], predictions[last])
-    return Cells(order, starts, places, mass)
+    return MergedRows(order, starts, places, mass)
+
+
+def average_kinds(kind, predictions, weights):
+    """Mean predictions of rows of the same kind.
+
+    Parameters
+    ----------
+    kind : ndarray of int of shape (n_rows,)
+        Number of the kind of each row.
+    predictions, weights : ndarray of shape (n_rows,)
+        Weights are positive.
+
+    Returns
+    -------
+    kinds : ndarray of shape (n_kinds,)
+        Sorted numbers of the kinds that there are.
+    index : ndarray of shape (n_rows,)
+        Where the kind of each row is among them.
+    places, mass : ndarray of shape (n_kinds,)
+        Weighted mean prediction and sum of the weights of each kind.
+    """
+    kinds, index = np.unique(kind, return_inverse=True)
+    mass = np.bincount(index, weights)
+    places = np.bincount(index, weights * predictions) / mass
+    # Rounding must not move a prediction out of [0, 1] or into the next cell.
+    low, high = (np.full(len(kinds), fill) for fill in (1.0, 0.0))
+    np.minimum.at(low, index, predictions)
+    np.maximum.at(high, index, predictions)
+    return kinds, index, np.clip(places, low, high), mass
 
 
 class BernoulliSums:
@@ -154,6 +190,29 @@ class WeightedBernoulliSums:
             drawn = (rng.random(len(self._predictions)) < self._predictions) * self._weights
             np.add.reduceat(drawn, self._starts, out=row)
         return sums
+
+
+class BinomialSums:
+    """Draws of sums of outcomes by cell, when only numbers of rows are known.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_places,)
+        Sorted probabilities of outcome 1.
+    n_rows : ndarray of int of shape (n_places,)
+        Numbers of rows with these predictions.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the places.
+    """
+
+    def __init__(self, predictions, n_rows, starts):
+        self._predictions, self._n_rows, self._starts = predictions, n_rows, starts
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        shape = n_draws, len(self._n_rows)
+        drawn = rng.binomial(self._n_rows, self._predictions, size=shape)
+        return np.add.reduceat(drawn, self._starts, axis=1).astype(np.float64)
 
 
 def _find_laws(predictions, starts, ends):

@@ -1,5 +1,7 @@
 """p-values of statistics among draws under the hypothesis."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 # Statistics that differ by less, relative to the largest, are equal but for rounding.
@@ -12,26 +14,16 @@ def find_pvalue(observed, drawn):
     return float((1 + np.count_nonzero(drawn >= observed - slack)) / (len(drawn) + 1))
 
 
-def rank_draws(values):
-    """p-value of each draw among all of them, and how far it stands out.
+class SmallestPValue(NamedTuple):
+    """What `find_smallest_pvalue` finds.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_draws,)
-
-    Returns
-    -------
-    pvalues : ndarray of shape (n_draws,)
-        Share of the draws that are at least as large, itself counted.
-    scores : ndarray of shape (n_draws,)
-        Distance from the mean of the draws in standard deviations; 0 where all are equal.
+    pvalue takes into account that it belongs to the smallest; place is the statistic that the
+    observed draw stands out by; smallest are the smallest p-values of all draws by themselves.
     """
-    slack = _ROUNDING * np.abs(values).max()
-    smaller = np.searchsorted(np.sort(values), values - slack, side="left")
-    deviation = values - values.mean()
-    spread = values.std()
-    scores = deviation / spread if spread > slack else np.zeros(len(values))
-    return (len(values) - smaller) / len(values), scores
+
+    pvalue: float
+    place: int
+    smallest: np.ndarray
 
 
 def find_smallest_pvalue(values):
@@ -49,9 +41,7 @@ def find_smallest_pvalue(values):
 
     Returns
     -------
-    pvalue : float
-    worst : int
-        The statistic that the observed draw stands out by.
+    SmallestPValue
     """
     pvalues, scores = np.stack([rank_draws(row) for row in values], axis=1)
     smallest = pvalues.min(axis=0)
@@ -60,4 +50,27 @@ def find_smallest_pvalue(values):
     slack = _ROUNDING * np.abs(highest).max()
     ties = (smallest == smallest[0]) & (highest >= highest[0] - slack)
     exceeding = (smallest < smallest[0]) | ties
-    return float(exceeding.mean()), int(leading[:, 0].argmax())
+    return SmallestPValue(float(exceeding.mean()), int(leading[:, 0].argmax()), smallest)
+
+
+def rank_draws(values):
+    """p-value of each draw among all of them, and how far it stands out.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_draws,)
+
+    Returns
+    -------
+    pvalues : ndarray of shape (n_draws,)
+        Share of the draws that are at least as large, itself counted.
+    scores : ndarray of shape (n_draws,)
+        Distance from the mean of the draws in standard deviations; 0 where all are equal.
+    """
+    values = values / (np.abs(values).max() or 1.0)  # their squares could overflow or vanish
+    smaller = np.searchsorted(np.sort(values), values - _ROUNDING, side="left")
+    spread = values.std()
+    scores = np.zeros(len(values))
+    if spread > _ROUNDING:
+        scores = (values - values.mean()) / spread
+    return (len(values) - smaller) / len(values), scores

@@ -41,8 +41,8 @@ def bin_by_median_variance(proba, weights, min_samples, max_bins=np.inf):
     """Bins that are halved at the median of their widest component, the widest bin first.
 
     The component with the largest standard deviation, the first of those that tie, decides: rows
-    at its median or below go left, rows above it right. A bin with fewer than ``2 * min_samples``
-    rows, or with fewer than `min_samples` on one side, is left as it is. Weights are counts.
+    below its median go left, the others right. A bin with fewer than ``2 * min_samples`` rows, or
+    with fewer than `min_samples` on one side, is left as it is. Weights are counts.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def bin_by_median_variance(proba, weights, min_samples, max_bins=np.inf):
     add(_find_present(weights, len(proba)))
     while waiting and len(waiting) + len(final) < max_bins:
         *_, component, rows = heappop(waiting)
-        left = _is_up_to_median(proba[rows, component], weights, rows)
+        left = _is_below_median(proba[rows, component], weights, rows)
         sides = rows[left], rows[~left]
         if any(_is_below(_sum_counts(weights, side), min_samples) for side in sides):
             final.append(rows)
@@ -122,19 +122,19 @@ def _find_widest_component(proba, weights, rows, total):
     return component, float(spread[component])
 
 
-def _is_up_to_median(values, weights, rows):
-    """Whether each value lies at the weighted median or below.
+def _is_below_median(values, weights, rows):
+    """Whether each value lies below the weighted median.
 
-    Where the median lies between two values, that means up to the lower one of them, which is
-    the smallest value with at least half of the weight at or below it.
+    Where the median lies between two values, that is the same as below the upper one of them,
+    which is the smallest value with more than half of the weight at or below it.
     """
     if weights is None:
-        middle = (len(values) - 1) // 2
-        return values <= np.partition(values, middle)[middle]
+        middle = len(values) // 2
+        return values < np.partition(values, middle)[middle]
     order = np.argsort(values)
     cumulative = np.cumsum(weights[rows[order]], dtype=np.float64)
-    lower = np.searchsorted(cumulative, cumulative[-1] / 2 / _SLACK)
-    return values <= values[order[lower]]
+    upper = np.searchsorted(cumulative, cumulative[-1] / 2 * _SLACK, side="right")
+    return values < values[order[upper]]
 
 
 def _find_present(weights, n_rows):

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from skcal._arrays import home_of, is_foreign, namespace
-
 # Relative to the largest difference of two logits of a row. At the first the probabilities differ
 # from even ones by less than 1e-12. The second is only there to have an end.
 _LARGEST_TEMPERATURE = 1e12
@@ -22,7 +20,7 @@ _MAX_ITERATIONS = 100
 _BRIER_GRID = np.exp(np.linspace(-4, 4, 33))
 
 
-def fit_temperature(logits, codes, weights=None, *, loss="log"):
+def fit_temperature(logits, codes, weights=None, *, loss="log", xp=np):
     """The temperature that minimises the mean loss of softmax(logits / temperature).
 
     Parameters
@@ -33,6 +31,8 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
         Column of the true class.
     weights : array of shape (n_samples,) or None
     loss : {"log", "brier"}
+    xp : module, default=numpy
+        The library of the arrays.
 
     Returns
     -------
@@ -40,36 +40,34 @@ def fit_temperature(logits, codes, weights=None, *, loss="log"):
     n_iter : int
         Evaluations of the loss or its derivatives.
     """
-    xp = namespace(logits)
     if weights is None:
         weights = xp.ones_like(codes, dtype=xp.float64)
     mass = weights / xp.sum(weights)
-    gaps = logits.T if is_foreign(logits) else np.ascontiguousarray(logits.T)
+    gaps = np.ascontiguousarray(logits.T) if xp is np else logits.T
     gaps = gaps - xp.max(gaps, axis=0)  # one row for each class: sums run along memory
     spread = -float(xp.min(gaps))
     if spread < _SMALLEST_GAP:
         return 1.0, 0
     smallest = max(_SMALLEST_SHARE * spread, _SMALLEST_GAP)
     gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
-    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0])
+    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0], xp)
     if spread > limit:
         spread = limit
         gaps = xp.clip(gaps, -limit, 0.0)
-    gaps = (gaps - _pick_true(gaps, codes)) / spread
-    inverse, n_iter = _minimise_log_loss(gaps, mass)
+    gaps = (gaps - _pick_true(gaps, codes, xp)) / spread
+    inverse, n_iter = _minimise_log_loss(gaps, mass, xp)
     if loss == "brier":
-        inverse, n_more = _minimise_brier_score(gaps, codes, mass, inverse)
+        inverse, n_more = _minimise_brier_score(gaps, codes, mass, inverse, xp)
         n_iter += n_more
     return float(spread / inverse), n_iter
 
 
-def _minimise_log_loss(gaps, mass):
+def _minimise_log_loss(gaps, mass, xp):
     """Inverse temperature by Newton's method in its logarithm, kept in a bracket.
 
     The loss E[log sum_k exp(b g_k)], g_k = z_k - z_y, is convex in b, with the derivative
     E[sum_k p_k g_k] and the second derivative E[variance of g under p].
     """
-    xp = namespace(gaps)
     slope_at_zero = float(mass @ xp.mean(gaps, axis=0))
     if slope_at_zero >= 0:  # the logits are worse than none
         return 1 / _LARGEST_TEMPERATURE, 1
@@ -96,15 +94,14 @@ def _minimise_log_loss(gaps, mass):
     return b, n_iter
 
 
-def _minimise_brier_score(gaps, codes, mass, start):
+def _minimise_brier_score(gaps, codes, mass, start, xp):
     """Inverse temperature of the lowest Brier score, which may have several minima."""
-    xp = namespace(gaps)
 
     def score(log_multiple):
         scaled = float(start * np.exp(log_multiple)) * gaps
         proba = xp.exp(scaled - xp.max(scaled, axis=0))
         proba /= xp.sum(proba, axis=0)
-        return float(mass @ (xp.sum(proba**2, axis=0) - 2 * _pick_true(proba, codes) + 1))
+        return float(mass @ (xp.sum(proba**2, axis=0) - 2 * _pick_true(proba, codes, xp) + 1))
 
     grid = np.log(_BRIER_GRID)
     best = grid[np.argmin([score(x) for x in grid])]
@@ -115,17 +112,16 @@ def _minimise_brier_score(gaps, codes, mass, start):
     return start * np.exp(found.x), len(grid) + found.nfev
 
 
-def _find_median(values):
-    if not is_foreign(values):
+def _find_median(values, xp):
+    if xp is np:
         return float(np.median(values))
-    ordered, n_values = namespace(values).sort(values), values.shape[0]
+    ordered, n_values = xp.sort(values), values.shape[0]
     return float(ordered[(n_values - 1) // 2] + ordered[n_values // 2]) / 2
 
 
-def _pick_true(values, codes):
+def _pick_true(values, codes, xp):
     """Of values with a row for each class those of the true classes."""
-    if not is_foreign(values):
+    if xp is np:
         return values[codes, np.arange(len(codes))]
-    xp = namespace(values)
-    is_true = home_of(codes).receive(np.arange(values.shape[0]))[:, None] == codes
+    is_true = xp.arange(values.shape[0], device=codes.device)[:, None] == codes
     return xp.sum(xp.where(is_true, values, xp.zeros_like(values)), axis=0)

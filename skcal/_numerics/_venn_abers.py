@@ -9,7 +9,7 @@ import numpy as np
 TIE_TOLERANCE = 1e-13
 
 
-class VennAbersMap(NamedTuple):
+class VennAbersSteps(NamedTuple):
     """Two non-decreasing step functions of the score, lower and upper probability.
 
     At every knot one of the two takes its next value: the upper one where `is_upper` is True.
@@ -47,7 +47,7 @@ def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
 
     Returns
     -------
-    VennAbersMap
+    VennAbersSteps
     """
     order = np.argsort(scores, kind="stable")
     scores, outcomes = scores[order], outcomes[order]
@@ -66,7 +66,7 @@ def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
     ends = np.append(starts[1:], len(scores)) - 1
     knots = np.append((scores - reach)[starts[at]], (scores + reach)[ends[above]])
     order = np.argsort(knots, kind="stable")
-    return VennAbersMap(
+    return VennAbersSteps(
         knots[order], order >= len(at), lower[np.append(0, at + 1)], upper[np.append(0, above + 1)]
     )
 

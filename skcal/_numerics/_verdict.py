@@ -5,17 +5,28 @@ Ranges are triples of estimate, lower and upper end.
 """
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import logit, ndtr
 
-# Predictions of 0 and 1 have no variance to compare with.
-_SMALLEST_VARIANCE = 1e-9
+from skcal._numerics._cox import CoxLikelihood
+
+# Rows that weigh less, beside the heaviest one, say nothing about log odds.
+_LIGHTEST = 1e-250
 
 
-def standardize_residuals(factors, predictions, outcomes):
-    """Weighted sum of predictions minus outcomes over its standard error under calibration."""
-    variance = np.maximum(predictions * (1 - predictions), _SMALLEST_VARIANCE)
-    error = float(np.sqrt(np.sum(factors**2 * variance)))
-    return float(factors @ (predictions - outcomes)) / error if error > 0 else 0.0
+def find_excess(bounds, null):
+    """How far an estimate is from its null value, in units of its interval on that side.
+
+    Above 1 in size if the interval excludes the null value, 0 if it is the estimate or if nothing
+    can be said. Infinite estimates come with their finite end.
+    """
+    if bounds is None or bounds[0] == null:
+        return 0.0
+    estimate, low, high = bounds
+    side, end = (1.0, low) if estimate > null else (-1.0, high)
+    if np.isinf(estimate):
+        return side * np.inf if side * (end - null) > 0 else 0.0
+    reach = abs(estimate - end)
+    return float((estimate - null) / reach) if reach > 0 else side * np.inf
 
 
 def bound_mean_gap(shares, predictions, outcomes, reach):
@@ -38,6 +49,22 @@ def bound_slope(shares, predictions, outcomes, reach):
     residual = outcomes - shares @ outcomes - slope * centred
     margin = reach * float(np.sqrt(np.sum((shares * centred * residual) ** 2))) / variance
     return slope, slope - margin, slope + margin
+
+
+def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
+    """Range of the slope of the log odds of outcomes on those of predictions.
+
+    By profile likelihood, see `CoxLikelihood`, of as many rows as the shares are worth. None where
+    log odds are infinite or all alike, or outcomes are.
+    """
+    heavy = shares > _LIGHTEST * shares.max()
+    counts = shares[heavy] / np.sum(shares**2)
+    predictions, outcomes = predictions[heavy], outcomes[heavy]
+    low, high = predictions.min(), predictions.max()
+    if low <= 0 or high >= 1 or logit(low) == logit(high) or (outcomes == outcomes[0]).all():
+        return None
+    likelihood = CoxLikelihood(predictions, outcomes, counts)
+    return tuple(likelihood.bound_slope(likelihood.fit(), confidence_level))
 
 
 def subtract_in_squares(value, chance):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._records import show_record
 from skcal._validation import check_flag, check_generator, check_integer, check_number
 
 
@@ -31,6 +32,8 @@ class CalibrationProblem(NamedTuple):
     y_proba: np.ndarray
     sample_weight: np.ndarray
     true_values: dict[str, float]
+
+    __repr__ = show_record
 
 
 class Rows:

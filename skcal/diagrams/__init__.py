@@ -2,5 +2,12 @@
 
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
+from skcal.diagrams._reliability_curve import ReliabilityCurve
+from skcal.diagrams._sharpness_curve import SharpnessCurve
 
-__all__ = ["CalibrationSharpnessDisplay", "ReliabilityDisplay"]
+__all__ = [
+    "CalibrationSharpnessDisplay",
+    "ReliabilityCurve",
+    "ReliabilityDisplay",
+    "SharpnessCurve",
+]

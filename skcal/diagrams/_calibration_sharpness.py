@@ -1,71 +1,65 @@
 """Calibration-sharpness diagram: a reliability curve in a band of what recalibration leaves."""
 
+from collections.abc import Mapping
+
 from skcal._reduction import REDUCTIONS, check_predictions
+from skcal.diagrams._display import CurveDisplay
+from skcal.diagrams._layers._density import DensityLayer
+from skcal.diagrams._legend import Term
 from skcal.diagrams._response import (
     check_plot_options,
-    count_effectively,
     join_folds,
     name_reduction,
     predict_class_probabilities,
     predict_folds,
 )
-from skcal.diagrams._sharpness_plot import plot_diagram
-from skcal.diagrams._style import check_look
+from skcal.diagrams._sharpness_curve import HIGHEST, SharpnessBandLayer, SharpnessCurve
+from skcal.diagrams._source import RowSource
 from skcal.metrics import (
     BregmanDivergence,
     calibration_decomposition,
     calibration_sharpness_curve,
 )
 
+_DIVERGENCE_NAMES = {None: "divergence", "brier": "Brier", "log": "log loss"}
 
-class CalibrationSharpnessDisplay:
+
+class CalibrationSharpnessDisplay(CurveDisplay):
     r"""Calibration-sharpness diagram.
 
     The curve shows the mean outcome as a function of the prediction, as in a reliability diagram:
     a model is calibrated where it lies on the diagonal. The band around it shows what
     recalibration would leave of the score, the sharpness gap, times the density of the
-    predictions: of two models the one with less band says more about the outcomes. The hill at
-    the bottom is the density itself: it tells how much the distance from the diagonal matters.
+    predictions: of two models the one with less band says more about the outcomes. The filled area
+    at the bottom is the density itself: it tells how much the distance from the diagonal matters.
 
-    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a
-    display. All parameters are stored as attributes, unchanged.
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
+    :meth:`from_cv_results` to create a display. All parameters are stored as attributes,
+    unchanged.
 
     Parameters
     ----------
-    prob_pred : ndarray of shape (n_points,) or list of ndarrays
-        Predicted probabilities at which the curve is known. A list holds several curves.
-    prob_true : ndarray of shape (n_points,) or list of ndarrays
-        Mean outcome at `prob_pred`.
-    sharpness_gap : ndarray of shape (n_points,) or list of ndarrays, default=None
-        Sharpness gap at `prob_pred`. None draws no band.
-    density : ndarray of shape (n_points,) or list of ndarrays, default=None
-        Mean of kernel values at `prob_pred`, not divided by the integral of the kernel. None
-        draws neither band nor density.
-    total : float or list of floats, default=None
-        Mean divergence of each model, shown in the legend.
-    calibration : float or list of floats, default=None
-        Calibration error of each model, the part of `total` that recalibration takes off; shown in
-        the legend.
-    bandwidth : float or list of floats, default=None
-        Width of the kernel behind each curve.
-    n_samples : float or list of floats, default=None
-        Number of predictions behind each curve; with weights w the effective number
-        :math:`(\sum w)^2 / \sum w^2`. Together with `density` it decides where the curve is
-        drawn, see Notes.
+    curves : list of SharpnessCurve
+        What is drawn.
     divergence : str, default=None
         What the divergence is called in the legend; "brier" and "log" become "Brier" and
         "log loss", None becomes "divergence".
     name : str or list of str, default=None
         Name of the model for the legend. A list names every curve and needs a list as
         `curve_kwargs`. None shows no name.
-    pos_label : int, float, bool or str, default=None
-        The label whose probability is shown; part of the axis labels unless None.
     reduction : str, default=None
         What the probabilities stand for: "confidence" is the largest probability of every
         row, None the probability of one label.
 
     Attributes
     ----------
+    prob_pred, prob_true : ndarray of shape (n_points,) or list of ndarrays
+        Points of the curve; lists for several curves.
+    total, calibration : float or list of floats
+        Mean divergence of the model, and the part of it that recalibration takes off; lists for
+        several curves.
+    pos_label : int, float, bool, str or None
+        The label whose probability is shown.
     line_ : matplotlib Artist or list of matplotlib Artists
         Curves. Their y data are masked arrays that hold all of `prob_true`.
     band_ : matplotlib Artist, list of matplotlib Artists or None
@@ -83,12 +77,17 @@ class CalibrationSharpnessDisplay:
 
     See Also
     --------
+    SharpnessCurve : What a display holds.
     ReliabilityDisplay : The curve without the band, smoothed at its own scale.
     skcal.metrics.calibration_decomposition : The numbers in the legend.
     skcal.metrics.calibration_sharpness_curve : The arrays behind the diagram.
 
     Notes
     -----
+    The argument `layers` of :meth:`plot` names what is drawn beside the curves: "density", and
+    "band", the sharpness gap. ``layer_kwargs`` takes keyword arguments of matplotlib's
+    `fill_between` for both.
+
     The band has the length :math:`g(t)\,\delta(t)` with the sharpness gap g and the density
     :math:`\delta`, the mean of kernel values, half of it above the curve and half below [1]_. Its
     area is about the gap of the whole sample times the integral of the kernel, less what of the
@@ -97,7 +96,7 @@ class CalibrationSharpnessDisplay:
     at 1: the frame rises above 1 to show it, up to 1.5, where it is cut. An infinite gap fills the
     frame.
 
-    The paper draws the density with a maximum of 1. Here it is a low hill that hides neither
+    The paper draws the density with a maximum of 1. Here it is so low that it hides neither
     curves nor bands.
 
     For more than two classes the curve is that of the confidence, but the divergence is that of
@@ -115,112 +114,48 @@ class CalibrationSharpnessDisplay:
 
     Examples
     --------
-    >>> from skcal.diagrams import CalibrationSharpnessDisplay
+    >>> from skcal.diagrams import CalibrationSharpnessDisplay, SharpnessCurve
     >>> from skcal.metrics import calibration_sharpness_curve
-    >>> curve = calibration_sharpness_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
-    >>> display = CalibrationSharpnessDisplay(
-    ...     prob_pred=curve.grid,
-    ...     prob_true=curve.calibration,
-    ...     sharpness_gap=curve.sharpness_gap,
-    ...     density=curve.density,
-    ...     name="by hand",
+    >>> found = calibration_sharpness_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
+    >>> curve = SharpnessCurve(
+    ...     prob_pred=found.grid,
+    ...     prob_true=found.calibration,
+    ...     sharpness_gap=found.sharpness_gap,
+    ...     density=found.density,
     ... )
+    >>> display = CalibrationSharpnessDisplay(curves=[curve], name="by hand")
     >>> display.plot().line_.get_label()
     'by hand'
     """
 
-    def __init__(
-        self,
-        *,
-        prob_pred,
-        prob_true,
-        sharpness_gap=None,
-        density=None,
-        total=None,
-        calibration=None,
-        bandwidth=None,
-        n_samples=None,
-        divergence=None,
-        name=None,
-        pos_label=None,
-        reduction=None,
-    ):
-        self.prob_pred = prob_pred
-        self.prob_true = prob_true
-        self.sharpness_gap = sharpness_gap
-        self.density = density
-        self.total = total
-        self.calibration = calibration
-        self.bandwidth = bandwidth
-        self.n_samples = n_samples
+    _Curve = SharpnessCurve
+    _known_layers: Mapping = {"density": DensityLayer(), "band": SharpnessBandLayer()}
+    # Thinner than elsewhere, for the sake of narrow bands.
+    _curve_style: Mapping = {"linewidth": 1.4}
+    _highest = HIGHEST
+
+    def __init__(self, *, curves, divergence=None, name=None, reduction=None):
+        self.curves = curves
         self.divergence = divergence
         self.name = name
-        self.pos_label = pos_label
         self.reduction = reduction
 
-    def plot(
-        self,
-        ax=None,
-        *,
-        name=None,
-        curve_kwargs=None,
-        plot_band=True,
-        band_kwargs=None,
-        plot_density=True,
-        density_kwargs=None,
-        ref_line=True,
-        ref_line_kwargs=None,
-        side_labels=True,
-        despine=False,
-    ):
-        """Draw the diagram.
+    @property
+    def total(self):
+        """Mean divergence, or None; a list for several curves."""
+        return self._share("total")
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
-        name : str or list of str, default=None
-            Name for the legend. None takes the name of the display.
-        curve_kwargs : dict or list of dict, default=None
-            Keyword arguments of matplotlib's `plot` for the curves. With several curves, a
-            list gives every curve its own look and legend entry; else all look the same and
-            share one entry with the means and standard deviations of both numbers.
-        plot_band : bool, default=True
-            Whether to draw the sharpness gap as a band around the curve.
-        band_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the band.
-        plot_density : bool, default=True
-            Whether to draw the density of the predictions.
-        density_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the density.
-        ref_line : bool, default=True
-            Whether to draw the diagonal, unless the axes have one already.
-        ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the diagonal.
-        side_labels : bool, default=True
-            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
-            there.
-        despine : bool, default=False
-            Whether to remove the top and right spines.
+    @property
+    def calibration(self):
+        """Part of the mean divergence that recalibration takes off, or None; a list for several."""
+        return self._share("calibration")
 
-        Returns
-        -------
-        CalibrationSharpnessDisplay
-            The display itself.
-        """
-        look = {
-            "plot_band": plot_band,
-            "band_kwargs": band_kwargs,
-            "plot_density": plot_density,
-            "density_kwargs": density_kwargs,
-            "ref_line": ref_line,
-            "ref_line_kwargs": ref_line_kwargs,
-            "side_labels": side_labels,
-            "despine": despine,
-        }
-        check_look(**look)
-        plot_diagram(self, ax, name, curve_kwargs, look)
-        return self
+    def _list_terms(self, curves):
+        total = _DIVERGENCE_NAMES.get(self.divergence, self.divergence)
+        return [
+            Term(total, [curve.total for curve in curves]),
+            Term("calibration", [curve.calibration for curve in curves], "#.2g"),
+        ]
 
     @classmethod
     def from_estimator(
@@ -265,8 +200,7 @@ class CalibrationSharpnessDisplay:
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
-            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
-            `despine`.
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `layers` or `despine`.
 
         Returns
         -------
@@ -341,7 +275,7 @@ class CalibrationSharpnessDisplay:
             Non-negative weights.
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default 1 where the labels are {0, 1} or
-            {-1, 1}, else the last label. Strings with one column of probabilities need it, or
+            {-1, 1}, else the last label. Others with one column of probabilities need it, or
             `labels`. With more than two classes it selects that class against the rest.
         labels : array-like of shape (n_classes,), default=None
             Label of every column of `y_proba`, in the order of the columns; by default the
@@ -358,8 +292,7 @@ class CalibrationSharpnessDisplay:
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
-            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
-            `despine`.
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `layers` or `despine`.
 
         Returns
         -------
@@ -385,12 +318,10 @@ class CalibrationSharpnessDisplay:
         'Classifier (Brier = 0.125, calibration = 0.12)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        check_plot_options(cls.plot, plot_kwargs)
+        check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
-        display = cls(
-            **_describe_curve(y_true, y_proba, data, options),
-            name="Classifier" if name is None else name,
-        )
+        found = _estimate_curve(y_true, y_proba, data, options)
+        display = cls(**found, name="Classifier" if name is None else name)
         return display.plot(ax=ax, **plot_kwargs)
 
     @classmethod
@@ -438,8 +369,7 @@ class CalibrationSharpnessDisplay:
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
-            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `plot_density` or
-            `despine`.
+            Keyword arguments of :meth:`plot`, such as `curve_kwargs`, `layers` or `despine`.
 
         Returns
         -------
@@ -470,39 +400,38 @@ class CalibrationSharpnessDisplay:
         >>> len(display.line_)
         3
         """
-        check_plot_options(cls.plot, plot_kwargs)
+        check_plot_options(cls.plot, plot_kwargs, cls.from_cv_results)
         options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
             name = type(folds[0][0]).__name__
-        folds = [
-            _describe_curve(y_fold, y_proba, data, options) for _, y_fold, y_proba, data in folds
+        found = [
+            _estimate_curve(y_fold, y_proba, data, options) for _, y_fold, y_proba, data in folds
         ]
-        attributes = join_folds(folds, ("pos_label", "reduction", "divergence"))
-        return cls(**attributes, name=name).plot(ax=ax, **plot_kwargs)
+        return cls(**join_folds(found), name=name).plot(ax=ax, **plot_kwargs)
 
 
-def _describe_curve(y_true, y_proba, data, options):
-    """Attributes of a display of one curve, but for its name."""
+def _estimate_curve(y_true, y_proba, data, options):
+    """Arguments of a display of one curve, but for its name."""
     curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
     options = {**options, "bandwidth": curve.bandwidth}
     total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     predictions = check_predictions(y_true, y_proba, **data)
     (sample,) = REDUCTIONS["auto"](predictions)
     reduction, pos_label = name_reduction(predictions, "auto")
-    return {
-        "prob_pred": curve.grid,
-        "prob_true": curve.calibration,
-        "sharpness_gap": curve.sharpness_gap,
-        "density": curve.density,
-        "total": total,
-        "calibration": calibration,
-        "bandwidth": curve.bandwidth,
-        "n_samples": count_effectively(sample),
-        "divergence": _name_divergence(options["divergence"]),
-        "pos_label": pos_label,
-        "reduction": reduction,
-    }
+    found = SharpnessCurve(
+        prob_pred=curve.grid,
+        prob_true=curve.calibration,
+        density=curve.density,
+        n_samples=RowSource(sample).n_samples,
+        pos_label=pos_label,
+        sharpness_gap=curve.sharpness_gap,
+        total=total,
+        calibration=calibration,
+        bandwidth=curve.bandwidth,
+    )
+    divergence = _name_divergence(options["divergence"])
+    return {"curves": [found], "divergence": divergence, "reduction": reduction}
 
 
 def _name_divergence(divergence):

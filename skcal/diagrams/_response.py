@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skcal._folds import take_rows
 from skcal._reduction import split_by_top_label
-from skcal.recalibration._folds import take_rows
+from skcal._validation import suggest_name
 
 
 def predict_class_probabilities(estimator, X, y):
@@ -101,39 +102,38 @@ def predict_folds(cv_results, X, y, sample_weight, pos_label):
     return folds
 
 
-def join_folds(folds, shared):
-    """Attributes of one display from those of its folds: lists, but for the `shared` ones.
+def join_folds(folds):
+    """Arguments of one display from those of its folds, each with one curve.
 
     Raises
     ------
     ValueError
         If the folds do not show the same: some estimators know other classes than others.
     """
-    for number, fold in enumerate(folds):
-        for key in ("reduction", "pos_label"):
-            if fold[key] != folds[0][key]:
+    shown = [
+        {"reduction": one["reduction"], "pos_label": one["curves"][0].pos_label} for one in folds
+    ]
+    for number, fold in enumerate(shown):
+        for key in fold:
+            if fold[key] != shown[0][key]:
                 raise ValueError(
                     "cv_results must hold estimators that know the same classes, or reduction and "
-                    f"pos_label must say what to show: fold 0 has {key} {folds[0][key]!r}, fold "
+                    f"pos_label must say what to show: fold 0 has {key} {shown[0][key]!r}, fold "
                     f"{number} has {fold[key]!r}."
                 )
-    columns = {key: [fold[key] for fold in folds] for key in folds[0] if key not in shared}
-    return {**columns, **{key: folds[0][key] for key in shared}}
+    return {**folds[0], "curves": [curve for fold in folds for curve in fold["curves"]]}
 
 
-def check_plot_options(plot, options):
-    """Raise a TypeError for options that `plot` does not know, before anything is done."""
-    unknown = set(options) - set(inspect.signature(plot).parameters)
+def check_plot_options(plot, options, caller):
+    """Raise a TypeError for options that `plot` does not know, before anything is done.
+
+    One of the arguments of `caller`, which hands them on, may have been meant.
+    """
+    valid = list(inspect.signature(plot).parameters)
+    unknown = sorted(set(options) - set(valid))
     if unknown:
-        raise TypeError(f"plot() got unexpected keyword arguments: {', '.join(sorted(unknown))}.")
-
-
-def count_effectively(sample):
-    """Effective number of rows, the square of the sum of weights over the sum of their squares."""
-    if sample.weights is None:
-        return float(len(sample.predictions))
-    weights = sample.weights / np.float64(sample.weights.max())
-    return float(weights.sum() ** 2 / (weights**2).sum())
+        hint = suggest_name(unknown[0], [*valid, *inspect.signature(caller).parameters])
+        raise TypeError(f"plot() got unexpected keyword arguments: {', '.join(unknown)}.{hint}")
 
 
 def name_reduction(predictions, reduction):

@@ -1,19 +1,22 @@
-"""Confidence intervals of measures by the bootstrap."""
+"""Confidence intervals of measures by the bootstrap, of rows and of summaries."""
 
 import numpy as np
 
+from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._bootstrap import (
     accelerated_interval,
     basic_interval,
     percentile_interval,
 )
-from skcal._validation import check_confidence_level, check_flag, check_integer, check_option
-from skcal.inference._calibration_test import check_groups
+from skcal._validation import check_confidence_level, check_flag, check_option
+from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
+from skcal.inference._draws import Draws
 from skcal.inference._interval import Interval
-from skcal.inference._null_draws import check_source, draw_null, make_null, run_blocks
-from skcal.inference._resamples import Units, make_resamples
-from skcal.inference._statistic import check_rows, check_statistic
+from skcal.inference._resamples import Units
+from skcal.inference._row_source import RowSource, check_groups
 
+_METHODS_WITHOUT_ROWS = ("percentile", "basic")
+_METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
 # Parts of the sample that are left out, one after the other, for the acceleration of BCa.
 _N_PARTS = 200
 
@@ -57,8 +60,9 @@ def bootstrap_interval(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. A row keeps its weight when it is drawn.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -158,13 +162,12 @@ def bootstrap_interval(
     >>> interval.low < interval.estimate < interval.high
     True
     """
-    statistic = check_statistic("measure", measure, options, reduction, sample_weight)
-    check_option("method", method, ("percentile", "basic", "bca"))
-    confidence_level = check_confidence_level(confidence_level)
-    check_flag("debias", debias)
-    n_resamples = check_integer("n_resamples", n_resamples, minimum=2)
-    rng = check_source(random_state)
-    statistic, rows, is_binary = check_rows(
+    statistic = bind_for_rows(
+        "measure", measure, options, reduction, sample_weight, bootstrap_interval
+    )
+    confidence_level = _check_form(method, _METHODS, confidence_level, debias)
+    draws = Draws(n_resamples, random_state, n_jobs, minimum=2)
+    statistic, rows, is_binary = bind_rows(
         statistic,
         y_true,
         y_proba,
@@ -182,29 +185,142 @@ def bootstrap_interval(
             "y_true must hold labels for debias=True; chance has no part in soft labels."
         )
     rows, units = _find_units(rows, groups)
-    estimate = rows.measure(statistic)
-    source = make_resamples(statistic, rows, is_binary, units, estimate)
-    (values,) = run_blocks([source.draw], n_resamples, rng, n_jobs)
+    source = RowSource(statistic, rows, is_binary, units)
+    return find_interval(source, draws, method, confidence_level, debias)
+
+
+def bootstrap_interval_from_summary(
+    measure,
+    summary,
+    *,
+    method="percentile",
+    confidence_level=0.95,
+    debias=False,
+    n_resamples=1000,
+    n_jobs=None,
+    random_state=None,
+    **options,
+):
+    r"""Confidence interval of a measure by the bootstrap, from a summary.
+
+    This is :func:`bootstrap_interval` for rows that are gone: numbers of rows are drawn instead.
+    What is said there about the bias of measures holds here too.
+
+    Parameters
+    ----------
+    measure : str
+        A name in :data:`skcal.metrics.MEASURES`.
+    summary : CalibrationSummary
+        Summary of hard labels without weights, of one binary problem (`reduction` "auto" or
+        "confidence").
+    method : {"percentile", "basic"}, default="percentile"
+        "percentile" takes quantiles of the resampled values, "basic" reflects them at the estimate.
+    confidence_level : float, default=0.95
+        Between 0 and 1, exclusive.
+    debias : bool, default=False
+        Whether to subtract what a calibrated model would show by chance, see
+        :func:`bootstrap_interval`.
+    n_resamples : int, default=1000
+        Number of resamples, from 2 to 2^24.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the resamples.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    Interval
+        Named tuple of ``estimate``, the answer of the summary, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are weights or soft labels, or if the summary cannot
+        answer the measure.
+    TypeError
+        If `summary` is no summary, or if the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    bootstrap_interval : The same for rows, with weights and groups.
+
+    Notes
+    -----
+    The numbers of rows by outcome and cell are multinomial in a resample. Cells are merged to about
+    2000, none wider than 1/1024; rows of one of them come and go with their mean prediction, those
+    of either outcome with its own where the answer of the summary knows the two apart. What is lost
+    is the variation of predictions inside these cells. :func:`skcal.metrics.smooth_ece` has cells
+    of its own, of a quarter of its bandwidth or less, inside of which rows keep their places.
+
+    The interval reaches out by the error bound of the summary on both sides, whatever rows
+    the cells may hold: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import bootstrap_interval_from_summary
+    >>> from skcal.streaming import CalibrationSummary
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(20_000)
+    >>> y_true = rng.random(20_000) < 0.2 + 0.6 * y_proba
+    >>> summary = CalibrationSummary().update(y_true, y_proba)
+    >>> interval = bootstrap_interval_from_summary("smooth_ece", summary, random_state=0)
+    >>> interval.low < interval.estimate < interval.high
+    True
+    """
+    statistic = bind_for_cells("measure", measure, options, bootstrap_interval_from_summary)
+    confidence_level = _check_form(method, _METHODS_WITHOUT_ROWS, confidence_level, debias)
+    draws = Draws(n_resamples, random_state, n_jobs, minimum=2)
+    source = CellSource(statistic, check_summary("summary", summary))
+    return find_interval(source, draws, method, confidence_level, debias)
+
+
+def find_interval(source, draws, method, confidence_level, debias):
+    """The interval of a measure of rows or of a summary.
+
+    Parameters
+    ----------
+    source : RowSource or CellSource
+    draws : Draws
+    method : str
+        "bca" for rows alone.
+    confidence_level : float
+    debias : bool
+
+    Returns
+    -------
+    Interval
+    """
+    resamples, estimate = source.make_resamples(), source.estimate
+    observed = resamples.observed
+    (values,) = draws.run(resamples.draw)
     if debias:
-        values -= values.mean() - source.observed
+        values -= values.mean() - observed
     if method == "percentile":
         low, high = percentile_interval(values, confidence_level)
     elif method == "basic":
-        centre = source.observed if debias else estimate
-        low, high = basic_interval(values, confidence_level, centre)
+        low, high = basic_interval(values, confidence_level, observed if debias else estimate)
     else:
-        left_out = _leave_parts_out(source, units, rng)
-        low, high = accelerated_interval(values, confidence_level, source.observed, left_out)
+        left_out = source.leave_parts_out(_N_PARTS, draws.rng)
+        low, high = accelerated_interval(values, confidence_level, observed, left_out)
     if debias:
-        null = make_null(statistic, rows, is_binary)
+        null = source.make_null()
         # Merged rows have their own value and their own chance, and both go together.
-        shift = float(draw_null([null], n_resamples, rng, n_jobs).mean() - null.observed)
-        estimate, low, high = (
-            -shift,
-            low - source.observed - shift,
-            high - source.observed - shift,
-        )
-    return Interval(estimate, low, high)
+        estimate = float(null.observed - draws.run(null.draw).mean())
+        low, high = low - observed + estimate, high - observed + estimate
+    # Where the rows are gone, the interval holds whatever they may have been.
+    row, reach = source.statistic.row, source.error_bound
+    may_be_negative = low < 0 or debias or (row is not None and row.is_signed)
+    return Interval(estimate, max(low - reach, -np.inf if may_be_negative else 0.0), high + reach)
+
+
+def _check_form(method, methods, confidence_level, debias):
+    """The level, after a look at what kind of interval it is for."""
+    check_option("method", method, methods)
+    check_flag("debias", debias)
+    return check_confidence_level(confidence_level)
 
 
 def _find_units(rows, groups):
@@ -219,11 +335,3 @@ def _find_units(rows, groups):
     if len(names) < 2:
         raise ValueError("groups must hold at least two groups with rows; got 1.")
     return rows, Units(rows.n_rows, member)
-
-
-def _leave_parts_out(source, units, rng):
-    """Values of the sample without each of its rows, of its groups, or of random parts of them."""
-    if units.n_units == 1:
-        return np.zeros(1)
-    n_parts = min(_N_PARTS, units.n_units)
-    return np.array([source.measure(mask) for mask in units.split(n_parts, rng)])

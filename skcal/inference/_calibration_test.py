@@ -1,11 +1,12 @@
-"""The exact test of calibration, by any measure."""
+"""The exact test of calibration, by any measure, of rows and of summaries."""
 
 import numpy as np
 
+from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._monte_carlo import find_pvalue, find_smallest_pvalue
-from skcal._validation import check_integer, check_labels
-from skcal.inference._null_draws import check_source, draw_null, make_null
-from skcal.inference._statistic import check_rows, check_statistic
+from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
+from skcal.inference._draws import Draws
+from skcal.inference._row_source import RowSource, check_groups
 from skcal.inference._test_result import TestResult
 
 
@@ -46,8 +47,9 @@ def calibration_test(
         Non-negative weights of the measure. They are fixed: a label is drawn once for each row,
         whatever its weight.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -69,8 +71,9 @@ def calibration_test(
     Returns
     -------
     TestResult
-        The measure of the sample as statistic and as estimate, and the p-value. With `groups` the
-        measure is that of the group that stands out most, ``worst_group``.
+        The measure of the sample as statistic and as estimate, the p-value, and the mean of the
+        measure over the draws, ``null_mean``. With `groups` both measure and mean are those of the
+        group that stands out most, ``worst_group``.
 
     Raises
     ------
@@ -150,10 +153,11 @@ def calibration_test(
     >>> calibration_test(y_true, y_proba, groups=site, random_state=0).worst_group
     'south'
     """
-    statistic = check_statistic("statistic", statistic, options, reduction, sample_weight)
-    n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-    rng = check_source(random_state)
-    statistic, rows, is_binary = check_rows(
+    statistic = bind_for_rows(
+        "statistic", statistic, options, reduction, sample_weight, calibration_test
+    )
+    draws = Draws(n_resamples, random_state, n_jobs)
+    statistic, rows, is_binary = bind_rows(
         statistic,
         y_true,
         y_proba,
@@ -164,33 +168,134 @@ def calibration_test(
     if rows.is_soft:
         raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
     names, parts = split_groups(rows, groups)
-    estimates = [part.measure(statistic) for part in parts]
-    problems = [make_null(statistic, part, is_binary) for part in parts]
-    drawn = draw_null(problems, n_resamples, rng, n_jobs)
-    if groups is None:
-        pvalue, worst = find_pvalue(problems[0].observed, drawn[0]), 0
+    return compare_with_draws(
+        [RowSource(statistic, part, is_binary) for part in parts], draws, names
+    )
+
+
+def calibration_test_from_summary(
+    summary,
+    *,
+    statistic="smooth_calibration_error",
+    n_resamples=999,
+    n_jobs=None,
+    random_state=None,
+    **options,
+):
+    r"""Test whether a model is calibrated, by any measure that a summary answers.
+
+    This is :func:`calibration_test` for rows that are gone: exact for predictions rounded to their
+    cells. Rows must be independent.
+
+    Parameters
+    ----------
+    summary : CalibrationSummary
+        Summary of hard labels without weights, of one binary problem (`reduction` "auto" or
+        "confidence").
+    statistic : str, default="smooth_calibration_error"
+        A name in :data:`skcal.metrics.MEASURES`.
+    n_resamples : int, default=999
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    TestResult
+        The answer of the summary (see :meth:`skcal.streaming.CalibrationSummary.measure`) as
+        statistic and as estimate, the p-value, and the mean of the measure over the draws,
+        ``null_mean``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are weights or soft labels, or if the summary cannot
+        answer the measure.
+    TypeError
+        If `summary` is no summary, or if the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    calibration_test : The same for rows, and for groups of them.
+    compare_summaries : Whether two summaries differ.
+
+    Notes
+    -----
+    Let a cell hold n rows with the mean prediction v, which the summary knows. If the model is
+    calibrated, the number of outcomes 1 is a sum of Bernoulli variables whose mean is n v, and it
+    is drawn from the binomial distribution with n and v. That has the mean of the true law, and is
+    the law itself where all predictions of the cell are equal. Else it is wider (Hoeffding [1]_:
+    larger in the convex order, by a variance of n times the variance of the predictions in the
+    cell, at most :math:`h^2 / 4` for cells of width h), so that draws of a measure that is a
+    convex function of the residuals are larger on average and the test errs on the safe side. With
+    16384 cells the excess is a share of :math:`10^{-9} / (v (1 - v))` of the variance, at most.
+
+    As in :func:`calibration_test` the measure is compared on merged cells, about 2000 of them, the
+    sample and the draws alike, and
+
+    .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}}.
+
+    A draw costs the same for every number of rows.
+
+    References
+    ----------
+    .. [1] W. Hoeffding (1956). On the distribution of the number of successes in independent
+       trials. Annals of Mathematical Statistics 27. :doi:`10.1214/aoms/1177728178`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import calibration_test_from_summary
+    >>> from skcal.streaming import CalibrationSummary
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(20_000)
+    >>> uniform = rng.random(20_000)
+    >>> calibrated = CalibrationSummary().update(uniform < y_proba, y_proba)
+    >>> calibration_test_from_summary(calibrated, n_resamples=99, random_state=0).pvalue > 0.05
+    True
+    >>> off = CalibrationSummary().update(uniform < 0.1 + 0.8 * y_proba, y_proba)
+    >>> calibration_test_from_summary(off, n_resamples=99, random_state=0).pvalue
+    0.01
+    """
+    statistic = bind_for_cells("statistic", statistic, options, calibration_test_from_summary)
+    draws = Draws(n_resamples, random_state, n_jobs)
+    return compare_with_draws([CellSource(statistic, check_summary("summary", summary))], draws)
+
+
+def compare_with_draws(sources, draws, names=None):
+    """The test of one source, or of several with the names of their groups.
+
+    Parameters
+    ----------
+    sources : list of RowSource or CellSource
+    draws : Draws
+    names : list or None, default=None
+
+    Returns
+    -------
+    TestResult
+    """
+    nulls = [source.make_null() for source in sources]
+    drawn = draws.run(*(null.draw for null in nulls))
+    observed = np.array([null.observed for null in nulls])
+    if names is None:
+        worst, pvalue = 0, find_pvalue(observed[0], drawn[0])
     else:
-        observed = np.array([problem.observed for problem in problems])
-        pvalue, worst = find_smallest_pvalue(np.column_stack([observed, drawn]))
-    return TestResult(estimates[worst], pvalue, estimates[worst], names[worst])
+        pvalue, worst, _ = find_smallest_pvalue(np.column_stack([observed, drawn]))
+    estimate = sources[worst].estimate
+    chance = float(drawn[worst].mean())
+    return TestResult(estimate, pvalue, estimate, names and names[worst], chance)
 
 
 def split_groups(rows, groups):
-    """Names of groups, and their rows without those of weight zero; None names all rows."""
+    """Names of groups, and their rows without those of weight zero; None where all are one."""
     if groups is None:
-        return [None], [rows.drop_absent()]
+        return None, [rows.drop_absent()]
     names, member = check_groups(groups, rows.n_rows)
     parts = {name: rows.take(member == k).drop_absent() for k, name in enumerate(names)}
     parts = {name: part for name, part in parts.items() if part.n_rows}
     return list(parts), list(parts.values())
-
-
-def check_groups(groups, n_rows):
-    """Distinct names of groups, and the number of the group of each row."""
-    groups = check_labels("groups", groups)
-    if len(groups) != n_rows:
-        raise ValueError(
-            f"groups must hold one name for each of the {n_rows} rows; got {len(groups)}."
-        )
-    names, member = np.unique(groups, return_inverse=True)
-    return names.tolist(), member

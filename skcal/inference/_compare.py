@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from skcal._cells._counts import count_rows
 from skcal._numerics._hypergeometric import DealtOutcomes, group_cells
 from skcal._numerics._monte_carlo import find_pvalue
-from skcal._validation import check_integer, check_option
-from skcal.inference._null_draws import check_source, run_blocks
-from skcal.inference._summary_counts import check_summary, count_rows
+from skcal._validation import check_option
+from skcal.inference._cell_source import check_summary
+from skcal.inference._draws import Draws
 from skcal.inference._test_result import TestResult
 
 # Settings that decide what the cells of a summary mean.
@@ -40,8 +41,8 @@ def compare_summaries(
     Returns
     -------
     TestResult
-        The largest sum of differences over its standard deviation, the p-value, and as estimate the
-        same sum in units of probability, see Notes.
+        The largest sum of differences over its standard deviation, with its mean over the draws as
+        ``null_mean``, the p-value, and as estimate the same sum in units of probability, see Notes.
 
     Raises
     ------
@@ -117,8 +118,7 @@ def compare_summaries(
     (0.001, 0.1)
     """
     check_option("statistic", statistic, ("range", "max"))
-    n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-    rng = check_source(random_state)
+    draws = Draws(n_resamples, random_state, n_jobs)
     cells = [check_summary("first", first), check_summary("second", second)]
     for name in _MEANING:
         mine, its = getattr(first, name), getattr(second, name)
@@ -136,11 +136,11 @@ def compare_summaries(
             "first and second must hold predictions near each other to be compared; got none."
         )
     observed = outcomes.observe(statistic)
-    (drawn,) = run_blocks(
-        [lambda source, n_draws: outcomes.draw(source, n_draws, statistic)],
-        n_resamples,
-        rng,
-        n_jobs,
+    (drawn,) = draws.run(lambda rng, n_draws: outcomes.draw(rng, n_draws, statistic))
+    value, chance = (
+        float(sums / outcomes.error) if outcomes.error > 0 else 0.0
+        for sums in (observed, drawn.mean())
     )
-    value = observed / outcomes.error if outcomes.error > 0 else 0.0
-    return TestResult(value, find_pvalue(observed, drawn), observed / outcomes.overlap)
+    return TestResult(
+        value, find_pvalue(observed, drawn), observed / outcomes.overlap, null_mean=chance
+    )

@@ -4,20 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index
-from skcal._numerics._poisson_binomial import find_law, find_quantiles
+from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, bound_bins, find_edges
+from skcal._independent_rows import reduce_to_labelled_sample
+from skcal._records import show_record
 from skcal._validation import (
     check_confidence_level,
     check_flag,
     check_integer,
     check_option,
 )
-from skcal.inference._binary_problem import reduce_to_labelled_sample
-from skcal.metrics._binned import find_edges
-from skcal.metrics._mean_outcomes import average_by_bin
-
-# Ways to find bins that do not look at the outcomes.
-BLIND_STRATEGIES = ("uniform", "quantile")
 
 
 class ConsistencyBand(NamedTuple):
@@ -42,6 +37,8 @@ class ConsistencyBand(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
+
+    __repr__ = show_record
 
 
 def consistency_band(
@@ -69,8 +66,9 @@ def consistency_band(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -144,27 +142,3 @@ def consistency_band(
     _, prediction, outcome = average_by_bin(sample, edges)
     each = level ** (1 / len(prediction)) if simultaneous else level
     return ConsistencyBand(prediction, outcome, *bound_bins(sample, edges, each), level)
-
-
-def bound_bins(sample, edges, confidence_level):
-    """Lower and upper ends of the ranges of all bins that hold rows, in their order.
-
-    Parameters
-    ----------
-    sample : Sample
-        Of independent rows.
-    edges : ndarray of shape (n_bins + 1,)
-    confidence_level : float
-        Of each range.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_filled_bins,)
-    """
-    predictions = np.sort(sample.predictions.astype(np.float64, copy=False))
-    starts = np.flatnonzero(np.diff(bin_index(predictions, edges), prepend=-1))
-    ends = []
-    for rows in np.split(predictions, starts[1:]):
-        number = np.array(find_quantiles(*find_law(rows), 1 - confidence_level))
-        ends.append(number / len(rows))
-    return tuple(np.transpose(ends))

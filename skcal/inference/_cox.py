@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from skcal._numerics._classical_tests import chi_squared_tail
-from skcal._numerics._cox import CoxLikelihood
-from skcal._validation import check_confidence_level
-from skcal.inference._binary_problem import (
+from skcal._independent_rows import (
     check_counts,
     list_weights,
     reduce_to_labelled_sample,
 )
+from skcal._numerics._classical_tests import chi_squared_tail
+from skcal._numerics._cox import CoxLikelihood
+from skcal._validation import check_confidence_level
 from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
 
@@ -66,8 +66,9 @@ def cox_recalibration(
         Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
         must lie within a factor of 1e250 of each other.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

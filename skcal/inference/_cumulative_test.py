@@ -1,5 +1,6 @@
 """Kolmogorov-Smirnov and Kuiper tests of the cumulative residuals."""
 
+from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._classical_tests import (
     cumulative_error,
     divide_by_error,
@@ -7,7 +8,6 @@ from skcal._numerics._classical_tests import (
     range_tail,
 )
 from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
-from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
 from skcal.inference._test_result import TestResult
 
 _STATISTICS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
@@ -39,8 +39,9 @@ def cumulative_calibration_test(
         Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
         the same as two rows.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, gap_norm
-from skcal._numerics._classical_tests import chi_squared_tail, sum_squared_groups
-from skcal._validation import check_integer, check_option
-from skcal.inference._binary_problem import (
+from skcal._independent_rows import (
     check_counts,
     list_weights,
     reduce_to_labelled_sample,
 )
+from skcal._numerics._binned import bin_index, gap_norm, uniform_edges
+from skcal._numerics._classical_tests import chi_squared_tail, sum_squared_groups
+from skcal._numerics._histogram import equal_mass_edges
+from skcal._validation import check_integer, check_option
 from skcal.inference._test_result import TestResult
-from skcal.metrics._binned import find_edges
 
 # Degrees of freedom that a logistic model takes from the data that it was fitted on.
 _FITTED_DEGREES = {"external": 0, "training": 2}
@@ -41,8 +41,9 @@ def hosmer_lemeshow_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts: a weight of 2 is the same as two rows.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -53,7 +54,10 @@ def hosmer_lemeshow_test(
     n_bins : int, default=10
         Number of groups, at most 2^24.
     strategy : {"quantile", "uniform"}, default="quantile"
-        Groups of equal mass, or of equal width; equal predictions always share a group.
+        Groups of equal mass, or of equal width; equal predictions always share a group. Those of
+        equal mass end at the quantiles of the predictions, linear between ranks, as in
+        ``hoslem.test`` of R: n rows in g groups where (n - 1) / g is whole make groups of that
+        size, the first with one more.
     data : {"external", "training"}, default="external"
         "external" for data that the model has not seen: one degree of freedom for each group.
         "training" for the data that a logistic regression with an intercept was fitted on: two
@@ -122,7 +126,11 @@ def hosmer_lemeshow_test(
         reduction=reduction,
     )
     check_counts(sample)
-    index = bin_index(sample.predictions, find_edges(sample, n_bins, strategy))
+    if strategy == "uniform":
+        edges = uniform_edges(n_bins)
+    else:
+        edges = equal_mass_edges(sample.predictions, sample.weights, n_bins)
+    index = bin_index(sample.predictions, edges)
     weights = list_weights(sample)
     counts, predicted, observed = (
         np.bincount(index, weights * values)

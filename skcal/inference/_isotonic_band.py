@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._isotonic_band import bound_isotonic_curve, find_blocks
-from skcal._validation import as_numbers, check_confidence_level
-from skcal.inference._binary_problem import reduce_to_labelled_sample
+from skcal._arrays import read_numbers
+from skcal._estimates._isotonic import bound_sample
+from skcal._independent_rows import reduce_to_labelled_sample
+from skcal._records import show_record
+from skcal._validation import check_confidence_level
 
 
 class IsotonicBand(NamedTuple):
@@ -34,6 +36,8 @@ class IsotonicBand(NamedTuple):
     high: np.ndarray
     confidence_level: float
 
+    __repr__ = show_record
+
     def evaluate(self, y_proba):
         """Ends of the band at any predictions.
 
@@ -52,7 +56,7 @@ class IsotonicBand(NamedTuple):
         ValueError
             If a prediction lies outside of [0, 1] or is no number.
         """
-        places = as_numbers("y_proba", y_proba).astype(np.float64)
+        places = read_numbers("y_proba", y_proba).astype(np.float64)
         if not ((places >= 0) & (places <= 1)).all():
             strange = places[~((places >= 0) & (places <= 1))].flat[0]
             raise ValueError(f"y_proba must lie in [0, 1]; got {strange}.")
@@ -98,8 +102,9 @@ def isotonic_band(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -180,23 +185,7 @@ def isotonic_band(
     sample = reduce_to_labelled_sample(
         y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
     )
-    return bound_sample(sample, level)
-
-
-def bound_sample(sample, confidence_level):
-    """The band of a sample of independent rows."""
-    predictions, counts, positive, _ = sample.sorted
-    starts = find_blocks(predictions, counts)
-    firsts = predictions[starts]
-    lasts = predictions[np.append(starts[1:], len(predictions)) - 1]
-    low, high = bound_isotonic_curve(
-        np.add.reduceat(counts, starts), np.add.reduceat(positive, starts), 1 - confidence_level
-    )
-    # The lower end rises at the last prediction of a block, the upper end at the first.
-    knots = np.union1d(firsts, lasts)
-    low = np.append(0.0, low)[np.searchsorted(lasts, knots, side="right")]
-    high = np.append(high, 1.0)[np.searchsorted(firsts, knots, side="left")]
-    return IsotonicBand(knots, low, high, confidence_level)
+    return IsotonicBand(*bound_sample(sample, level), level)
 
 
 def _find_regions(knots, low):

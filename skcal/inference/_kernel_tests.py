@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from skcal._estimates._class_kernels import check_class_kernel
+from skcal._estimates._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
+from skcal._estimates._test_points import check_test_points, embed_rows
 from skcal._numerics._kernel_tests import (
     bound_biased,
     bound_unbiased,
@@ -15,11 +18,8 @@ from skcal._numerics._kernel_tests import (
 from skcal._numerics._squared_kernel import square_residuals
 from skcal._parallel import run_in_threads
 from skcal._reduction import check_class_vectors
-from skcal._validation import check_generator, check_integer, check_number, check_option
+from skcal._validation import check_integer, check_number, check_option, check_rng
 from skcal.inference._test_result import TestResult
-from skcal.metrics._class_kernels import check_class_kernel
-from skcal.metrics._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
-from skcal.metrics._squared_kernel import check_test_points, embed_rows
 
 
 def kernel_calibration_test(
@@ -56,8 +56,9 @@ def kernel_calibration_test(
         "block" takes the mean over blocks of rows for normal; "distribution-free" bounds the
         p-value at every number of rows, with little power.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -142,15 +143,14 @@ def kernel_calibration_test(
     """
     check_option("method", method, ("bootstrap", "block", "distribution-free"))
     check_option("estimator", estimator, ("unbiased", "biased"))
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
     vectors = check_class_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
     _check_rows(vectors, minimum=2)
     kernel = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
     _check_tells_apart(kernel, vectors.proba.shape[1])
     if method == "bootstrap":
-        n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-        if not isinstance(random_state, np.random.Generator):
-            random_state = check_generator(random_state)
-        return _test_by_bootstrap(vectors, kernel, n_resamples, random_state, n_jobs)
+        rng = check_rng(random_state)
+        return _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs)
     if method == "block":
         return _test_by_blocks(vectors, kernel, block_size, n_jobs)
     return _test_by_bound(vectors, kernel, estimator == "unbiased", kernel_bound, n_jobs)
@@ -239,7 +239,8 @@ def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs):
     statistic, resampled, estimate = compare_degenerate(
         row_sums, own, resampled_pairs, resampled_own, resampled_rows
     )
-    return TestResult(float(statistic), count_exceedances(statistic, resampled), float(estimate))
+    pvalue, chance = count_exceedances(statistic, resampled), float(resampled.mean())
+    return TestResult(float(statistic), pvalue, float(estimate), null_mean=chance)
 
 
 def _sum_counts(counts, values):
@@ -312,8 +313,9 @@ def mean_embedding_test(
     test_labels : array-like of shape (n_points,) or (n_points, n_classes)
         Labels of the test points, or soft labels.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -349,7 +351,9 @@ def mean_embedding_test(
     chi-squared with m degrees of freedom for a calibrated model [1]_. The p-value is that of
     Hotelling's F distribution, which has the same limit and is nearer at a finite n. The
     approximation needs some hundred rows for each test point; with ten, a test at 5 % rejects a
-    calibrated model in up to a quarter of samples. The labels of one prediction sum up to nothing:
+    calibrated model in up to a quarter of samples. Points close to each other need more: ten random
+    ones between two classes reject in 25 % of samples of 1000 rows, and in 7 % of 10 000, at any
+    bandwidth. Rows are divided by their sums. The labels of one prediction sum up to nothing:
     leave out one class where test points share a prediction, and with two classes use one label
     only, and spread the points among the predictions: beyond all of them the differences at two
     points are multiples of each other with an exponential kernel.
@@ -376,6 +380,9 @@ def mean_embedding_test(
     n_points = len(points.proba)
     _check_rows(vectors, minimum=n_points + 1)
     _check_tells_apart(kernel, vectors.proba.shape[1])
+    # Sums that are 1 only nearly would hide that the labels of one prediction depend on each other.
+    proba = vectors.proba.astype(np.float64)
+    vectors = vectors._replace(proba=proba / proba.sum(axis=1, keepdims=True))
     features = np.concatenate([part for part, _ in embed_rows(vectors, points, kernel)])
     statistic, pvalue, rank = find_chi_squared(features)
     if rank < n_points:

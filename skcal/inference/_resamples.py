@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from skcal._numerics._merging import merge_rows
 from skcal._numerics._resampling import bootstrap_smooth_ece
-from skcal._sample import Sample
-from skcal.inference._null_draws import FEW_ROWS, is_plain_smooth_ece, list_bin_edges
-
-# The scale that resamples of SmoothECE are made for is not finer than this.
-_NARROWEST = 1e-3
 
 
 class Units:
@@ -53,11 +47,20 @@ class Units:
 
 
 class RowResamples:
-    """The measure of the rows of a resample."""
+    """A measure of the rows of a resample.
 
-    def __init__(self, statistic, rows, units):
+    Parameters
+    ----------
+    statistic : BoundMeasure
+    rows : Predictions
+    units : Units
+    observed : float
+        Value of all rows.
+    """
+
+    def __init__(self, statistic, rows, units, observed):
         self._statistic, self._rows, self._units = statistic, rows, units
-        self.observed = rows.measure(statistic)
+        self.observed = observed
 
     def draw(self, rng, n_draws):
         """Values of resamples."""
@@ -65,90 +68,91 @@ class RowResamples:
 
     def measure(self, chosen):
         """Value for some of the rows, by number or by mask."""
-        return self._rows.take(chosen).measure(self._statistic)
+        return self._statistic.measure_rows(self._rows.take(chosen))
 
 
 class CellResamples:
-    """The measure of a binary problem whose rows are merged by outcome in small cells."""
+    """A measure of a binary problem whose rows are merged by outcome in small cells.
 
-    def __init__(self, statistic, rows, units):
-        self._statistic, self._units = statistic, units
-        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(float)
-        cells = merge_rows(rows.proba, rows.weights, list_bin_edges(statistic))
-        cell = np.zeros(rows.n_rows, dtype=np.intp)
-        cell[cells.order[cells.starts[1:]]] = 1
-        cell[cells.order] = np.cumsum(cell[cells.order])
-        present, self._kind = np.unique(2 * cell + rows.codes, return_inverse=True)
-        self._outcomes, self._weights = present % 2, weights
-        self._counts = np.bincount(self._kind)
-        mass = np.bincount(self._kind, weights)
-        places = np.bincount(self._kind, weights * rows.proba) / mass
-        # Rounding must not move a prediction out of [0, 1] or into the next cell.
-        low, high = (np.full(len(present), fill) for fill in (1.0, 0.0))
-        np.minimum.at(low, self._kind, rows.proba)
-        np.maximum.at(high, self._kind, rows.proba)
-        self._places = np.clip(places, low, high)
-        self._is_plain = units.member is None and (weights == weights[0]).all()
+    Parameters
+    ----------
+    statistic : BoundMeasure
+    outcomes, places, mass : ndarray of shape (n_kinds,)
+        Outcome, prediction and weight of the rows of each kind, of which the value is `observed`.
+    kinds : CountedKinds or KindsOfRows
+        Source of weights in resamples.
+    """
+
+    def __init__(self, statistic, outcomes, places, mass, kinds):
+        self._statistic, self._outcomes, self._places = statistic, outcomes, places
+        self._kinds = kinds
         self.observed = self._measure_mass(mass)
 
     def draw(self, rng, n_draws):
         """Values of resamples."""
-        return np.array([self._measure_mass(self._draw_mass(rng)) for _ in range(n_draws)])
+        return np.array([self._measure_mass(mass) for mass in self._kinds.draw(rng, n_draws)])
 
-    def measure(self, chosen):
-        """Value for a mask of the rows."""
-        return self._measure_mass(self._sum_weights(chosen))
-
-    def _draw_mass(self, rng):
-        if self._is_plain:  # the numbers of rows by cell and outcome are multinomial
-            n_rows = len(self._kind)
-            return rng.multinomial(n_rows, self._counts / n_rows) * self._weights[0]
-        return self._sum_weights(self._units.draw_counts(rng))
-
-    def _sum_weights(self, counts):
-        return np.bincount(self._kind, counts * self._weights, len(self._places))
+    def measure(self, mask):
+        """Value for some of the rows, where they are known."""
+        return self._measure_mass(self._kinds.sum_rows(mask))
 
     def _measure_mass(self, mass):
         return self._statistic(self._outcomes, self._places, mass)
 
 
-class SmoothResamples:
-    """SmoothECE of resamples, measured many at a time; without parts by the other source."""
+class CountedKinds:
+    """Weights of kinds of rows in resamples, where rows of a kind are only counted.
 
-    def __init__(self, rows, source, estimate):
-        self._source, self.observed = source, estimate
-        sample = Sample(rows.proba, rows.codes, rows.weights)
-        self._resampler = sample.resampler(max(estimate, _NARROWEST))
+    Parameters
+    ----------
+    counts : ndarray of shape (n_kinds,)
+        Numbers of rows.
+    unit : float, default=1.0
+        Weight of a row.
+    """
+
+    def __init__(self, counts, unit=1.0):
+        self._counts, self._unit = counts, unit
+
+    def draw(self, rng, n_draws):
+        """Weights of shape (n_draws, n_kinds); the numbers of rows are multinomial."""
+        n_rows = int(self._counts.sum())
+        return self._unit * rng.multinomial(n_rows, self._counts / n_rows, size=n_draws)
+
+
+class KindsOfRows:
+    """Weights of kinds of rows in resamples, where the kind of each row is known.
+
+    Parameters
+    ----------
+    kind : ndarray of shape (n_rows,)
+        Number of the kind of each row.
+    weights : ndarray of shape (n_rows,)
+    units : Units
+    """
+
+    def __init__(self, kind, weights, units):
+        self._kind, self._weights, self._units = kind, weights, units
+        self._n_kinds = int(kind.max()) + 1
+        self._is_counted = units.member is None and bool((weights == weights[0]).all())
+
+    def draw(self, rng, n_draws):
+        """Weights of shape (n_draws, n_kinds), or an iterator of its rows."""
+        if self._is_counted:
+            return CountedKinds(np.bincount(self._kind), self._weights[0]).draw(rng, n_draws)
+        return (self.sum_rows(self._units.draw_counts(rng)) for _ in range(n_draws))
+
+    def sum_rows(self, counts):
+        """Weights of the kinds for rows that come so often, or for those in a mask."""
+        return np.bincount(self._kind, counts * self._weights, self._n_kinds)
+
+
+class SmoothResamples:
+    """SmoothECE of resamples, measured many at a time."""
+
+    def __init__(self, resampler, observed):
+        self._resampler, self.observed = resampler, observed
 
     def draw(self, rng, n_draws):
         """Values of resamples."""
         return bootstrap_smooth_ece(self._resampler, n_draws, rng)
-
-    def measure(self, chosen):
-        """Value for a mask of the rows."""
-        return self._source.measure(chosen)
-
-
-def make_resamples(statistic, rows, is_binary, units, estimate):
-    """Source of values of a measure for resamples.
-
-    Parameters
-    ----------
-    statistic : Statistic
-    rows : Rows
-        No row of weight zero.
-    is_binary : bool
-        Whether the measure reads one binary problem, in which equal rows may be merged.
-    units : Units
-    estimate : float
-
-    Returns
-    -------
-    RowResamples, CellResamples or SmoothResamples
-        With `observed`, `draw(rng, n_draws)` and `measure(mask)`.
-    """
-    mergeable = is_binary and not rows.is_soft and rows.n_rows > FEW_ROWS
-    source = (CellResamples if mergeable else RowResamples)(statistic, rows, units)
-    if is_binary and units.member is None and is_plain_smooth_ece(statistic):
-        return SmoothResamples(rows, source, estimate)
-    return source

@@ -1,7 +1,7 @@
 """Spiegelhalter's test: is the Brier score what the predictions promise."""
 
+from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._classical_tests import compare_brier, two_sided_normal
-from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
 from skcal.inference._test_result import TestResult
 
 
@@ -31,8 +31,9 @@ def spiegelhalter_test(
         Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
         the same as two rows.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

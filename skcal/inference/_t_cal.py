@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from skcal._numerics._dyadic import DyadicErrors, combine_scales
-from skcal._validation import check_generator, check_integer
-from skcal.inference._binary_problem import list_weights, reduce_to_labelled_sample
+from skcal._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._numerics._dyadic import DyadicErrors
+from skcal._numerics._monte_carlo import find_smallest_pvalue
+from skcal._validation import check_integer, check_rng
 from skcal.inference._test_result import TestResult
 
 
@@ -35,8 +36,9 @@ def t_cal_test(
         Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
         the same as two rows.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -53,8 +55,9 @@ def t_cal_test(
     -------
     TestResult
         The statistic is :math:`-\log_{10}` of the smallest p-value of a single number of bins, the
-        p-value takes into account that it is the smallest, and the estimate is the debiased
-        squared error for that number of bins: too large on average, since it was picked.
+        p-value takes into account that it is the smallest, ``null_mean`` is the mean of the
+        statistic over the draws, and the estimate is the debiased squared error for that number of
+        bins: too large on average, since it was picked.
 
     Raises
     ------
@@ -77,9 +80,10 @@ def t_cal_test(
     of mean 0 for a calibrated model. It is computed for the sample and for `n_resamples` draws of
     outcomes :math:`y_i^* \sim \mathrm{Bernoulli}(v_i)`. For each m, the rank of a sample or draw
     among all of them is a p-value; the smallest one over m is again ranked among all (Westfall and
-    Young [2]_). Equal ones are ranked by :math:`T_m` over its standard deviation. All ranks count
-    the sample itself, hence the p-value is at least ``1 / (n_resamples + 1)``, and at most u with a
-    probability of at most u if the model is calibrated.
+    Young [2]_). Equal ones are ranked by the distance of :math:`T_m` from its mean over all of them
+    in standard deviations. All ranks count the sample itself, hence the p-value is at least
+    ``1 / (n_resamples + 1)``, and at most u with a probability of at most u if the model is
+    calibrated.
 
     This differs from the adaptive test of the authors, who draw predictions anew as well and
     reject where a p-value is at most the level over the number of scales (Bonferroni). The rank of
@@ -112,8 +116,7 @@ def t_cal_test(
     True
     """
     n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-    if not isinstance(random_state, np.random.Generator):
-        random_state = check_generator(random_state)
+    rng = check_rng(random_state)
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,
@@ -127,8 +130,10 @@ def t_cal_test(
     order = np.lexsort((weights, sample.predictions))  # the draws do not depend on the rows' order
     errors = DyadicErrors(sample.predictions[order], weights[order])
     observed = errors.evaluate(sample.outcomes[None, order] > 0)
-    values = np.concatenate([observed, errors.draw(n_resamples, random_state)])
-    smallest, scale, pvalue = combine_scales(values, errors.errors)
+    values = np.concatenate([observed, errors.draw(n_resamples, rng)])
+    pvalue, scale, smallest = find_smallest_pvalue(values.T)
     if (sample.predictions == 1 - sample.outcomes).any():  # no draw has such a label
-        smallest = pvalue = 1 / (n_resamples + 1)
-    return TestResult(float(np.log10(1 / smallest)), pvalue, float(observed[0, scale]))
+        smallest[0] = pvalue = 1 / (n_resamples + 1)
+    statistic = np.log10(1 / smallest)
+    chance = float(statistic[1:].mean())
+    return TestResult(float(statistic[0]), pvalue, float(observed[0, scale]), null_mean=chance)

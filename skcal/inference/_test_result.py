@@ -18,6 +18,9 @@ class TestResult(NamedTuple):
         Estimate of the calibration error that the statistic is built on.
     worst_group : label or None
         Group that stands out most, of a test that compares groups; None for all others.
+    null_mean : float or None
+        Mean of the statistic over what is drawn under the hypothesis: what it shows by chance.
+        None for tests that draw nothing.
     """
 
     __test__ = False  # its name makes pytest take it for a class of tests
@@ -26,3 +29,4 @@ class TestResult(NamedTuple):
     pvalue: float
     estimate: float
     worst_group: object = None
+    null_mean: float | None = None

@@ -2,17 +2,14 @@
 
 import numpy as np
 
-from skcal._arrays import namespace
+from skcal._estimates._bins import find_edges
 from skcal._numerics._binned import (
     bin_index,
     debias_squared_gaps,
     gap_norm,
     mean_gap,
-    quantile_edges,
     residual_noise,
     squared_gaps,
-    sweep_edges,
-    uniform_edges,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._validation import check_flag, check_integer, check_number, check_option
@@ -43,11 +40,13 @@ def expected_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; bins of equal mass read them as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
-        labels of `y_true`.
+        labels of `y_true`. A table whose columns bear the names of the labels in another order
+        is an error.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions: "confidence" takes the largest
         probability and whether its label came true, "top-label" does so for each predicted
@@ -91,19 +90,15 @@ def expected_calibration_error(
     With `bin_width_penalty`, :math:`\sum_b P_b\, w_b` is added, :math:`w_b` the widths.
 
     Bins are closed on the right, the first one on both sides, exactly as in
-    :func:`sklearn.calibration.calibration_curve`; empty bins count for nothing. The value
-    depends on the bins, jumps when a prediction crosses an edge, and is biased upwards [2]_: a
-    calibrated model shows about .04 at n = 1000 with 15 bins.
+    :func:`sklearn.calibration.calibration_curve`, and with the rounding of its percentiles: of
+    equal mass, a bin may lose a row at its end to the next one. Empty bins count for nothing. The
+    value depends on the bins, jumps when a prediction crosses an edge, and is biased upwards [2]_:
+    a calibrated model shows about .04 at n = 1000 with 15 bins.
 
     Under scikit-learn's ``array_api_dispatch`` arrays of other libraries stay on their device, and
     sums over bins alone come to NumPy. Only "sweep" and bins of equal mass with weights, which
     need the rows in order with their weights, bring all rows to NumPy. The other measures of bins
     do the same.
-
-    Rounding: rows are summed in chunks of 32768, so that at 10^8 rows the error is below 1e-11
-    whatever the rows are, and about 1e-15 as a rule. Conditioning: while no row changes its bin,
-    moving predictions by d on average moves the value by at most d with ``norm=1``. At the edges it
-    is ill-posed: a row that crosses one, if only by rounding, moves it by up to twice its weight.
 
     References
     ----------
@@ -170,8 +165,9 @@ def maximum_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; bins of equal mass read them as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -202,10 +198,6 @@ def maximum_calibration_error(
     -----
     :math:`\mathrm{MCE} = \max_b g_b` over the bins that hold any mass [1]_. A bin with few rows has
     a large gap by chance, so that the value grows with the number of bins.
-
-    Rounding: below 1e-11 at 10^8 rows, in small bins as well. Conditioning: while no row changes
-    its bin, moving predictions by at most d moves the value by at most d; a row that crosses an
-    edge moves it by about twice its share of the bin, up to 1 where bins hold few rows.
 
     References
     ----------
@@ -253,8 +245,9 @@ def adaptive_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -286,10 +279,6 @@ def adaptive_calibration_error(
 
     :math:`B_k \le B` the number of bins that hold any row: ties may leave some of the bins
     empty, and others with more than their share.
-
-    Rounding: below 1e-11 at 10^8 rows, as for :func:`expected_calibration_error`. Conditioning:
-    edges move with the predictions; a row that changes its bin moves the value by about twice its
-    share of a bin, over the number of bins.
 
     References
     ----------
@@ -344,8 +333,9 @@ def squared_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -387,10 +377,6 @@ def squared_calibration_error(
     The first [1]_ has, given the predictions, a bias of minus the variance within bins of the
     true probabilities, over :math:`n_b`; a bin of one row counts as 0. The second [2]_ has mean
     zero for every calibrated model. A soft label counts as outcomes 1 and 0 in its proportion.
-
-    Rounding: below 2e-11 at 10^8 rows, about 1e-15 as a rule. Conditioning: while no row changes
-    its bin, moving predictions by d on average moves the plain error by at most 2d; at the edges it
-    jumps as that of :func:`expected_calibration_error` does.
 
     References
     ----------
@@ -434,20 +420,3 @@ def squared_calibration_error(
         return squared_gaps(counts, residual)
 
     return average_over_samples(measure, samples)
-
-
-def find_edges(sample, n_bins, strategy):
-    if strategy == "uniform":
-        return uniform_edges(n_bins)
-    if strategy == "quantile" and sample.weights is None:
-        ordered = namespace(sample.predictions).sort(sample.predictions)  # one copy, no more
-        return quantile_edges(ordered, None, n_bins)
-    ties = sample.sorted
-    if len(ties.predictions) > 1 and sample.total_weight < 2:
-        raise ValueError(
-            "Bins of equal mass read sample_weight as counts, which must sum to at least 2; "
-            f"got {sample.total_weight:g}. Scale them to sum to the number of rows."
-        )
-    if strategy == "sweep":
-        return sweep_edges(ties.predictions, ties.weight, ties.positive)
-    return quantile_edges(ties.predictions, ties.weight, n_bins)

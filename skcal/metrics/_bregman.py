@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcal._arrays import NUMPY
+from skcal._arrays import NUMPY, read_numbers
 from skcal._numerics._bregman import (
     bregman_divergence,
     log_divergence,
     relative_entropy,
     squared_difference,
 )
-from skcal._validation import as_numbers, check_option
+from skcal._validation import check_option
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {
@@ -99,7 +99,7 @@ class BregmanDivergence:
     def _call(self, name, places):
         """Values of phi or of the gradient, checked."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            values = as_numbers(f"{name}(v)", getattr(self, name)(places))
+            values = read_numbers(f"{name}(v)", getattr(self, name)(places))
             values = values.astype(float, copy=False)
         if values.shape != places.shape:
             raise ValueError(
@@ -117,7 +117,7 @@ class BregmanDivergence:
 
 
 def _read_places(name, values):
-    values = as_numbers(name, values, NUMPY).astype(float, copy=False)
+    values = read_numbers(name, values, NUMPY).astype(float, copy=False)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
         raise ValueError(f"{name} must lie in [0, 1]; got {values[wrong][0]}.")

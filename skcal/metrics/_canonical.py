@@ -42,8 +42,9 @@ def canonical_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; ``binning="median_variance"`` reads them as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -93,24 +94,18 @@ def canonical_calibration_error(
     prediction on an inner edge, such as 0.5 if `n_bins` is even, lies in one bin with those below
     it by the one component and with those above it by the other, and gets a cell of its own.
 
-    Splits at the median part the rows at or below it from those above, so equal predictions always
-    share a bin [2]_; of two classes the one with the smaller mean prediction is split. The first
+    Splits at the median part the rows below it from the others, so equal predictions always share a
+    bin [2]_; of two classes the one with the smaller mean prediction is split. The first
     component wins where variances are equal (up to rounding). A bin stays whole when it holds
     fewer than twice `min_samples`, or when one of its sides would hold fewer than `min_samples`; no
     other component is tried. An integer weight equals repetition: the number of rows is the sum of
     the weights, the variance divides by that number less one, and the median is where the
-    cumulative weight reaches one half.
+    cumulative weight passes one half.
 
     Binning lets opposite errors of a bin cancel, and is biased upwards where bins hold few rows.
     With many classes nearly every row has a uniform bin of its own; then the error is the mean
     distance between predictions and outcomes, one minus the mean probability of the true label
     for the total variation, and says nothing about calibration.
-
-    Rounding: sums over chunks of rows, below 1e-10 at 10^8 rows whatever the rows are, and about
-    1e-15 as a rule. Conditioning: while no row changes its bin, moving predictions by d on average,
-    in the distance that is measured, moves an error in total variation or city block distance by at
-    most d; a row that changes its bin moves it by up to twice its weight. With "median_variance"
-    one row may change the bins of many others.
 
     References
     ----------

@@ -35,8 +35,9 @@ def cumulative_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -67,11 +68,6 @@ def cumulative_calibration_error(
     distinct predictions, :math:`C_0 = 0`, the range is :math:`\max_k C_k - \min_k C_k` [1]_ and the
     maximum :math:`\max_k |C_k|` [2]_. Sums are read only where a run of equal predictions ends, so
     that the order of rows does not matter.
-
-    Rounding: sums run over all rows in blocks: at 10^8 rows they are off by about 1e-13, and never
-    by more than 4e-12. Conditioning: while predictions keep their order, moving them by d on
-    average moves the value by at most d. Rows that change their order move it by up to their
-    weight: predictions that differ by rounding alone should be rounded to be equal.
 
     References
     ----------
@@ -127,8 +123,9 @@ def averaged_two_bin_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -159,9 +156,6 @@ def averaged_two_bin_calibration_error(
 
     a sum over the gaps between distinct predictions. It is continuous in the predictions and
     quadratically related to the distance from calibration [1]_.
-
-    Rounding: that of the sums, about 1e-13 at 10^8 rows, and never more than 1e-11. Conditioning:
-    moving predictions by d on average moves the value by at most 4d.
 
     References
     ----------

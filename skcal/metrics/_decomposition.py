@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import as_float64, find_distinct, home_of, list_slices, namespace
+from skcal._arrays import as_float64, list_slices, move_to, namespace
+from skcal._estimates._bins import average_by_bin, find_edges, split_mass
+from skcal._estimates._isotonic import regress_isotonically
 from skcal._numerics._bregman import expect_divergence, mean_outcome, squared_difference
 from skcal._numerics._decomposition import (
     count_cells,
@@ -21,9 +23,7 @@ from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_ga
 from skcal._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._sample import CHUNK
 from skcal._validation import check_integer, check_number, check_option
-from skcal.metrics._binned import find_edges
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergence
-from skcal.metrics._mean_outcomes import average_by_bin, regress_isotonically, split_mass
 
 # So many distinct predictions are summed over pair by pair.
 _MOST_PAIRED = 1024
@@ -100,8 +100,9 @@ def calibration_decomposition(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; bins of equal mass read them as counts.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -181,12 +182,6 @@ def calibration_decomposition(
     computed where the arrays are, of any library; whatever needs an order, reads the regression
     at the rows or calls a `BregmanDivergence` brings the rows to NumPy.
 
-    Rounding: totals and bins are summed in chunks of rows, below 2e-11 of their size at 10^8 rows;
-    that of the kernels is nil beside the bounds above. Conditioning: moving predictions by d on
-    average moves the total of "brier" by at most 2d for two classes; that of "log" is as steep as
-    1/v. The calibration moves by the order of d / s with "kernel"; with "isotonic" and "binned" it
-    jumps where rows change their order or their bin.
-
     References
     ----------
     .. [1] M. Chidambaram, R. Ge (2024). Reassessing how to compare and improve the calibration of
@@ -263,8 +258,9 @@ def corp_decomposition(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -305,11 +301,6 @@ def corp_decomposition(
 
     Under scikit-learn's ``array_api_dispatch`` arrays of other libraries are taken too; the rows
     are brought to NumPy to be sorted.
-
-    Rounding: sums are taken by pairs, below 1e-13 of their size at 10^8 rows. Conditioning: moving
-    predictions by d on average moves the score of "brier" by at most 2d, while that of "log" is as
-    steep as 1/v. The recalibrated score depends on the order of the predictions alone, and jumps
-    where that changes or predictions become equal.
 
     References
     ----------
@@ -417,7 +408,7 @@ def _is_paired(sample):
     first = sample.predictions[head]
     if sample.weights is not None:
         first = first[sample.weights[head] > 0]
-    if len(find_distinct(first)) > _MOST_PAIRED:
+    if namespace(first).unique_values(first).shape[0] > _MOST_PAIRED:
         return False
     return len(sample.sorted.predictions) <= _MOST_PAIRED
 
@@ -479,6 +470,6 @@ def _average_over_classes(predictions, divergence):
 
 def diverge_over_classes(proba, target, divergence):
     """Divergences of a few rows of probabilities from their one-hot outcomes."""
-    classes = home_of(target).receive(np.arange(proba.shape[1]))
+    classes = move_to(np.arange(proba.shape[1]), target)
     outcomes = as_float64(target[:, None] == classes)
     return namespace(proba).sum(divergence(outcomes, as_float64(proba)), axis=1)

@@ -55,8 +55,9 @@ def lower_calibration_distance(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -96,10 +97,6 @@ def lower_calibration_distance(
     it, in time proportional to 1 / `tol`; feasible solutions of the program and of its dual
     certify the result. The data are read once, without a sort. Few predictions are points of
     the grid themselves, which leaves the error :math:`h^2/2`.
-
-    Rounding: of the sums below 1e-11 at 10^8 rows, of the linear program about 1e-12; both are nil
-    beside `tol`. Conditioning: moving predictions by d on average moves the distance by at most d,
-    the best that a measure can do.
 
     References
     ----------
@@ -146,8 +143,9 @@ def lower_calibration_bounds(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -230,8 +228,9 @@ def upper_calibration_distance(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -263,11 +262,6 @@ def upper_calibration_distance(
 
     over all partitions S of the distinct predictions. No efficient algorithm is known; the
     groups of the best partition need not be intervals.
-
-    Rounding: below 1e-13 at 10^8 rows, which are sums of a few predictions each. Conditioning:
-    moving predictions by d on average moves the value by at most d as long as equal ones stay equal
-    and others different. It jumps where predictions become equal: from then on they must stay
-    together.
 
     References
     ----------
@@ -317,8 +311,9 @@ def calibration_distance_bounds(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

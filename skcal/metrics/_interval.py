@@ -36,8 +36,9 @@ def interval_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -74,10 +75,6 @@ def interval_calibration_error(
     A dynamic program over the distinct predictions drops the starts of intervals that a later one
     beats for good; no partition is left out. It takes about a second for 10^5 distinct
     predictions and 3 to 20 seconds for 10^6.
-
-    Rounding: sums run in blocks in the order of the predictions: at 10^8 rows residuals, and masses
-    before they multiply widths, are off by about 1e-13, and never by more than 4e-12. Conditioning:
-    while predictions keep their order, moving them by at most d moves the value by at most 3d.
 
     References
     ----------
@@ -132,8 +129,9 @@ def random_interval_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -169,10 +167,6 @@ def random_interval_calibration_error(
 
     C the cumulative residual. It is continuous in the predictions, which an error in a fixed grid
     is not; with the width added it is an upper bound on the distance from calibration [1]_.
-
-    Rounding: that of the cumulative residual, about 1e-13 at 10^8 rows and never more than 4e-12,
-    times two over the width at the most. Conditioning: moving predictions by d on average moves the
-    value by at most :math:`(1 + 2/\varepsilon) d`.
 
     References
     ----------
@@ -227,8 +221,9 @@ def surrogate_interval_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -262,10 +257,6 @@ def surrogate_interval_calibration_error(
     decrease with k, so that the search ends as soon as it alone exceeds the best value, and its
     limit is the sum of the residuals' sizes at the distinct predictions. (The experiments of [1]_
     stop at k = 8 and draw the shifts at random.)
-
-    Rounding: as for :func:`random_interval_calibration_error` at the best width. Conditioning:
-    moving predictions by d on average moves the value by at most (1 + 2 / width) d with the best
-    width, and by at most :math:`3 \sqrt d + d` whatever that is.
 
     References
     ----------

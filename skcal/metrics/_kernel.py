@@ -48,8 +48,9 @@ def kernel_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -106,11 +107,6 @@ def kernel_calibration_error(
     [3]_. (Algorithm 2 of [1]_ lacks the division by the squared number of rows.) Equal predictions
     are merged first, which keeps the mean and lowers the variance: given `n_terms`, an estimate
     does not depend on the order of rows, and an integer weight equals repetition.
-
-    Rounding: the recursion of the Laplace kernel starts anew after 32768 rows, so that at 10^8 rows
-    the error itself, not its square, is off by less than 1e-11 and as a rule by 1e-16; the sums of
-    the Gaussian are nil beside 1e-7. Conditioning: moving predictions by d on average moves the
-    square by at most 2 (1 + 1 / h) d; the root is steep at 0.
 
     References
     ----------

@@ -5,9 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
+from scipy.stats.distributions import rv_frozen
 
+from skcal._arrays import read_numbers
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
-from skcal._validation import ROW_SUM_TOLERANCE, as_numbers
+from skcal._records import show_record
+from skcal._validation import ROW_SUM_TOLERANCE
 
 # A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-5
@@ -17,10 +20,45 @@ _FROZEN = type(stats.norm())
 _FAMILIES = {type(stats.norm): Normals, type(stats.laplace): Laplaces}
 # SciPy >= 1.15 has a second kind of distributions, without a Laplace among them.
 _NEW_NORMAL = getattr(stats, "Normal", ())
+# Those of skpro by the names of their classes, with the names of location and scale.
+_SKPRO = {"Normal": (stats.norm, "mu", "sigma"), "Laplace": (stats.laplace, "mu", "scale")}
 _SUPPORTED = (
     "scipy.stats.norm(loc, scale), scipy.stats.laplace(loc, scale), "
     "a skcal.metrics.MultivariateNormal or a skcal.metrics.Mixture"
 )
+
+
+def unwrap(distribution):
+    """What NGBoost and skpro predict, as distributions of SciPy or as `MultivariateNormal`.
+
+    Anything else is returned as it is, and so are the other families of skpro.
+    """
+    # NGBoost: a frozen distribution of SciPy inside, or arrays.
+    inner = getattr(distribution, "dist", None)
+    if isinstance(inner, rv_frozen):
+        return inner
+    loc, cov = (getattr(distribution, name, None) for name in ("loc", "cov"))
+    if isinstance(loc, np.ndarray) and isinstance(cov, np.ndarray):
+        return MultivariateNormal(loc, cov)
+    # skpro: a matrix of distributions, with one column.
+    if _has_one_column(distribution) and type(distribution).__name__ in _SKPRO:
+        family, *names = _SKPRO[type(distribution).__name__]
+        parameters = (np.asarray(getattr(distribution, name), np.float64) for name in names)
+        return family(*(np.broadcast_to(p, distribution.shape)[:, 0] for p in parameters))
+    return distribution
+
+
+def evaluate(distribution, method, argument):
+    """Call a method of a distribution with numbers, one for each row or one for all."""
+    if _has_one_column(distribution):
+        argument = argument[:, None] if np.ndim(argument) == 1 else argument
+        return np.asarray(getattr(distribution, method)(argument), dtype=np.float64)[:, 0]
+    return np.asarray(getattr(distribution, method)(argument), dtype=np.float64)
+
+
+def _has_one_column(distribution):
+    shape = getattr(distribution, "shape", None)
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] == 1
 
 
 class MultivariateNormal(NamedTuple):
@@ -39,6 +77,8 @@ class MultivariateNormal(NamedTuple):
 
     mean: ArrayLike
     cov: ArrayLike
+
+    __repr__ = show_record
 
 
 class Mixture(NamedTuple):
@@ -59,6 +99,8 @@ class Mixture(NamedTuple):
     weights: ArrayLike
     components: object
 
+    __repr__ = show_record
+
     def cdf(self, x):
         """Cumulative distribution function of every row, the weighted mean of the components'.
 
@@ -78,7 +120,7 @@ class Mixture(NamedTuple):
             If `x` or the weights are invalid, if the components are not univariate or do not fit
             the rows of `x`, or if one of them gives a value outside [0, 1].
         """
-        x = as_numbers("x", x).astype(np.float64)
+        x = read_numbers("x", x).astype(np.float64)
         if x.ndim != 1:
             raise ValueError(f"x must be one-dimensional; got shape {x.shape}.")
         if _are_listed(self.components):
@@ -98,6 +140,7 @@ def _are_listed(components):
 
 def _read_cdf(component, x):
     """Cumulative probabilities of univariate components, with as many axes as x, checked."""
+    component = unwrap(component)
     if not callable(getattr(component, "cdf", None)):
         raise ValueError(f"components must be univariate for a cdf; got {_describe(component)}.")
     if isinstance(component, type | stats.rv_continuous):
@@ -108,7 +151,7 @@ def _read_cdf(component, x):
     needed = f"components must hold one distribution for each of the {len(x)} rows, or a single one"
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at
-            values = np.asarray(component.cdf(x), dtype=np.float64)
+            values = evaluate(component, "cdf", x)
     except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
         raise ValueError(f"{needed}; a cdf raised: {error}") from error
     if values.ndim != x.ndim or len(values) != len(x):
@@ -135,7 +178,7 @@ def read_predictions(targets_name, targets, name, distribution):
     targets : ndarray of shape (n_samples,), or (n_samples, n_dimensions) if multivariate
     predictions : Normals, Laplaces, MultivariateNormals or Mixtures
     """
-    targets = as_numbers(targets_name, targets).astype(np.float64, copy=False)
+    targets = read_numbers(targets_name, targets).astype(np.float64, copy=False)
     if targets.ndim not in (1, 2) or targets.size == 0:
         raise ValueError(
             f"{targets_name} must have shape (n_samples,) or (n_samples, n_dimensions) and hold "
@@ -175,6 +218,7 @@ def _match_dimensions(targets_name, targets, name, n_dimensions):
 
 def _read_family(name, distribution):
     """Distributions of one family, with as many axes as their parameters have."""
+    distribution = unwrap(distribution)
     if isinstance(distribution, MultivariateNormal):
         return _read_multivariate(name, distribution)
     if isinstance(distribution, _NEW_NORMAL):
@@ -183,7 +227,9 @@ def _read_family(name, distribution):
     if isinstance(distribution, _FROZEN):
         family = _FAMILIES.get(type(distribution.dist))
     if family is None:
-        raise ValueError(f"{name} must be {_SUPPORTED}; got {_describe(distribution)}.")
+        raise ValueError(
+            f"{name} must be {_SUPPORTED}; got {_describe(distribution)}.{advise(distribution)}"
+        )
     # `args` and `kwds` hold what the user wrote. mean() and std() of invalid parameters are NaN,
     # which says nothing of what is wrong.
     loc, scale = (
@@ -191,6 +237,14 @@ def _read_family(name, distribution):
         for place, item in enumerate([("loc", 0.0), ("scale", 1.0)])
     )
     return _read_location_scale(name, family, loc, scale)
+
+
+def advise(distribution):
+    """What to pass in place of a model, for messages."""
+    for method in ("pred_dist", "predict_proba"):  # of NGBoost, of skpro
+        if hasattr(distribution, method):
+            return f" Pass what its {method}(X) returns."
+    return ""
 
 
 def _describe(distribution):
@@ -331,7 +385,7 @@ def _read_weights(name, weights, shape):
 
 
 def _read_finite(name, values):
-    values = as_numbers(name, values).astype(np.float64, copy=False)
+    values = read_numbers(name, values).astype(np.float64, copy=False)
     _check_everywhere(name, values, np.isfinite(values), "be finite")
     return values
 

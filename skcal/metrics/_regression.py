@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import rv_discrete
 
+from skcal._arrays import read_numbers
 from skcal._numerics._binned import bin_index, quantile_edges
 from skcal._numerics._regression import (
     area_to_diagonal,
@@ -11,12 +12,12 @@ from skcal._numerics._regression import (
     mean_normalized_gap,
 )
 from skcal._validation import (
-    as_numbers,
     check_integer,
     check_number,
     check_option,
     check_sample_weight,
 )
+from skcal.metrics._predicted_distribution import advise, evaluate, unwrap
 
 # Squares of larger errors, in standard deviations, might overflow.
 _LARGEST_ERROR = 1e100
@@ -33,8 +34,9 @@ def probability_integral_transform(y_true, distribution):
         True targets, real numbers.
     distribution : object
         The predictions: a frozen continuous distribution of :mod:`scipy.stats` with parameters of
-        shape (n_samples,), or any object whose ``cdf(y_true)`` has shape (n_samples,). A
-        distribution with scalar parameters is the prediction of every row.
+        shape (n_samples,), or any object whose ``cdf(y_true)`` has shape (n_samples,), such as
+        those of NGBoost; those of skpro have shape (n_samples, 1). A distribution with scalar
+        parameters is the prediction of every row.
 
     Returns
     -------
@@ -58,9 +60,6 @@ def probability_integral_transform(y_true, distribution):
     one that is high in the middle to predictions that are too wide, and a slope to a bias [1]_.
     Uniform values are necessary for calibration, not sufficient: the distribution of all targets
     together, predicted for every row, has them too.
-
-    Rounding: that of the ``cdf``; nothing is summed. Conditioning: moving a target by d moves its
-    value by d times the predicted density.
 
     References
     ----------
@@ -114,9 +113,6 @@ def interval_coverage(y_true, distribution, *, sample_weight=None, levels=(0.5, 
     The interval of level p reaches from the quantile at (1 - p) / 2 to the quantile at (1 + p) / 2
     and holds both ends. The intervals of calibrated predictions cover their nominal level [1]_;
     those of a discrete distribution may cover more.
-
-    Rounding: rows are counted exactly; weights are summed in pairs, with an error below 1e-14.
-    Conditioning: a target that crosses an end of its interval moves the share by its weight.
 
     References
     ----------
@@ -193,10 +189,6 @@ def miscalibration_area(y_true, distribution, *, sample_weight=None, proportion=
 
     A sample of n rows of calibrated predictions shows about :math:`0.31 / \sqrt n`.
 
-    Rounding: rows are counted exactly, which leaves less than 1e-13 at 10^8 rows; sums of weights
-    are never off by more than 1e-11. Conditioning: moving the levels :math:`u_i` by d on average
-    moves the area by at most d, with "interval" by 2d.
-
     References
     ----------
     .. [1] V. Kuleshov, N. Fenner, S. Ermon (2018). Accurate uncertainties for deep learning using
@@ -266,11 +258,6 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
     deviations s times too large give :math:`|1 - 1/s|` in a large sample. The error is biased
     upwards where bins hold few rows: calibrated normal predictions show about
     :math:`0.56 \sqrt{B/n}` with B bins of n rows.
-
-    Rounding: the mean squares of a bin are off by about 1e-13 of their size at 10^8 rows, by 1e-9
-    if standard deviations are all equal, and never by more than 2e-8. Conditioning: within the bins
-    it follows relative changes of errors and of deviations one to one; a row that crosses an edge
-    moves the mean squares of both bins.
 
     References
     ----------
@@ -368,10 +355,6 @@ def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=
     their quantiles, such as zeros in amounts of rain, raise the share above the level even if the
     quantiles are right.
 
-    Rounding: rows are counted exactly; weights are summed with an error below 2e-8 at 10^8 rows,
-    1e-9 if all are equal. Conditioning: a target that crosses its predicted quantile moves the
-    share by its weight.
-
     References
     ----------
     .. [1] V. Kuleshov, N. Fenner, S. Ermon (2018). Accurate uncertainties for deep learning using
@@ -390,7 +373,7 @@ def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=
     levels = _check_levels("quantiles", quantiles)
     if len(np.unique(levels)) < len(levels):
         raise ValueError(f"quantiles must be distinct; got {levels.tolist()}.")
-    values = as_numbers("y_quantiles", y_quantiles).astype(np.float64)
+    values = read_numbers("y_quantiles", y_quantiles).astype(np.float64)
     if values.ndim == 1 and len(levels) == 1:
         values = values[:, None]
     if values.shape != (len(targets), len(levels)):
@@ -412,6 +395,7 @@ def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=
 
 def _read_cdf(targets, distribution):
     """F_i(y_i) of every row, checked."""
+    distribution = unwrap(distribution)
     if isinstance(getattr(distribution, "dist", distribution), rv_discrete):
         raise ValueError(
             "distribution must be continuous; got a discrete one, whose cumulative probabilities "
@@ -424,25 +408,23 @@ def _read_cdf(targets, distribution):
 
 def _read_quantiles(n_rows, distribution, probability):
     """Quantile of every row at one probability, checked."""
-    values = _evaluate(distribution, ("ppf", "icdf"), probability, n_rows)
+    values = _evaluate(unwrap(distribution), ("ppf", "icdf"), probability, n_rows)
     _refuse_rows("distribution.ppf must not give NaN", values, np.isnan(values))
     return values
 
 
 def _evaluate(distribution, names, argument, n_rows):
     """What the first of the methods `names` that there is returns, one number for each row."""
-    method = next(
-        (getattr(distribution, name) for name in names if hasattr(distribution, name)), None
-    )
-    if not callable(method):
+    method = next((name for name in names if hasattr(distribution, name)), None)
+    if method is None or not callable(getattr(distribution, method)):
         raise ValueError(
             f"distribution must have a method {names[0]}, as the frozen distributions of "
-            f"scipy.stats have; got {type(distribution).__name__}."
+            f"scipy.stats have; got {type(distribution).__name__}.{advise(distribution)}"
         )
     needed = f"distribution must predict one number for each of the {n_rows} rows of y_true"
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at
-            values = np.asarray(method(argument), dtype=np.float64)
+            values = evaluate(distribution, method, argument)
     except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
         raise ValueError(f"{needed}; {names[0]} raised: {error}") from error
     if values.shape not in ((), (n_rows,)):
@@ -455,7 +437,7 @@ def _evaluate(distribution, names, argument, n_rows):
 
 def _check_values(name, values, n_samples=None):
     """One finite number for each row, as float64."""
-    values = as_numbers(name, values).astype(np.float64)
+    values = read_numbers(name, values).astype(np.float64)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or len(values) == 0:
@@ -472,7 +454,7 @@ def _check_values(name, values, n_samples=None):
 
 def _check_levels(name, levels):
     """Probabilities strictly between 0 and 1, at least one."""
-    levels = np.atleast_1d(as_numbers(name, levels).astype(np.float64))
+    levels = np.atleast_1d(read_numbers(name, levels).astype(np.float64))
     if levels.ndim != 1 or len(levels) == 0:
         raise ValueError(
             f"{name} must be one-dimensional, with at least one level; got shape {levels.shape}."

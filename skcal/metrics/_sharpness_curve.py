@@ -4,15 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._estimates._bins import split_mass
 from skcal._numerics._bregman import diverge_rows, mean_outcome
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._numerics._sharpness_curve import sum_on_grid
+from skcal._records import show_record
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._sample import CHUNK
 from skcal._validation import check_integer, check_number, check_option
 from skcal.metrics._bregman import find_divergence
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
-from skcal.metrics._mean_outcomes import split_mass
 
 
 class CalibrationSharpnessCurve(NamedTuple):
@@ -37,6 +38,8 @@ class CalibrationSharpnessCurve(NamedTuple):
     sharpness_gap: np.ndarray
     density: np.ndarray
     bandwidth: float
+
+    __repr__ = show_record
 
 
 def calibration_sharpness_curve(
@@ -66,8 +69,9 @@ def calibration_sharpness_curve(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._smooth_calibration import bracket_on_grid, find_witness, smooth_error
+from skcal._records import show_record
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._validation import check_option
 from skcal.metrics._bounds import average_bounds
@@ -33,6 +34,8 @@ class SmoothCalibrationWitness(NamedTuple):
     knots: np.ndarray
     values: np.ndarray
 
+    __repr__ = show_record
+
 
 def smooth_calibration_error(
     y_true,
@@ -59,8 +62,9 @@ def smooth_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -107,10 +111,6 @@ def smooth_calibration_error(
     over paths G that start from 0 and end at the last :math:`C_i`; two heaps find it. The grid
     has at most 32768 cells.
 
-    Rounding: below 1e-11 on a grid. With "exact" residuals are summed in blocks in the order of the
-    predictions: about 1e-13 at 10^8 rows, and never more than 1e-11. Conditioning: moving
-    predictions by d on average moves the value by at most 2d.
-
     References
     ----------
     .. [1] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
@@ -156,8 +156,9 @@ def smooth_calibration_bounds(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -241,8 +242,9 @@ def smooth_calibration_witness(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.

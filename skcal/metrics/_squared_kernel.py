@@ -2,13 +2,11 @@
 
 import numpy as np
 
+from skcal._estimates._class_kernels import check_class_kernel
+from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
+from skcal._estimates._test_points import check_test_points, embed_rows
 from skcal._reduction import check_class_vectors
-from skcal._validation import as_numbers, check_labels, check_option
-from skcal.metrics._class_kernels import check_class_kernel
-from skcal.metrics._kernel_blocks import estimate_blocks, read_rows, split_vectors
-
-# Values of features at test points that are computed at a time.
-_CHUNK = 1 << 18
+from skcal._validation import check_option
 
 
 def squared_kernel_calibration_error(
@@ -43,8 +41,9 @@ def squared_kernel_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights. The unbiased estimator reads them as counts of rows.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -116,11 +115,6 @@ def squared_kernel_calibration_error(
     Euclidean distance; equal rows are merged first. Of more than 3000 different rows 3000 are
     taken, at even steps of weight in the lexicographic order of the rows: nothing is random.
 
-    Rounding: two classes are summed by norms, off by less than 2e-11 at 10^8 rows and as a rule by
-    1e-16; other kernels in tiles of 512 rows, by less than 1e-12 in blocks of up to 10^6 rows.
-    Conditioning: moving predictions by d on average, in total variation, moves the value for
-    "total_variation" and the white kernel by at most 4 (1 + 1 / h) d.
-
     References
     ----------
     .. [1] D. Widmann, F. Lindsten, D. Zachariah (2019). Calibration tests in multi-class
@@ -184,8 +178,9 @@ def calibration_mean_embedding_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`, or the column numbers if `y_true` has a column for each class.
@@ -223,10 +218,6 @@ def calibration_mean_embedding_error(
 
     A model may be miscalibrated and the error small, if the test points lie elsewhere.
 
-    Rounding: sums over chunks of rows, below 1e-10 at 10^8 rows and about 1e-15 as a rule.
-    Conditioning: moving predictions by d on average, in total variation, moves the value for
-    "total_variation" and the white kernel by at most 2 (1 + 1 / h) d.
-
     References
     ----------
     .. [1] D. Widmann, F. Lindsten, D. Zachariah (2021). Calibration tests beyond classification.
@@ -257,74 +248,3 @@ def calibration_mean_embedding_error(
         total += features.sum(axis=0) if weights is None else weights @ features
     mass = len(vectors.proba) if vectors.weights is None else vectors.weights.sum(dtype=float)
     return float(np.mean((total / mass) ** 2))
-
-
-def embed_rows(vectors, points, kernel):
-    """Yield the differences at all test points of some rows at a time, and the rows' weights."""
-    test_proba = points.proba.astype(np.float64, copy=False)
-    selected = kernel.project(points.one_hot(slice(None)))
-    step = max(1, _CHUNK // max(len(test_proba), test_proba.shape[1]))
-    unweighted = vectors._replace(weights=None)
-    for start in range(0, len(vectors.proba), step):
-        rows = slice(start, start + step)
-        proba, _, residual, _ = read_rows(unweighted, rows)
-        features = kernel(proba, test_proba) * (residual @ selected.T)
-        yield features, None if vectors.weights is None else vectors.weights[rows]
-
-
-def check_test_points(
-    y_true,
-    y_proba,
-    test_proba,
-    test_labels,
-    pos_label,
-    labels,
-    kernel,
-    bandwidth,
-    label_kernel,
-    sample_weight=None,
-):
-    """Check the user input of a mean embedding.
-
-    Returns
-    -------
-    vectors : ClassVectors
-    points : ClassVectors
-    kernel : ClassKernel
-    """
-    vectors = check_class_vectors(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
-    )
-    test_proba = as_numbers("test_proba", test_proba)
-    if np.ndim(test_labels) == 2 and np.shape(test_labels)[1] > 1:
-        pos_label = labels = None
-    elif labels is None:
-        labels = _find_labels(y_true, vectors)
-    _check_columns(y_proba, test_proba)
-    points = check_class_vectors(
-        test_labels,
-        test_proba,
-        pos_label=pos_label,
-        labels=labels,
-        names=("test_labels", "test_proba"),
-    )
-    return vectors, points, check_class_kernel(kernel, bandwidth, label_kernel, vectors)
-
-
-def _check_columns(y_proba, test_proba):
-    given = as_numbers("y_proba", y_proba)
-    rows, points = (proba.shape[1:] or (1,) for proba in (given, test_proba))
-    if rows != points:
-        raise ValueError(
-            f"test_proba must have as many columns as the rows, {rows[0]}; got {points[0]}."
-        )
-
-
-def _find_labels(y_true, vectors):
-    """Labels of the columns where the rows tell; test points need not hold all of them."""
-    n_classes = vectors.proba.shape[1]
-    if vectors.target.ndim == 2:
-        return np.arange(n_classes)
-    found = np.unique(check_labels("y_true", y_true))
-    is_soft = vectors.target.ndim == 2
-    return found if len(found) == n_classes and not is_soft else None

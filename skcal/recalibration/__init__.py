@@ -1,31 +1,38 @@
 """Recalibrators: class scores in, calibrated probabilities out."""
 
-from skcal.recalibration._base import BaseRecalibrator, NotClassScoresError
-from skcal.recalibration._beta import BetaCalibration
+from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._beta import BetaCalibration, BetaMap
+from skcal.recalibration._class_scores import NotClassScoresError
 from skcal.recalibration._cross_fit import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
-from skcal.recalibration._histogram import HistogramBinning
+from skcal.recalibration._histogram import BinMap, HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
-from skcal.recalibration._kernel import KernelRecalibration
+from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
-from skcal.recalibration._platt_scaling import PlattScaling
+from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
-from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
-from skcal.recalibration._scaling_binning import ScalingBinning
-from skcal.recalibration._spline import SplineRecalibration
+from skcal.recalibration._recalibrated_classifier import FittedPair, RecalibratedClassifierCV
+from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
+from skcal.recalibration._spline import SplineMap, SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._temperature import TemperatureScaling
 from skcal.recalibration._vector_scaling import VectorScaling
-from skcal.recalibration._venn_abers import VennAbers
+from skcal.recalibration._venn_abers import VennAbers, VennAbersMap
 
 __all__ = [
+    "TRUSTED_TYPES",
     "BaseRecalibrator",
     "BetaCalibration",
+    "BetaMap",
+    "BinMap",
+    "BinnedSigmoidMap",
     "CrossFitProba",
     "DirichletCalibration",
+    "FittedPair",
     "HistogramBinning",
     "IsotonicRecalibration",
+    "KernelMap",
     "KernelRecalibration",
     "MatrixScaling",
     "MeanReplacement",
@@ -34,9 +41,21 @@ __all__ = [
     "RandomizedSmoothing",
     "RecalibratedClassifierCV",
     "ScalingBinning",
+    "SigmoidMap",
+    "SplineMap",
     "SplineRecalibration",
     "StructuredMatrixScaling",
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",
+    "VennAbersMap",
+]
+
+#: Full names of all types of skcal that a saved recalibrator, `RecalibratedClassifierCV` or
+#: `CrossFitProba` may hold, for the argument ``trusted`` of ``skops.io.load`` and for
+#: ``skops_trusted_types`` of MLflow.
+TRUSTED_TYPES = [
+    f"{kind.__module__}.{kind.__qualname__}"
+    for kind in map(globals().get, __all__)
+    if isinstance(kind, type) and not issubclass(kind, Exception)
 ]

@@ -12,54 +12,38 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skcal._arrays import (
     NUMPY,
     as_float64,
-    choose_home,
-    concat,
+    find_device,
     find_distinct,
-    find_home,
-    home_of,
-    is_foreign,
-    kind_of,
+    is_numpy,
+    list_column_names,
+    move,
+    move_to,
     namespace,
-    refuse_foreign,
+    read_labels,
+    read_scores,
     search_sorted,
-    take_columns,
-    take_from,
     to_numpy,
 )
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import (
-    ROW_SUM_TOLERANCE,
-    check_labels,
+    check_column_order,
     check_option,
-    check_sample_weight,
-    receive,
-    refuse_missing_labels,
-    show_labels,
+    check_target,
+    check_weights,
+)
+from skcal.recalibration._class_scores import (
+    arrange_scores,
+    check_scores,
+    floor_logits,
+    name_columns,
+    refuse_one_dimension,
 )
 
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
-# Probabilities may leave [0, 1] by this much, and are clipped to it.
-RANGE_TOLERANCE = 1e-6
-# Logits beyond this would overflow in sums and squares.
-LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is nil either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
-
-
-class NotClassScoresError(ValueError):
-    """X is not a matrix of class scores: a wrong number of columns, no probabilities, or NaN.
-
-    Examples
-    --------
-    >>> from skcal.recalibration import NotClassScoresError, TemperatureScaling
-    >>> try:
-    ...     TemperatureScaling().fit([[5.1, 3.5], [4.9, 3.0]], [0, 1])
-    ... except NotClassScoresError as error:
-    ...     print(str(error).split(";")[0])
-    X must hold class probabilities, rows in [0, 1] that sum to 1
-    """
 
 
 @contextmanager
@@ -90,8 +74,10 @@ class BaseRecalibrator(
     array. ``_to_logits(scores)`` and ``_to_probabilities(scores)`` read scores as what they need.
     ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
     yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
-    says that 0 and 1 are meant. With ``_is_on_device`` both methods get arrays of any library
-    under scikit-learn's ``array_api_dispatch``; otherwise X must then be read by NumPy.
+    says that 0 and 1 are meant. ``_learns_classes_apart = False`` says that nothing is learned
+    of each class by itself, so that y may miss some. With ``_is_on_device`` both methods get
+    arrays of any library under scikit-learn's ``array_api_dispatch``; otherwise X must then be
+    read by NumPy.
 
     Parameters
     ----------
@@ -133,6 +119,7 @@ class BaseRecalibrator(
 
     _gives_hard_probabilities = False
     _is_on_device = False
+    _learns_classes_apart = True
 
     def __init__(self, *, input="proba", classes=None):
         self.input = input
@@ -153,6 +140,8 @@ class BaseRecalibrator(
         X : array-like of shape (n_samples, n_classes) or (n_samples, 1)
             Class scores of rows that the classifier was not fitted on; for two classes one
             column, the score of the second class (of ``classes[1]`` where given), is enough.
+            Columns are read by their place: names of columns that are the labels in another order
+            than `classes` are an error.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -188,9 +177,9 @@ class BaseRecalibrator(
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
         """
-        scores, dtype = self._read_scores(X)
+        scores, dtype, device = self._read_scores(X)
         proba = self._finish(self._recalibrate(scores), dtype)
-        return (find_home(X) or NUMPY).receive(proba)
+        return move(proba, device)
 
     def transform(self, X):
         """Recalibrated probabilities in the layout of X.
@@ -206,7 +195,8 @@ class BaseRecalibrator(
             Probabilities, each in the column of its score. Of the float type of X.
         """
         proba = self.predict_proba(X)
-        return take_columns(proba, np.argsort(self._order))[:, -self.n_features_in_ :]
+        order = move_to(np.argsort(self._order)[-self.n_features_in_ :], proba)
+        return namespace(proba).take(proba, order, axis=1)
 
     def predict(self, X):
         """Label of the largest recalibrated probability.
@@ -225,36 +215,36 @@ class BaseRecalibrator(
         top = namespace(proba).argmax(proba, axis=1)
         if self.classes_.dtype.kind == "U":  # which only NumPy has
             top = to_numpy(top)
-        return take_from(self.classes_, top)
+        return namespace(top).take(move_to(self.classes_, top), top)
 
     def _fit_checked(self, X, y, sample_weight):
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
-        home = self._choose_home(X)
-        refuse_missing_labels("y", y)
-        if isinstance(y, list | tuple):  # NumPy might turn labels of several types to text
-            y = check_labels("y", y)
-        X, y = self._validate(X, home, y=receive("y", y, home))
-        if kind_of(y) == "O":  # scikit-learn wants no numbers as objects, nor several types
-            y = check_labels("y", y, home)
+        columns = list_column_names(X)
+        X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
+        xp = device.xp
+        options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
+        refuse_one_dimension(X)
+        X, y = validate_data(self, X, y, **options)
+        y = check_target("y", read_labels("y", y, device))
         check_classification_targets(y)
-        sample_weight = check_sample_weight(sample_weight, X.shape[0], home)
-        y = check_labels("y", y, home)
-        labels = self._name_columns(X, y)
-        self._check_scores(X)
+        sample_weight = check_weights(sample_weight, y.shape[0])
+        labels = name_columns(X.shape[1], find_distinct(y), self.classes, type(self).__name__)
+        check_column_order("X", columns, labels, "classes")
+        check_scores(X, xp, self.input)
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
         self._depth = np.inf
-        scores = self._arrange(X)
-        codes = home_of(scores).receive(search_sorted(self.classes_, y))
+        scores = arrange_scores(X, move(self._order, device), xp, self.input)
+        codes = move(search_sorted(self.classes_, y), device)
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
             sample_weight = as_float64(sample_weight[present])
         if self.input == "logits":
-            temperature, _ = fit_temperature(scores, codes, sample_weight)
+            temperature, _ = fit_temperature(scores, codes, sample_weight, xp=xp)
             self._depth = LOGIT_DEPTH * temperature
-            scores = self._raise_logits(scores)
+            scores = floor_logits(scores, self._depth, xp)
         self._fit(scores, codes, sample_weight)
 
     @abstractmethod
@@ -269,28 +259,22 @@ class BaseRecalibrator(
         """Raise ValueError for an invalid parameter of the subclass."""
 
     def _read_scores(self, X):
-        """Scores as `_recalibrate` gets them, and the float type of X."""
+        """Scores as `_recalibrate` gets them, the float type of X and the device of the answer."""
         check_is_fitted(self)
-        X = self._validate(X, self._choose_home(X), reset=False)
-        self._check_scores(X)
-        return self._raise_logits(self._arrange(X)), X.dtype
-
-    def _choose_home(self, X):
-        """Where to compute, None for NumPy alone; X is then refused if it is not for NumPy."""
-        if self._is_on_device:
-            return choose_home(X)
-        refuse_foreign("X", X)
-        return None
-
-    def _validate(self, X, home, **options):
-        """X, and y if given, as scikit-learn checks them; X at its home."""
-        xp = np if home is None else home.xp
-        X, floats = receive("X", X, home), [xp.float64, xp.float32]
-        return validate_data(self, X, dtype=floats, ensure_all_finite=False, **options)
+        columns, answer = list_column_names(X), find_device(X) or NUMPY
+        X, _, _, device = read_scores(X, on_device=self._is_on_device)
+        xp = device.xp
+        options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
+        refuse_one_dimension(X)
+        X = validate_data(self, X, reset=False, **options)
+        check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
+        check_scores(X, xp, self.input)
+        scores = arrange_scores(X, move(self._order, device), xp, self.input)
+        return floor_logits(scores, self._depth, xp), X.dtype, answer
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
-        if is_foreign(proba):
+        if not is_numpy(proba):
             xp, limits = namespace(proba), namespace(proba).finfo(dtype)
             below_one = 1 - float(limits.eps) / 2
             return xp.clip(xp.astype(proba, dtype), float(limits.smallest_normal), below_one)
@@ -308,87 +292,3 @@ class BaseRecalibrator(
             return scores
         xp = namespace(scores)
         return xp.log(xp.clip(scores, SMALLEST_PROBABILITY, 1.0))
-
-    def _raise_logits(self, scores):
-        if not np.isfinite(self._depth):
-            return scores
-        xp = namespace(scores)
-        floor = xp.max(scores, axis=1, keepdims=True) - self._depth
-        return xp.maximum(scores, floor)
-
-    def _arrange(self, X):
-        """Scores as float64, a column for each of `classes_` in their order."""
-        X, xp = as_float64(X), namespace(X)
-        if self.input == "proba":
-            X = xp.clip(X, 0.0, 1.0)
-        if X.shape[1] == 1:
-            X = concat([1 - X if self.input == "proba" else xp.zeros_like(X), X], axis=1)
-        return take_columns(X, self._order)
-
-    def _name_columns(self, X, y):
-        """Label of every column of X, of both classes for a single column."""
-        n_columns = max(X.shape[1], 2)
-        found = find_distinct(y)
-        if self.classes is None:
-            labels = found
-            if len(labels) < 2:
-                raise ValueError(
-                    "y must hold at least two classes; got only one class, "
-                    f"{show_labels(found)}. Name the labels of all columns with classes=."
-                )
-        elif isinstance(self.classes, str):
-            check_option("classes", self.classes, ("columns",))
-            labels = np.arange(n_columns)
-        else:
-            labels = check_labels("classes", self.classes)
-            if len(np.unique(labels)) != len(labels) or len(labels) < 2:
-                raise ValueError(
-                    f"classes must be two or more distinct labels; got {show_labels(labels)}."
-                )
-        if len(labels) != n_columns:
-            raise NotClassScoresError(
-                f"X has {X.shape[1]} columns but there are {len(labels)} classes. "
-                f"{type(self).__name__} takes class scores, one column for each class, not raw "
-                "features: put CrossFitProba(classifier) before it in a pipeline. If y misses "
-                "some of the classes, name the labels of all columns with classes=."
-            )
-        same_kind = (found.dtype.kind == "U") == (labels.dtype.kind == "U")
-        if not same_kind or not np.isin(found, labels).all():
-            raise ValueError(
-                f"y has labels that are not among the {len(labels)} classes of the columns of X, "
-                f"{show_labels(labels)}; got {show_labels(found)}."
-            )
-        return labels
-
-    def _check_scores(self, X):
-        xp = namespace(X)
-        finite = xp.isfinite(X)
-        if not xp.all(finite):
-            X, finite = to_numpy(X), to_numpy(finite)
-            row = np.flatnonzero(~finite.all(axis=1))[0]
-            raise NotClassScoresError(
-                "X must be finite; Input X contains NaN or infinity: row "
-                f"{row} has {X[row][~finite[row]][0]}."
-            )
-        if self.input == "logits":
-            low, high = float(xp.min(X)), float(xp.max(X))
-            if max(high, -low) > LARGEST_LOGIT:
-                raise NotClassScoresError(
-                    f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
-                    f"values from {low:.7g} to {high:.7g}."
-                )
-            return
-        # A softmax in float32 misses [0, 1] by its rounding.
-        in_range = xp.all((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE), axis=1)
-        bad = ~in_range
-        if X.shape[1] > 1:
-            bad |= xp.abs(xp.sum(X, axis=1, dtype=xp.float64) - 1) > ROW_SUM_TOLERANCE
-        if xp.any(bad):
-            X, row = to_numpy(X), np.flatnonzero(to_numpy(bad))[0]
-            raise NotClassScoresError(
-                f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
-                f"of {X.shape[1]} columns has values from {X[row].min():.7g} to "
-                f"{X[row].max():.7g} and sums to {X[row].sum():.7g}. For scores such as those of "
-                "decision_function say input='logits'. For raw features put "
-                "CrossFitProba(classifier) before this step in a pipeline."
-            )

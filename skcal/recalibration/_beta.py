@@ -10,7 +10,17 @@ from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class BetaMap(NamedTuple):
-    """The map expit(a log p - b log(1 - p) + c)."""
+    """The fitted map of :class:`BetaCalibration`, expit(a log p - b log(1 - p) + c).
+
+    Attributes
+    ----------
+    a : float
+        Factor of log p; not negative.
+    b : float
+        Factor of -log(1 - p); not negative.
+    c : float
+        Constant.
+    """
 
     a: float
     b: float

@@ -7,9 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._validation import check_option
-from skcal.recalibration._base import restored_on_error
-from skcal.recalibration._folds import (
+from skcal._folds import (
     METHODS,
     check_classifier,
     check_method,
@@ -21,6 +19,8 @@ from skcal.recalibration._folds import (
     route_metadata,
     score_rows,
 )
+from skcal._validation import check_option
+from skcal.recalibration._base import restored_on_error
 
 
 class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -66,8 +66,16 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     -----
     ``fit(X, y).transform(X)`` differs from ``fit_transform(X, y)`` by design, as in
     `sklearn.preprocessing.TargetEncoder`. The classifier sees X as it comes: DataFrames, sparse
-    matrices and text pass. A class that a training fold misses gets probability 0 there; a
-    decision function has no such value, and is an error.
+    matrices and text pass. A class that a training fold misses gets the score 0 there, which the
+    recalibrator takes for a mistake: `fit_transform` warns of such rows. It is an error where a
+    decision function is wanted, which has no such value, where a training fold holds a single
+    class, and where all rows are concerned.
+
+    A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`: it then
+    resamples the training rows of each fold alone. Where it stands before this step, the
+    recalibrator learns from resampled rows, in which the classes have other shares than in new
+    ones, and copies of a row are on both sides of a split. This step gets the rows alone and
+    cannot tell. See :ref:`resampled-classes`.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import numpy as np
 
 from skcal._numerics._binned import bin_index, uniform_edges
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
+from skcal._records import show_record
 from skcal._validation import check_integer, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
@@ -16,10 +17,22 @@ _EDGE_TOLERANCE = 1e-12
 
 
 class BinMap(NamedTuple):
-    """The step function with ``values[b]`` on ``(edges[b], edges[b + 1]]``, level outside."""
+    """The fitted map of :class:`HistogramBinning`, a step function.
+
+    It is ``values[b]`` on ``(edges[b], edges[b + 1]]``, and level outside.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Ends of the bins.
+    values : ndarray of shape (n_bins,)
+        What the map returns in each bin.
+    """
 
     edges: np.ndarray
     values: np.ndarray
+
+    __repr__ = show_record
 
 
 class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):

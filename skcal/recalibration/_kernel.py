@@ -11,6 +11,7 @@ from skcal._numerics._kernel_curve import (
     find_bandwidth,
     trace_curve,
 )
+from skcal._records import show_record
 from skcal._sample import Sample
 from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
@@ -20,12 +21,26 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 _MOST_PLACES = 1 << 14
 
 
-class KernelCurve(NamedTuple):
-    """The smoothed mean outcome at ``knots``, straight between them."""
+class KernelMap(NamedTuple):
+    """The fitted map of :class:`KernelRecalibration`, the smoothed mean outcome.
+
+    It is straight between the knots.
+
+    Attributes
+    ----------
+    bandwidth : float
+        Standard deviation of the kernel.
+    knots : ndarray of shape (n_knots,)
+        Predictions, in increasing order.
+    values : ndarray of shape (n_knots,)
+        What the map returns at the knots.
+    """
 
     bandwidth: float
     knots: np.ndarray
     values: np.ndarray
+
+    __repr__ = show_record
 
 
 class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
@@ -46,7 +61,7 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of KernelCurve
+    maps_ : list of KernelMap
         Named tuples (bandwidth, knots, values). One for two classes, that of the second; else one
         for each class.
     classes_ : ndarray of shape (n_classes,)
@@ -113,7 +128,7 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
             bandwidth = find_bandwidth(*sample.residual_on_grid(RESIDUAL_CELLS))
         else:
             bandwidth = float(self.bandwidth)
-        return KernelCurve(bandwidth, *trace_curve(*_place_mass(sample, bandwidth), bandwidth))
+        return KernelMap(bandwidth, *trace_curve(*_place_mass(sample, bandwidth), bandwidth))
 
     def _apply_map(self, fitted, values):
         return np.interp(values, fitted.knots, fitted.values)

@@ -66,6 +66,8 @@ class MeanReplacement(BaseRecalibrator):
     array([[0.8, 0.1, 0.1]])
     """
 
+    _learns_classes_apart = False
+
     def _fit(self, scores, codes, sample_weight):
         correct = mark_correct(scores, codes)
         self.accuracy_ = measure_accuracy(correct, sample_weight, len(self.classes_))

@@ -9,8 +9,16 @@ from skcal._validation import check_flag
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
-class Sigmoid(NamedTuple):
-    """The map expit(slope * log_odds + intercept)."""
+class SigmoidMap(NamedTuple):
+    """The fitted map of :class:`PlattScaling`, expit(slope * log_odds + intercept).
+
+    Attributes
+    ----------
+    slope : float
+        Factor of the log-odds.
+    intercept : float
+        Constant.
+    """
 
     slope: float
     intercept: float
@@ -35,7 +43,7 @@ class PlattScaling(OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of Sigmoid
+    maps_ : list of SigmoidMap
         Named tuples (slope, intercept). One for two classes, that of the second; else one for
         each class.
     classes_ : ndarray of shape (n_classes,)
@@ -98,7 +106,7 @@ class PlattScaling(OneVsRestRecalibrator):
             negative = counts.sum() - positive
             outcomes = np.where(outcomes == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
-        return Sigmoid(*map(float, fitted))
+        return SigmoidMap(*map(float, fitted))
 
     def _apply_map(self, fitted, values):
         return fitted.slope * values + fitted.intercept

@@ -41,7 +41,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     ----------
     bandwidth_ : float
         The bandwidth.
-    curve_ : KernelCurve
+    curve_ : KernelMap
         The smoothed mean outcome, a named tuple (bandwidth, knots, values).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
@@ -99,6 +99,8 @@ class RandomizedSmoothing(BaseRecalibrator):
     >>> bool(np.abs(answers - X).mean() < 2.6 * recalibrator.bandwidth_)
     True
     """
+
+    _learns_classes_apart = False
 
     def __init__(self, *, input="proba", classes=None, bandwidth=None, random_state=None):
         super().__init__(input=input, classes=classes)

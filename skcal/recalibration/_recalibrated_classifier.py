@@ -13,12 +13,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._validation import check_option, check_sample_weight, show_labels
-from skcal.recalibration._base import restored_on_error
-from skcal.recalibration._folds import (
+from skcal._folds import (
     METHODS,
     check_classifier,
     check_rows,
+    check_test_folds,
     check_training_folds,
     cross_fit,
     fit_fold,
@@ -29,11 +28,21 @@ from skcal.recalibration._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._validation import check_option, check_sample_weight, show_labels
+from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._temperature import TemperatureScaling
 
 
 class FittedPair(NamedTuple):
-    """A classifier and the recalibrator that was fitted on its scores of other rows."""
+    """A classifier and the recalibrator that was fitted on its scores of other rows.
+
+    Attributes
+    ----------
+    estimator : classifier
+        The fitted classifier.
+    recalibrator : recalibrator
+        The fitted recalibrator.
+    """
 
     estimator: Any
     recalibrator: Any
@@ -60,7 +69,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         scores of all rows, and the classifier on all rows. "auto" is False for a
         `FrozenEstimator` and for an estimator that takes pairwise X, a kernel or distances; else
         True. With a `FrozenEstimator` True fits a recalibrator on the test rows of each split,
-        and False fits one on all rows.
+        and False fits one on all rows. An ensemble needs rows of every class in every test fold,
+        or of two classes for `TemperatureScaling`, `MeanReplacement` and `RandomizedSmoothing`,
+        which learn nothing of each class by itself.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier the recalibrator reads. "auto" takes `decision_function`
         if the recalibrator has ``input="logits"``, else `predict_proba`.
@@ -69,9 +80,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     Attributes
     ----------
-    calibrated_classifiers_ : list of tuple (estimator, recalibrator)
-        The fitted pairs, as named tuples: one for each split, or one in all where
-        ``ensemble=False``.
+    calibrated_classifiers_ : list of FittedPair
+        Named tuples (estimator, recalibrator), both fitted: one for each split, or one in all
+        where ``ensemble=False``.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str
@@ -95,9 +106,21 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
 
     The classifier gets X and the labels as they come: DataFrames, sparse matrices and text pass,
-    and so do the keys of `class_weight`. The recalibrator is told the labels of its columns
-    through its parameter `classes`, so that a test fold may miss some. A class that a training
-    fold misses gets probability 0 there; a decision function has no such value, and is an error.
+    and so do the keys of `class_weight`.
+
+    A map of one class that is fitted without a row of it can only say 0 or nearly so, and the mean
+    over test folds of one class each, those of `sklearn.model_selection.LeaveOneOut`, is nearly
+    the same for all rows. An ensemble on such splits is refused; ``ensemble=False`` takes them,
+    because it fits the recalibrator on the test rows of all folds together.
+
+    A class that a training fold misses gets the score 0 there, but not the probability 0: the
+    recalibrator reads the score of a row of this class as a mistake of the classifier, from which
+    a temperature rises, and a map of one class learns its share of the rows. `fit` warns of such
+    rows. A decision function has no such score, and is an error.
+
+    A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`, and not
+    before this classifier, where the recalibrator would learn from resampled rows, too; see
+    :ref:`resampled-classes`.
 
     Weights go to the classifier and to the recalibrator. With metadata routing the classifier
     gets what it requests, and the splitter its `groups`; the recalibrator always gets
@@ -166,7 +189,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Raises
         ------
         ValueError
-            If an argument is invalid, or if the classifier lacks the response method.
+            If an argument is invalid, if the classifier lacks the response method, or if the folds
+            cannot calibrate: a training fold holds a single class, no training fold knows the
+            classes of its test rows, or with ``ensemble=True`` a test fold lacks classes.
+
+        Warns
+        -----
+        UserWarning
+            If training folds miss classes of test rows, or if weights do not reach the classifier.
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
@@ -179,10 +209,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             fit_params, split_params = self._route(estimator, sample_weight, params)
             self.classes_ = self._find_classes(estimator, y)
             recalibrator = self._make_recalibrator()
-            if isinstance(estimator, FrozenEstimator):
-                classifiers, parts = self._score_frozen(estimator, X, y, split_params, ensemble)
-            else:
+            frozen, splits = isinstance(estimator, FrozenEstimator), None
+            if ensemble or not frozen:
                 splits = make_splits(self.cv, X, y, split_params)
+            if ensemble:
+                check_test_folds(splits, y, sample_weight, recalibrator)
+            if frozen:
+                classifiers, parts = self._score_frozen(estimator, X, splits)
+            else:
                 fit_on = self._fit_each if ensemble else self._fit_once
                 classifiers, parts = fit_on(estimator, X, y, splits, fit_params)
             recalibrators = self._fit_recalibrators(recalibrator, parts, y, sample_weight)
@@ -346,12 +380,11 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         scores = score_rows(estimator, X, self.response_method_)
         return spread_columns(scores, estimator.classes_, self.classes_)
 
-    def _score_frozen(self, estimator, X, y, split_params, ensemble):
-        """As `_fit_each` and `_fit_once`, with a classifier that stays as it is."""
+    def _score_frozen(self, estimator, X, splits):
+        """As `_fit_each` and, without splits, `_fit_once`; the classifier stays as it is."""
         scores = self._score(estimator, X)
-        if not ensemble:
+        if splits is None:
             return [estimator], [(slice(None), scores)]
-        splits = make_splits(self.cv, X, y, split_params)
         return [estimator] * len(splits), [(test, scores[test]) for _, test in splits]
 
     def _fit_each(self, estimator, X, y, splits, fit_params):
@@ -385,12 +418,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def _fit_recalibrators(self, recalibrator, parts, y, sample_weight):
         """A recalibrator for each part, fitted on its scores."""
         jobs = []
-        for fold, (rows, scores) in enumerate(parts):
+        for rows, scores in parts:
             weight = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
-            if weight and not weight["sample_weight"].any():
-                raise ValueError(
-                    f"sample_weight must leave a positive weight in every test fold; in fold "
-                    f"{fold} all are zero. Use fewer folds, or ensemble=False."
-                )
             jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **weight))
         return Parallel(n_jobs=self.n_jobs)(jobs)

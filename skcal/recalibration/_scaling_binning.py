@@ -8,18 +8,35 @@ from scipy.special import expit
 from skcal._numerics._binned import bin_index
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
+from skcal._records import show_record
 from skcal._validation import check_integer
 from skcal.recalibration._histogram import check_counts, raise_edges
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
-class BinnedSigmoid(NamedTuple):
-    """``values[b]`` where expit(slope * log_odds + intercept) is in (edges[b], edges[b + 1]]."""
+class BinnedSigmoidMap(NamedTuple):
+    """The fitted map of :class:`ScalingBinning`, a sigmoid that is rounded to its means in bins.
+
+    It is ``values[b]`` where expit(slope * log_odds + intercept) is in (edges[b], edges[b + 1]].
+
+    Attributes
+    ----------
+    slope : float
+        Factor of the log-odds.
+    intercept : float
+        Constant.
+    edges : ndarray of shape (n_bins + 1,)
+        Ends of the bins.
+    values : ndarray of shape (n_bins,)
+        What the map returns in each bin.
+    """
 
     slope: float
     intercept: float
     edges: np.ndarray
     values: np.ndarray
+
+    __repr__ = show_record
 
 
 class ScalingBinning(OneVsRestRecalibrator):
@@ -44,7 +61,7 @@ class ScalingBinning(OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of BinnedSigmoid
+    maps_ : list of BinnedSigmoidMap
         Named tuples (slope, intercept, edges, values). One for two classes, that of the second;
         else one for each class.
     classes_ : ndarray of shape (n_classes,)
@@ -119,7 +136,7 @@ class ScalingBinning(OneVsRestRecalibrator):
         edges = equal_mass_edges(scaled, sample_weight, self.n_bins)
         index = bin_index(scaled, raise_edges(edges))
         means = average_in_bins(index, scaled, sample_weight, edges)
-        return BinnedSigmoid(slope, intercept, edges, means)
+        return BinnedSigmoidMap(slope, intercept, edges, means)
 
     def _apply_map(self, fitted, values):
         scaled = expit(fitted.slope * values + fitted.intercept)

@@ -1,8 +1,34 @@
 """Spline recalibration."""
 
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import PPoly
+
 from skcal._numerics._spline import fit_natural_spline
+from skcal._records import show_record
 from skcal._validation import check_flag, check_integer, check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+
+class SplineMap(NamedTuple):
+    """The fitted map of :class:`SplineRecalibration`, from log-odds to log-odds.
+
+    ``scipy.interpolate.PPoly(*spline_map)`` is this function.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (4, n_pieces) or (2, 1)
+        Coefficients of the polynomial of each piece, in powers of the distance from its left end,
+        the highest power first. A single straight piece has two.
+    breakpoints : ndarray of shape (n_pieces + 1,)
+        Ends of the pieces; the outer ones go on to infinity.
+    """
+
+    coefficients: np.ndarray
+    breakpoints: np.ndarray
+
+    __repr__ = show_record
 
 
 class SplineRecalibration(OneVsRestRecalibrator):
@@ -29,9 +55,10 @@ class SplineRecalibration(OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of scipy.interpolate.PPoly
-        Maps from log-odds to log-odds. One for two classes, that of the second; else one for
-        each class.
+    maps_ : list of SplineMap
+        Named tuples (coefficients, breakpoints), as `scipy.interpolate.PPoly` takes them: maps
+        from log-odds to log-odds. One for two classes, that of the second; else one for each
+        class.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -101,7 +128,7 @@ class SplineRecalibration(OneVsRestRecalibrator):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
-        return fit_natural_spline(
+        spline = fit_natural_spline(
             values,
             outcomes,
             sample_weight,
@@ -109,6 +136,7 @@ class SplineRecalibration(OneVsRestRecalibrator):
             penalty=self.penalty,
             monotone=self.monotone,
         )
+        return SplineMap(spline.c, spline.x)
 
     def _apply_map(self, fitted, values):
-        return fitted(values)
+        return PPoly(*fitted)(values)

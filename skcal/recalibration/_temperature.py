@@ -1,5 +1,6 @@
 """Temperature scaling."""
 
+from skcal._arrays import namespace
 from skcal._numerics._scores import find_probabilities
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import check_option
@@ -82,6 +83,7 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     """
 
     _is_on_device = True
+    _learns_classes_apart = False
 
     def __init__(self, *, input="proba", classes=None, loss="log"):
         super().__init__(input=input, classes=classes)
@@ -92,7 +94,7 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         self.temperature_, self.n_iter_ = fit_temperature(
-            self._to_logits(scores), codes, sample_weight, loss=self.loss
+            self._to_logits(scores), codes, sample_weight, loss=self.loss, xp=namespace(scores)
         )
 
     def _recalibrate(self, scores):

@@ -1,9 +1,37 @@
 """Venn-Abers prediction."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from skcal._numerics._venn_abers import fit_venn_abers
+from skcal._numerics._venn_abers import VennAbersSteps, fit_venn_abers
+from skcal._records import show_record
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+
+class VennAbersMap(NamedTuple):
+    """The fitted map of :class:`VennAbers`, the steps of the lower and the upper probability.
+
+    At every knot one of the two takes its next value.
+
+    Attributes
+    ----------
+    knots : ndarray of shape (n_knots,)
+        Scores, in increasing order.
+    is_upper : ndarray of shape (n_knots,)
+        Whether it is the upper probability that changes there.
+    lower : ndarray of shape (n_lower,)
+        Values of the lower probability, the first of them below all knots.
+    upper : ndarray of shape (n_upper,)
+        Values of the upper probability.
+    """
+
+    knots: np.ndarray
+    is_upper: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    __repr__ = show_record
 
 
 class VennAbers(OneVsRestRecalibrator):
@@ -93,12 +121,13 @@ class VennAbers(OneVsRestRecalibrator):
             their sums, so that the output of `predict_proba` may lie outside. Of the float type
             of X.
         """
-        scores, dtype = self._read_scores(X)
+        scores, dtype, _ = self._read_scores(X)
         values = self._read_scale(scores)
         interval = np.empty((*scores.shape, 2))
         first = scores.shape[1] - len(self.maps_)
         for k, (fitted, column) in enumerate(zip(self.maps_, values.T, strict=True), start=first):
-            interval[:, k] = np.column_stack(fitted.tabulate())[fitted.find(column)]
+            steps = VennAbersSteps(*fitted)
+            interval[:, k] = np.column_stack(steps.tabulate())[steps.find(column)]
         if first:
             interval[:, 0] = 1 - interval[:, 1, ::-1]
         return interval.astype(dtype, copy=False)
@@ -111,8 +140,9 @@ class VennAbers(OneVsRestRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         # Rounding is relative to a probability, but absolute on its logarithm.
         unit = {} if self.input == "proba" else {"unit": 1.0}
-        return fit_venn_abers(values, outcomes, sample_weight, **unit)
+        return VennAbersMap(*fit_venn_abers(values, outcomes, sample_weight, **unit))
 
     def _apply_map(self, fitted, values):
-        lower, upper = fitted.tabulate()
-        return (upper / (1 - lower + upper))[fitted.find(values)]
+        steps = VennAbersSteps(*fitted)
+        lower, upper = steps.tabulate()
+        return (upper / (1 - lower + upper))[steps.find(values)]

@@ -32,7 +32,8 @@ def _list_quantities(model):
         yield name, {"estimate": score.score}
         for part in score._fields[1:]:
             yield f"{name}_{part}", {"estimate": getattr(score, part)}
-    for name, null in (("overconfidence", 0.0), ("bias", 0.0), ("slope", 1.0)):
+    nulls = {"overconfidence": 0.0, "bias": 0.0, "slope": 1.0, "log_odds_slope": 1.0}
+    for name, null in nulls.items():
         interval = getattr(model.direction, name)
         values = {} if interval is None else interval._asdict()
         yield name, {**values, "null_mean": null}

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from skcal._reduction import check_class_vectors, check_predictions
-from skcal.inference._binary_problem import reduce_to_labelled_sample
+from skcal._independent_rows import reduce_to_labelled_sample
+from skcal._reduction import check_class_vectors
 
 
 def list_models(y_proba):
@@ -106,19 +106,13 @@ def read_problem(y_true, y_proba, name, *, sample_weight, pos_label, labels, red
             "y_true must hold labels; a report needs outcomes, and soft labels have none. Draw "
             "labels from them, or measure with skcal.metrics, which takes soft labels."
         )
-    predictions = check_predictions(y_true, y_proba, **data, names=names)
-    return Problem(vectors, _name_columns(predictions, vectors.proba.shape[1]), reduction)
+    return Problem(vectors, _name_columns(vectors), reduction)
 
 
-def _name_columns(predictions, n_columns):
-    """Labels in the order of the columns of the checked vectors."""
-    labels = predictions.labels
-    if n_columns > 2:
-        return labels.tolist()
-    if labels is not None and len(labels) == 2:
-        pair = labels.tolist()
-        return pair if predictions.positive_column == 1 else pair[::-1]
-    if predictions.positive is None:
+def _name_columns(vectors):
+    """Labels in the order of the columns."""
+    if vectors.labels is not None:
+        return vectors.labels.tolist()
+    if vectors.positive is None:
         return [0, 1]
-    positive = np.asarray(predictions.positive).item()
-    return ["other", positive]
+    return ["other", np.asarray(vectors.positive).item()]

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from skcal._numerics._monte_carlo import find_pvalue
 from skcal._numerics._verdict import subtract_in_squares
-from skcal.inference import Interval, TestResult, bootstrap_interval
-from skcal.inference._null_draws import check_source, draw_null, make_null
-from skcal.inference._statistic import check_rows, check_statistic
+from skcal.inference import Interval, bootstrap_interval, calibration_test
 from skcal.metrics import calibration_decomposition, corp_decomposition
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
@@ -67,27 +64,19 @@ def _decompose(problem, score, base_rate):
 
 def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures that are shown, and the exact test."""
-    options = {"n_resamples": n_resamples, "n_jobs": n_jobs}
-    summaries = {}
+    rows = problem.keywords | {"reduction": problem.reduction}
+    options = rows | {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
+    summaries, tests = {}, {}
     for name in SHOWN:
         interval = bootstrap_interval(
-            name,
-            *problem.data,
-            **problem.keywords,
-            reduction=problem.reduction,
-            confidence_level=confidence_level,
-            **options,
-            random_state=seed,
+            name, *problem.data, confidence_level=confidence_level, **options
         )
-        observed, drawn = draw_measure(problem, name, **options, seed=seed)
-        chance = float(drawn.mean())
+        tests[name] = calibration_test(*problem.data, statistic=name, **options)
+        chance = tests[name].null_mean
         summaries[name] = MeasureSummary(
             interval.estimate, chance, subtract_chance(interval, chance)
         )
-        if name == TESTED:
-            estimate = interval.estimate
-            test = TestResult(estimate, find_pvalue(observed, drawn), estimate)
-    return summaries, test
+    return summaries, tests[TESTED]
 
 
 def subtract_chance(interval, chance):
@@ -100,14 +89,3 @@ def subtract_chance(interval, chance):
         subtract_in_squares(interval.low, np.sqrt(2) * chance),
         subtract_in_squares(interval.high, np.sqrt(2) * chance),
     )
-
-
-def draw_measure(problem, name, *, n_resamples, n_jobs, seed):
-    """A measure of the sample, and of labels drawn from the predictions, as `calibration_test`."""
-    statistic = check_statistic("measure", name, {}, problem.reduction, problem.weights)
-    statistic, rows, is_binary = check_rows(
-        statistic, *problem.data, **problem.keywords, pos_label=None
-    )
-    null = make_null(statistic, rows, is_binary)
-    (drawn,) = draw_null([null], n_resamples, check_source(seed), n_jobs)
-    return null.observed, drawn

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._validation import check_rng
 from skcal.inference import Interval
-from skcal.inference._null_draws import check_source
 from skcal.recalibration import BetaCalibration, IsotonicRecalibration, TemperatureScaling
 from skcal.report._records import RecalibrationSummary
 
@@ -24,7 +24,7 @@ def describe_recalibration(problem, *, confidence_level, seed):
         return RecalibrationSummary(
             None, scores["log"], None, scores["brier"], None, None, {}, reason
         )
-    folds = deal_folds(problem.codes, check_source(seed))
+    folds = deal_folds(problem.codes, check_rng(seed))
     after = {
         name: measure_rows(cross_fit(recalibrator, problem, folds), problem.codes)
         for name, recalibrator in recalibrators.items()

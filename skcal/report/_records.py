@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._records import show_record
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import Interval, TestResult
 
@@ -41,6 +42,8 @@ class SampleSummary(NamedTuple):
     reads: object
     mean_prediction: float
     mean_outcome: float
+
+    __repr__ = show_record
 
 
 class ScoreSummary(NamedTuple):
@@ -97,6 +100,9 @@ class Direction(NamedTuple):
         By how much the outcome rises with the prediction: 1 for a calibrated model, below 1 for
         predictions that are too extreme, above 1 for timid ones. None if all predictions are
         equal.
+    log_odds_slope : Interval or None
+        The same of log odds, see :func:`~skcal.inference.cox_recalibration`. None if a prediction
+        is 0 or 1, or if all predictions or all outcomes are equal.
     too_low : ndarray of shape (n_regions, 2) or None
         First and last prediction of each region where predictions are certainly too low; None
         with unequal weights.
@@ -107,8 +113,11 @@ class Direction(NamedTuple):
     overconfidence: Interval
     bias: Interval
     slope: Interval | None
+    log_odds_slope: Interval | None
     too_low: np.ndarray | None
     too_high: np.ndarray | None
+
+    __repr__ = show_record
 
 
 class RecalibrationSummary(NamedTuple):
@@ -151,7 +160,8 @@ class ModelReport(NamedTuple):
     Attributes
     ----------
     verdict : str
-        "calibrated", "over-confident", "under-confident", "uninformative" or "inconclusive".
+        "calibrated", "over-confident", "under-confident", "miscalibrated", "uninformative" or
+        "inconclusive".
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary

@@ -1,6 +1,6 @@
 """One report that tells the whole story of a model's calibration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from skcal._validation import (
     check_integer,
     check_number,
     check_option,
+    check_rng,
 )
 from skcal.diagrams import ReliabilityDisplay
-from skcal.diagrams._reliability_curve import check_recipe, describe_curves
-from skcal.inference._null_draws import check_source
+from skcal.report._dict import make_dict
 from skcal.report._frame import make_frame
 from skcal.report._html import write_html
 from skcal.report._problem import list_models, read_problem
@@ -26,6 +26,7 @@ from skcal.report._verdict import (
     bound_size,
     describe_direction,
     estimate_size,
+    find_side,
     find_signs,
     find_tolerated,
     find_verdict,
@@ -81,6 +82,21 @@ class CalibrationReport:
         """
         return make_frame(self.models)
 
+    def to_dict(self):
+        """Everything as dictionaries, lists, strings, numbers, True, False and None.
+
+        Returns
+        -------
+        dict
+            Items "confidence_level", "tolerance" and "models", a list with a dictionary for each
+            model: its "name", and the attributes of its :class:`ModelReport`. Records have become
+            dictionaries with the names of their attributes, arrays lists, and the diagram the
+            parameters of :class:`~skcal.diagrams.ReliabilityDisplay` and of its curves.
+            ``json.dumps`` writes it, and strict JSON holds it: numbers that do not exist are None,
+            and infinite ones the strings "Infinity" and "-Infinity", which `float` reads.
+        """
+        return make_dict(self)
+
     def __str__(self):
         return write_report(self)
 
@@ -119,8 +135,9 @@ def calibration_report(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest.
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
@@ -143,8 +160,8 @@ def calibration_report(
     Returns
     -------
     CalibrationReport
-        Prints as text, shows as HTML in notebooks, and has ``verdict``, ``to_frame()`` and
-        ``models``.
+        Prints as text, shows as HTML in notebooks, and has ``verdict``, ``to_frame()``,
+        ``to_dict()`` and ``models``.
 
     Raises
     ------
@@ -161,11 +178,13 @@ def calibration_report(
     **Verdict.** The first of these rules that applies decides:
 
     1. The exact test of :func:`~skcal.inference.calibration_test`, with SmoothECE [1]_, rejects at
-       1 - `confidence_level`: "over-confident" or "under-confident", by the sign of mean
-       confidence minus accuracy of the predicted label. If that difference is within its own
-       error under calibration, the covariance of outcome minus prediction with the prediction
-       decides where it is clearer: negative for predictions that are too extreme. A probability of
-       a rare label that is too high makes the usual answer under-confident; the sentence says so.
+       1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
+       support it. Where measures read the confidence, "over-confident" or "under-confident" if the
+       interval of mean confidence minus accuracy is above or below 0. Where they read the
+       probability of one label, if both slopes of the outcomes, on predictions and of log odds on
+       log odds, have intervals below or above 1, and that difference is not clear in the other
+       sense; without a slope of log odds it must be clear in the same. Else "miscalibrated": the
+       sentence tells what is clear, such as a probability that is too high on average.
     2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
        for a binary problem is at most the mean probability of the rarer label.
     3. Probabilities do not tell rows apart: "uninformative".
@@ -193,10 +212,12 @@ def calibration_report(
     :func:`~skcal.inference.calibration_test`, because it finds predictions that are too extreme or
     too timid far more often, and is what the diagram shows.
 
-    **Direction.** Intervals of gaps and of the slope are normal approximations. Regions are those
-    where the diagonal leaves :func:`~skcal.inference.isotonic_band` [2]_, which needs rows that
-    count alike: with `confidence_level` all of them are right, if outcomes become more frequent
-    as predictions rise.
+    **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
+    of log odds is by profile likelihood, with weights that sum to their effective number of rows;
+    it needs predictions between 0 and 1. Where only a base rate is wrong, chance names a direction
+    in no more samples than 1 - `confidence_level`. Regions are those where the diagonal leaves
+    :func:`~skcal.inference.isotonic_band` [2]_, which needs rows that count alike: with
+    `confidence_level` all of them are right, if outcomes become more frequent as predictions rise.
 
     **Scores.** Of two classes, the terms are miscalibration, score after isotonic
     recalibration (uncertainty minus discrimination), and uncertainty of
@@ -260,7 +281,7 @@ def _check_tolerance(tolerance):
 
 def _draw_seed(random_state):
     """One seed for all models and all that is random."""
-    rng = check_source(random_state)
+    rng = check_rng(random_state)
     draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
     return int(draw(1 << 31))
 
@@ -275,12 +296,13 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         seed=seed,
     )
     size = estimate_size(sample, measures["smooth_ece"])
-    signs = find_signs(problem)
+    direction = describe_direction(problem, confidence_level)
+    signs = find_signs(direction)
     facts = {
         "summary": sample,
         "test": test,
         "signs": signs,
-        "direction": describe_direction(problem, confidence_level),
+        "direction": direction,
         "size": size,
         "bound": bound_size(problem, size, confidence_level),
         "tolerated": find_tolerated(sample, tolerance),
@@ -288,8 +310,9 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         "confidence_level": confidence_level,
     }
     skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
+    side = find_side(direction, signs, sample.reads)
     verdict = find_verdict(
-        test, signs, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
+        test, side, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
     return ModelReport(
         verdict=verdict,
@@ -302,7 +325,7 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         error_bound=facts["bound"],
         tolerated=facts["tolerated"],
         skill_pvalue=skill_pvalue,
-        direction=facts["direction"],
+        direction=direction,
         recalibration=describe_recalibration(problem, confidence_level=confidence_level, seed=seed),
         diagram=_describe_diagram(problem, sample, confidence_level),
     )
@@ -311,13 +334,14 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
 def _describe_diagram(problem, sample, confidence_level):
     """The diagram of a problem; its band is exact where rows count alike."""
     equal = problem.has_equal_weights
-    data = {
-        "sample_weight": None if equal else problem.weights,
-        "pos_label": None,
-        "labels": problem.keywords["labels"],
-    }
     options = {"band": "isotonic", "confidence_level": confidence_level} if equal else {}
-    curves = describe_curves(*problem.data, data, problem.reduction, check_recipe(**options))
+    display = ReliabilityDisplay.estimate(
+        *problem.data,
+        sample_weight=None if equal else problem.weights,
+        labels=problem.keywords["labels"],
+        reduction=problem.reduction,
+        **options,
+    )
     if sample.reads is not None:
-        curves["pos_label"] = sample.reads
-    return ReliabilityDisplay(**curves)
+        display.curves = [replace(curve, pos_label=sample.reads) for curve in display.curves]
+    return display

@@ -125,6 +125,8 @@ def _show_direction(model, interval):
         rows.append(("prediction - outcome", direction.bias))
     if direction.slope is not None:
         rows.append(("slope (calibrated: 1)", direction.slope))
+    if direction.log_odds_slope is not None:
+        rows.append(("slope of log odds (calibrated: 1)", direction.log_odds_slope))
     cells = [(title, show_number(value.estimate), _show_interval(value)) for title, value in rows]
     return Section("Direction", ("value", interval), cells)
 

@@ -1,7 +1,6 @@
 """The verdict in a sentence that needs no other line of the report."""
 
 import numpy as np
-from scipy.special import ndtri
 
 # Of the tolerated error: what is clear but smaller than this is called small.
 _SMALL = 1 / 3
@@ -58,55 +57,60 @@ def _write_inconclusive(_, facts):
 
 def _write_wrong(verdict, facts):
     """What is wrong, by the respect in which it shows best; and by how much."""
-    signs, summary = facts["signs"], facts["summary"]
-    clear = ndtri((1 + facts["confidence_level"]) / 2)
-    strongest = max(abs(signs.gap), abs(signs.spread))
-    if summary.reads is not None and abs(signs.bias) >= max(clear, strongest * (1 - 1e-9)):
-        story = _tell_bias(verdict, facts)
-    elif abs(signs.gap) >= clear:
-        story = _tell_gap(verdict, facts)
-    elif abs(signs.spread) >= clear:
-        story = _tell_spread(verdict, facts)
+    signs = facts["signs"]
+    has_bias = facts["summary"].reads is not None and abs(signs.bias) > 1
+    if abs(signs.gap) > 1:
+        story = _tell_gap(facts)
+    elif abs(signs.spread) > 1:
+        story = _tell_spread(facts)
     else:
-        story = "on balance: probabilities are too high in some places and too low in others"
+        story = ", in no direction that the rows make clear"
+    # A gap is the bias itself where all rows are given the same answer.
+    strongest = max(abs(signs.gap), abs(signs.spread)) * (1 - 1e-9)
+    if has_bias and verdict == "miscalibrated" and abs(signs.bias) >= strongest:
+        story = f" because {_tell_bias(facts)}{_tell_answer(facts)}"
+    elif has_bias:
+        story = f"{story}, and {_tell_bias(facts)}"
     size = "clear but small" if facts["size"] < _SMALL * facts["tolerated"] else "clear"
     return (
-        f"{verdict.capitalize()} {story}; the error is {size}, "
+        f"{verdict.capitalize()}{story}; the error is {size}, "
         f"{show_error(facts['size'])} on average, and more than chance "
         f"({show_pvalue(facts['test'].pvalue)})."
     )
 
 
-def _tell_bias(verdict, facts):
+def _tell_bias(facts):
     summary = facts["summary"]
     where = "high" if facts["signs"].bias > 0 else "low"
     predicted, observed = show_percentages(summary.mean_prediction, summary.mean_outcome)
-    story = (
-        f"because the probability of {show_label(summary.reads)} is too {where}: {predicted} on "
-        f"average, where it comes true in {observed} of rows"
+    return (
+        f"the probability of {show_label(summary.reads)} is too {where}: {predicted} on average, "
+        f"where it comes true in {observed} of rows"
     )
-    if facts["usual"] < _USUAL:
-        return story
-    change = "less" if verdict == "over-confident" else "more"
-    return f"{story}, so the usual answer deserves {change} confidence"
 
 
-def _tell_gap(verdict, facts):
+def _tell_answer(facts):
+    gap = facts["signs"].gap
+    if facts["usual"] < _USUAL or abs(gap) <= 1:
+        return ""
+    return f", so the usual answer deserves {'less' if gap > 0 else 'more'} confidence"
+
+
+def _tell_gap(facts):
     gap, accuracy = facts["direction"].overconfidence.estimate, facts["accuracy"]
     expected, observed = show_percentages(accuracy + gap, accuracy)
-    relation = "in only " if verdict == "over-confident" else "in "
     return (
-        f"in its answers: the most probable label is right {relation}{observed} of rows, "
-        f"where the model expects {expected}"
+        f" in its answers: the most probable label is right in {'only ' if gap > 0 else ''}"
+        f"{observed} of rows, where the model expects {expected}"
     )
 
 
-def _tell_spread(verdict, facts):
-    kind = "extreme" if verdict == "over-confident" else "timid"
+def _tell_spread(facts):
+    kind = "extreme" if facts["signs"].spread > 0 else "timid"
     slope = facts["direction"].slope.estimate
     return (
-        f"because its probabilities are too {kind}: where they rise by 10 points, outcomes rise by "
-        f"{10 * slope:.1f}"
+        f" because its probabilities are too {kind}: where they rise by 10 points, outcomes rise "
+        f"by {10 * slope:.1f}"
     )
 
 

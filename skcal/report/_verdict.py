@@ -2,20 +2,22 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from scipy.special import ndtri
 
 from skcal._numerics._verdict import (
+    bound_log_odds_slope,
     bound_mean_error,
     bound_mean_gap,
     bound_slope,
-    standardize_residuals,
+    find_excess,
 )
 from skcal.inference import Interval, isotonic_band
 from skcal.report._records import Direction
 
 
 class Signs(NamedTuple):
-    """How far predictions are off in three respects, in standard errors of a calibrated model.
+    """How far predictions are off in three respects: above 1 in size where intervals agree on it.
 
     Attributes
     ----------
@@ -24,7 +26,8 @@ class Signs(NamedTuple):
     bias : float
         Mean prediction is too high.
     spread : float
-        Predictions are too far apart.
+        Predictions are too far apart, on the scales of probabilities and of log odds; 0 if only
+        on one of them. One may have no slope.
     """
 
     gap: float
@@ -32,16 +35,18 @@ class Signs(NamedTuple):
     spread: float
 
 
-def find_signs(problem):
-    """The `Signs` of a problem."""
-    shares = problem.shares
-    confidences, successes = _read_rows(problem.confidences)
-    predictions, outcomes = _read_rows(problem.sample)
-    centred = predictions - shares @ predictions
+def find_signs(direction):
+    """The `Signs` of a `Direction`."""
+    slopes = [
+        -find_excess(slope, 1.0)
+        for slope in (direction.slope, direction.log_odds_slope)
+        if slope is not None
+    ]
+    agree = min(slopes, default=0.0) > 0 or max(slopes, default=0.0) < 0
     return Signs(
-        standardize_residuals(shares, confidences, successes),
-        standardize_residuals(shares, predictions, outcomes),
-        standardize_residuals(shares * centred, predictions, outcomes),
+        find_excess(direction.overconfidence, 0.0),
+        find_excess(direction.bias, 0.0),
+        min(slopes, key=abs) if agree else 0.0,
     )
 
 
@@ -67,10 +72,12 @@ def describe_direction(problem, confidence_level):
     reach = float(ndtri((1 + confidence_level) / 2))
     predictions, outcomes = _read_rows(problem.sample)
     slope = bound_slope(problem.shares, predictions, outcomes, reach)
+    steepness = bound_log_odds_slope(problem.shares, predictions, outcomes, confidence_level)
     return Direction(
         Interval(*bound_mean_gap(problem.shares, *_read_rows(problem.confidences), reach)),
         Interval(*bound_mean_gap(problem.shares, predictions, outcomes, reach)),
         None if slope is None else Interval(*slope),
+        None if steepness is None else Interval(*steepness),
         too_low,
         too_high,
     )
@@ -101,18 +108,25 @@ def find_tolerated(summary, tolerance):
 # --------------------------------------------------------------------------- verdict
 
 
-def find_verdict(test, signs, bound, tolerated, skill_pvalue, confidence_level):
-    """One of the five verdicts, see `calibration_report`."""
+def find_verdict(test, side, bound, tolerated, skill_pvalue, confidence_level):
+    """One of the six verdicts, see `calibration_report`."""
     alpha = 1 - confidence_level
     if test.pvalue <= alpha:
-        return "over-confident" if find_sign(signs, confidence_level) > 0 else "under-confident"
+        return {1: "over-confident", -1: "under-confident", 0: "miscalibrated"}[side]
     if bound > tolerated:
         return "inconclusive"
     return "uninformative" if skill_pvalue > alpha else "calibrated"
 
 
-def find_sign(signs, confidence_level):
-    """Positive for over-confident: the gap if it is clear, or else the clearer of two signs."""
-    if abs(signs.gap) >= ndtri((1 + confidence_level) / 2):
-        return signs.gap
-    return max(signs.gap, signs.spread, key=abs)
+def find_side(direction, signs, reads):
+    """1 for over-confident, -1 for under-confident, 0 where the intervals do not tell.
+
+    Of a confidence its gap decides. Of the probability of one label the gap is as much about a
+    base rate that is wrong: there predictions must be too far apart, or too close, by both slopes,
+    and the gap must not be on the other side. Where log odds have no slope it must be on the same.
+    """
+    gap, spread = (np.sign(sign) if abs(sign) > 1 else 0 for sign in (signs.gap, signs.spread))
+    if reads is None:
+        return int(gap)
+    is_backed = gap == spread if direction.log_odds_slope is None else gap != -spread
+    return int(spread) if is_backed else 0

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from skcal._arrays import refuse_query
 from skcal.streaming._groups import GroupedSummary
 from skcal.streaming._keys import KeyColumns
-from skcal.streaming._rows import as_array, as_floats
+from skcal.streaming._rows import as_array, as_floats, check_named_columns
 from skcal.streaming._summary import CalibrationSummary
 
 
@@ -90,6 +91,7 @@ def summarize_batches(
         )
     grouped = by is not None and by is not False
     summary = GroupedSummary(**settings) if grouped else CalibrationSummary(**settings)
+    check_order(y_proba, settings)
     for number, batch in enumerate(_show_progress(batches, progress)):
         try:
             columns = _read_tuple(batch, grouped) if names is None else read_table(batch, names)
@@ -121,6 +123,12 @@ def check_names(y_true, y_proba, sample_weight, by):
             raise ValueError(f"{name} must name at least one column; got {value!r}.")
     keys = [] if by is None or by is False else [by]
     return [y_true, y_proba, sample_weight, *keys]
+
+
+def check_order(y_proba, settings):
+    """Raise a ValueError where columns are named in another order than the labels of a summary."""
+    if _are_several(y_proba):
+        check_named_columns(list(y_proba), settings.get("labels"))
 
 
 def _show_progress(batches, progress):
@@ -186,6 +194,7 @@ def _list_columns(table):
     """Names of the columns of a table of any library, or None."""
     if isinstance(table, Mapping):
         return list(table)
+    refuse_query("batch", table)
     known = getattr(table, "column_names", getattr(table, "columns", None))  # Arrow, or data frames
     return None if known is None else list(known)
 

@@ -3,7 +3,7 @@
 import math
 
 from skcal._validation import check_integer
-from skcal.streaming._batches import check_columns, check_names, read_table
+from skcal.streaming._batches import check_columns, check_names, check_order, read_table
 from skcal.streaming._groups import GroupedSummary
 from skcal.streaming._summary import CalibrationSummary
 
@@ -88,6 +88,7 @@ def summarize_dask(
     else:
         tables = _cut(data, "data")
         names = _name_columns(data, y_true, y_proba, sample_weight, by)
+        check_order(y_proba, settings)
         summarize = delayed(_summarize_table, pure=True)
         parts = [summarize(kind, settings, table, names) for table in tables]
     merge = delayed(_merge, pure=True)

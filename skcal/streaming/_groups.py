@@ -6,9 +6,10 @@ from copy import copy
 import numpy as np
 import pandas as pd
 
-from skcal.streaming._answers import check_question
+from skcal._arrays import list_column_names
+from skcal._cells._answers import check_question
 from skcal.streaming._keys import find_groups, pack_key, unpack_key
-from skcal.streaming._rows import agree_on_negative, as_floats, as_labels
+from skcal.streaming._rows import agree_on_negative, as_floats, as_labels, check_named_columns
 from skcal.streaming._serial import check_format, errors_named, require
 from skcal.streaming._summary import CalibrationSummary, check_same_settings
 
@@ -113,6 +114,7 @@ class GroupedSummary(Mapping):
         ValueError
             If an argument is invalid.
         """
+        check_named_columns(list_column_names(y_proba), self._blank.labels)
         columns = [
             as_labels(y_true),
             as_floats("y_proba", y_proba),

@@ -6,18 +6,20 @@ Whether rows are accepted, and what they mean, must not depend on how they are c
 import numpy as np
 import pandas as pd
 
-from skcal._arrays import refuse_foreign
+from skcal._arrays import as_readable, read_numbers, refuse_other_libraries
 from skcal._reduction import REDUCTIONS, check_predictions, split_by_top_label
 from skcal._validation import (
     ROW_SUM_TOLERANCE,
-    as_numbers,
+    check_column_order,
     check_labels,
-    join_chunks,
     show_labels,
 )
 
 # What a row can be dropped for, in this order.
 REASONS = ("y_true", "y_proba", "sample_weight")
+
+# Labels of two columns that need no names.
+_UNNAMED = ([0, 1], [-1, 1], [False, True])
 
 # Beyond these sums and products of weights might overflow or vanish.
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
@@ -46,7 +48,7 @@ def list_samples(y_true, y_proba, sample_weight, settings, negative=None):
     pos_label, labels = settings["pos_label"], settings["labels"]
     is_named = labels is not None
     if not is_named:
-        y_proba = as_numbers("y_proba", y_proba)
+        y_proba = read_numbers("y_proba", y_proba)
         n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
         _check_columns(n_columns, pos_label)
         if pos_label is not None and n_columns == 1:
@@ -164,6 +166,20 @@ def check_names(pos_label, labels):
     return pos_label, labels.tolist()
 
 
+def check_named_columns(columns, labels):
+    """Raise a ValueError where columns of probabilities bear the labels' names in another order.
+
+    Parameters
+    ----------
+    columns : list or None
+        Names of the columns.
+    labels : list or None
+        Those of a summary, in the order of its columns.
+    """
+    for order in _UNNAMED if labels is None else [labels]:
+        check_column_order("y_proba", columns, order)
+
+
 # ------------------------------------------------------------------------------------- rows
 
 
@@ -180,7 +196,7 @@ def check_weights(sample_weight):
     """Return the weights as an array, or None, or raise where their size has to be refused."""
     if sample_weight is None:
         return None
-    weights = as_numbers("sample_weight", sample_weight)
+    weights = read_numbers("sample_weight", sample_weight)
     high = float(np.fmax.reduce(weights.ravel(), initial=0))  # NaN is refused by the entrance
     if high > 0 and np.isfinite(high) and not _SMALLEST_WEIGHT < high < _LARGEST_WEIGHT:
         raise ValueError(
@@ -265,12 +281,12 @@ def as_array(values):
     """A column of any library as an array; lists, and masks, are left as they are."""
     if isinstance(values, list | tuple | np.ndarray):
         return values
-    return np.asarray(join_chunks(values))
+    return np.asarray(as_readable(values))
 
 
 def as_labels(labels, name="y_true"):
     """Labels as an array, masked where they were; those of a list keep their types."""
-    refuse_foreign(name, labels)
+    refuse_other_libraries(name, labels)
     if isinstance(labels, list | tuple):
         return pd.Series(labels, dtype=object).to_numpy()
     return as_array(labels)
@@ -278,16 +294,16 @@ def as_labels(labels, name="y_true"):
 
 def as_floats(name, values):
     """Numbers as an array, masked where they were, NaN where one is missing."""
-    refuse_foreign(name, values)
+    refuse_other_libraries(name, values)
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.array(as_floats(name, values.data), mask=values.mask)
     try:
         array = np.asarray(as_array(values))
     except ValueError:
-        return as_numbers(name, values)  # which says what is wrong
+        return read_numbers(name, values)  # which says what is wrong
     if array.dtype.kind == "O":
         array = np.where(pd.isna(array), np.nan, array)
-    return as_numbers(name, array)
+    return read_numbers(name, array)
 
 
 def _are_probabilities(proba):

@@ -6,9 +6,9 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 
+from skcal._cells._cells import Cells
 from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells, split_pairs
 from skcal._validation import check_integer
-from skcal.streaming._cells import Cells
 from skcal.streaming._rows import REASONS
 
 FORMAT = "skcal.CalibrationSummary"

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from skcal._arrays import list_column_names
+from skcal._cells._answers import bound_cells, check_question, measure_cells
+from skcal._cells._cells import Cells
 from skcal._reduction import REDUCTIONS
 from skcal._validation import check_integer, check_option
-from skcal.streaming._answers import bound_cells, check_question, measure_cells
-from skcal.streaming._cells import Cells
 from skcal.streaming._rows import (
     REASONS,
     agree_on_negative,
+    check_named_columns,
     check_names,
     check_weights,
     count_problems,
@@ -44,8 +46,9 @@ class CalibrationSummary:
         :func:`skcal.metrics.expected_calibration_error`. "classwise" and "top-label" keep a set of
         cells for each class, the others one.
     pos_label : label, default=None
-        The positive label; by default the last label. With more than two classes it
-        selects that class against the rest. Without `labels`, and with one column of `y_proba`,
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest. Without `labels`, and with one column of `y_proba`,
         that of this label, all other labels of `y_true` are the rest, however many there are.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns. To be given unless labels
@@ -158,6 +161,7 @@ class CalibrationSummary:
         ValueError
             If an argument is invalid.
         """
+        check_named_columns(list_column_names(y_proba), self.labels)
         dropped = dict.fromkeys(REASONS, 0)
         if self.on_invalid == "drop":
             y_true, y_proba, sample_weight, dropped = drop_invalid(y_true, y_proba, sample_weight)
@@ -348,6 +352,19 @@ class CalibrationSummary:
         """
         return [cells.collapsed for cells in self._cells]
 
+    def to_cells(self):
+        """What is kept of each binary problem, for functions that ask more than measures.
+
+        Returns
+        -------
+        list of (label, Cells)
+            In the order of `labels`; the label is None where one problem stands for all labels.
+            Cells never change; they have the attributes ``n_rows``, ``total_weight`` and
+            ``is_counted``, which tells whether weights were 0 and 1 and labels hard throughout.
+        """
+        labels = self._list_labels() or [None]
+        return list(zip(labels, self._cells, strict=True))
+
     def to_dict(self):
         """Everything in types that JSON knows; no digit is lost.
 
@@ -434,15 +451,6 @@ class CalibrationSummary:
         if any(self.dropped_.values()):
             shown["n_dropped"] = sum(self.dropped_.values())
         return f"CalibrationSummary({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
-
-
-def list_problems(summary):
-    """Label and Cells of each binary problem, for the rooms that ask more than measures.
-
-    The label is None where a problem stands for all labels.
-    """
-    labels = summary._list_labels() or [None]
-    return list(zip(labels, summary._cells, strict=True))
 
 
 def check_same_settings(one, other):

@@ -1,4 +1,4 @@
-"""The square of a diagram: diagonal, side labels, limits, legend."""
+"""The square of a diagram: diagonal, side labels, limits, legend, scales."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -6,14 +6,20 @@ import pytest
 from sklearn.calibration import CalibrationDisplay
 
 from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
-from skcal.diagrams._frame import (
-    UNIT_SQUARE,
-    Frame,
-    cut_at_frame,
-    draw_diagonal,
-    draw_side_labels,
-    finish_axes,
+from skcal.diagrams._frame import UNIT_SQUARE, Frame, cut_at_frame, draw_diagonal, finish_axes
+
+every_display = pytest.mark.parametrize(
+    "Display", [ReliabilityDisplay, CalibrationSharpnessDisplay]
 )
+
+
+def finish(ax, n_labels=0, **options):
+    """Axes with a line for each label of the legend."""
+    for i in range(n_labels):
+        ax.plot([0, 1], [0, 1], label=f"model {i}")
+    finish_axes(ax, ("x", "y"), **{"despine": False, **options})
+    return ax
+
 
 # ------------------------------------------------------------------------- diagonal
 
@@ -21,15 +27,10 @@ from skcal.diagrams._frame import (
 def test_diagonal_is_drawn_once():
     _, ax = plt.subplots()
     first = draw_diagonal(ax, {"ls": "-", "c": "red"})
-    second = draw_diagonal(ax, None)
-    assert first is second
+    assert draw_diagonal(ax, None) is first
     assert list(ax.lines) == [first]
-    assert first.get_linestyle() == "-"
-    assert first.get_color() == "red"
-    assert first.get_label() == "Perfectly calibrated"
-
-
-def test_diagonal_of_scikit_learn_is_respected():
+    assert (first.get_linestyle(), first.get_color()) == ("-", "red")
+    # Also beside that of scikit-learn.
     display = CalibrationDisplay.from_predictions([0, 1, 0, 1], [0.1, 0.9, 0.3, 0.6], n_bins=2)
     n_lines = len(display.ax_.lines)
     line = draw_diagonal(display.ax_, None)
@@ -37,14 +38,18 @@ def test_diagonal_of_scikit_learn_is_respected():
     np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [1, 1]])
 
 
-def test_side_labels_stand_on_their_sides_once():
-    _, ax = plt.subplots()
-    above, below = draw_side_labels(ax, "over it", "under it")
-    assert [above.get_text(), below.get_text()] == ["over it", "under it"]
+def test_side_labels_stand_on_their_sides_and_leave_small_squares():
+    first = ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7])
+    (above, below) = first.side_labels_
     assert above.get_position()[1] > above.get_position()[0]
     assert below.get_position()[1] < below.get_position()[0]
-    assert draw_side_labels(ax, "over it", "under it") == [above, below]
-    assert len(ax.texts) == 2
+    assert all(text.get_visible() for text in first.side_labels_)
+    options = {"reduction": "confidence", "ax": first.ax_}
+    second = ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], **options)
+    assert second.side_labels_ == list(first.ax_.texts) == [above, below]
+    for ax in plt.subplots(1, 2, figsize=(4, 2))[1]:
+        ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], ax=ax)
+        assert not any(text.get_visible() for text in ax.texts)
 
 
 # ------------------------------------------------------------------------- frame and legend
@@ -54,10 +59,7 @@ def test_side_labels_stand_on_their_sides_once():
 @pytest.mark.parametrize("n_labels", [1, 3, 8])
 def test_legend_stands_between_the_unit_square_and_the_title(figsize, n_labels):
     figure, ax = plt.subplots(figsize=figsize)
-    for i in range(n_labels):
-        ax.plot([0, 1], [0, 1], label=f"model {i}")
-    finish_axes(ax, ("x", "y"), despine=False)
-    title = ax.set_title("title")
+    title = finish(ax, n_labels).set_title("title")
     figure.canvas.draw()
     legend = ax.get_legend().get_window_extent()
     assert legend.y0 >= ax.transData.transform((0, 1))[1]
@@ -66,18 +68,35 @@ def test_legend_stands_between_the_unit_square_and_the_title(figsize, n_labels):
         assert legend.y1 <= ax.bbox.y1 + 1  # one pixel for rounding
 
 
-def test_no_room_is_left_without_a_legend():
+def test_many_lines_in_the_legend_fit_above_a_square_of_logits():
+    y, proba = [0, 1] * 20, [1e-7, 1 - 1e-7] * 20
     _, ax = plt.subplots()
-    ax.plot([0, 1], [0, 1])
-    finish_axes(ax, ("x", "y"), despine=False)
-    assert ax.get_legend() is None
-    assert ax.get_ylim() == ax.get_xlim()
+    for k in range(8):
+        ReliabilityDisplay.from_predictions(y, proba, scale="logit", ax=ax, name=f"model {k}")
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y1 <= ax.get_window_extent().y1 + 1
+
+
+@every_display
+def test_long_entries_are_broken_into_two_lines(Display, rows):
+    figure, axes = plt.subplots(1, 2, figsize=(8, 4))
+    for ax, name in zip(axes, ("short", "The name of a longer pipeline"), strict=True):
+        display = Display.from_predictions(*rows, name=name, ax=ax)
+        figure.canvas.draw()
+        cell = ax.get_position(original=True).transformed(figure.transFigure)
+        text = ax.get_legend().get_texts()[-1]
+        assert text.get_window_extent().x1 <= cell.x1 + 1
+        assert text.get_text().replace("\n", " ") == display.line_.get_label()
+        # The legend stands above the frame and inside the axes.
+        legend = ax.get_legend().get_window_extent()
+        frame = ax.transData.transform((0, ax.spines["top"].get_position()[1]))[1]
+        assert legend.y0 >= frame - 1
+        assert legend.y1 <= ax.get_window_extent().y1 + 1
 
 
 def test_frame_is_a_square_with_ticks_from_zero_to_one():
     figure, ax = plt.subplots()
-    ax.plot([0, 1], [0, 1], label="model")
-    finish_axes(ax, ("x", "y"), despine=False)
+    finish(ax, 1)
     figure.canvas.draw()
     low, high = ax.get_xlim()
     assert ax.get_aspect() == 1
@@ -88,18 +107,39 @@ def test_frame_is_a_square_with_ticks_from_zero_to_one():
     label = ax.yaxis.label.get_window_extent()
     middle = ax.transData.transform((0, 0.5))[1]
     assert abs((label.y0 + label.y1) / 2 - middle) < 2  # pixels
+    # No room is left without a legend.
+    bare = finish(plt.subplots()[1])
+    assert bare.get_legend() is None
+    assert bare.get_ylim() == bare.get_xlim()
 
 
 @pytest.mark.parametrize("despine", [True, False])
 def test_despine(despine):
-    _, ax = plt.subplots()
-    finish_axes(ax, ("x", "y"), despine=despine)
+    ax = finish(plt.subplots()[1], despine=despine)
     for side in ("top", "right"):
         assert ax.spines[side].get_visible() is not despine
     for side in ("bottom", "left"):
         assert ax.spines[side].get_visible()
-        if despine:
-            assert ax.spines[side].get_bounds() == (0, 1)
+        assert not despine or ax.spines[side].get_bounds() == (0, 1)
+
+
+def test_frame_grows_with_what_is_drawn():
+    ax = finish(plt.subplots()[1], top=1.2)
+    assert ax.spines["top"].get_position() == ("data", 1.2)
+    finish(ax)
+    assert ax.spines["top"].get_position() == ("data", 1.2)
+    assert ax.spines["left"].get_bounds() == (UNIT_SQUARE.low, 1.2)
+
+
+def test_artists_are_cut_at_the_frame_as_it_is_now():
+    _, ax = plt.subplots()
+    (mine,), (yours,) = ax.plot([0, 1], [0, 3]), ax.plot([0, 1], [0, 3])
+    cut_at_frame([mine])
+    for top in (1.1, 1.3):
+        end = finish(ax, top=top).transData.transform((0, top))[1]
+        assert mine.get_clip_box().y1 == pytest.approx(end)
+    # What others have drawn is theirs.
+    assert yours.get_clip_box().bounds == ax.bbox.bounds
 
 
 # ------------------------------------------------------------------------- scales
@@ -135,6 +175,8 @@ def test_square_near_1_holds_the_predictions():
         display.figure_.canvas.draw()
 
 
+# ------------------------------------------------------------------------- axes of the user
+
 BAD_AXES = {
     "text": (lambda: "x", "ax must be matplotlib axes with straight x and y axes; got 'x'"),
     "figure": (plt.figure, "ax must be matplotlib axes with straight x and y axes; got <Figure"),
@@ -148,21 +190,21 @@ BAD_AXES = {
 
 
 @pytest.mark.parametrize("case", BAD_AXES)
-@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
-def test_axes_that_no_diagram_can_be_drawn_on(display, case):
+@every_display
+def test_axes_that_no_diagram_can_be_drawn_on(Display, case):
     make, message = BAD_AXES[case]
     with pytest.raises(ValueError, match=message):
-        display.from_predictions([0, 1], [0.2, 0.7], ax=make())
+        Display.from_predictions([0, 1], [0.2, 0.7], ax=make())
 
 
-@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
-def test_axes_that_share_their_scale(display):
+@every_display
+def test_axes_that_share_their_scale(Display):
     def draw(ax, scale="probability"):
         return ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], ax=ax, scale=scale)
 
     _, (left, right) = plt.subplots(1, 2, sharex=True, sharey=True)
     draw(left)
-    display.from_predictions([0, 1], [0.2, 0.7], ax=right)
+    Display.from_predictions([0, 1], [0.2, 0.7], ax=right)
     with pytest.raises(ValueError, match=r"on the scale of this display, 'logit'; got 'linear'"):
         draw(right, "logit")
     _, ax = plt.subplots()
@@ -171,42 +213,7 @@ def test_axes_that_share_their_scale(display):
         draw(ax, "logit")
     _, ax = plt.subplots(subplot_kw={"xscale": "logit"})
     with pytest.raises(ValueError, match=r"of this display, 'linear'; got 'logit' and 'linear'"):
-        display.from_predictions([0, 1], [0.2, 0.7], ax=ax)
+        Display.from_predictions([0, 1], [0.2, 0.7], ax=ax)
     draw(ax, "logit")
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.get_xlim()[0] > 0.01  # of the predictions, not of matplotlib
-
-
-def test_side_labels_leave_small_squares_and_stay_alone():
-    _, axes = plt.subplots(1, 2, figsize=(4, 2))
-    for ax in axes:
-        ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7], ax=ax)
-        assert not any(text.get_visible() for text in ax.texts)
-    first = ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7])
-    assert all(text.get_visible() for text in first.side_labels_)
-    second = ReliabilityDisplay.from_predictions(
-        [0, 1], [0.2, 0.7], reduction="confidence", ax=first.ax_
-    )
-    assert second.side_labels_ == first.side_labels_
-    assert len(first.ax_.texts) == 2
-
-
-def test_frame_grows_with_what_is_drawn():
-    _, ax = plt.subplots()
-    finish_axes(ax, ("x", "y"), despine=False, top=1.2)
-    assert ax.spines["top"].get_position() == ("data", 1.2)
-    finish_axes(ax, ("x", "y"), despine=False)
-    assert ax.spines["top"].get_position() == ("data", 1.2)
-    assert ax.spines["left"].get_bounds() == (UNIT_SQUARE.low, 1.2)
-
-
-def test_artists_are_cut_at_the_frame_as_it_is_now():
-    _, ax = plt.subplots()
-    (mine,), (yours,) = ax.plot([0, 1], [0, 3]), ax.plot([0, 1], [0, 3])
-    cut_at_frame([mine])
-    for top in (1.1, 1.3):
-        finish_axes(ax, ("x", "y"), despine=False, top=top)
-        end = ax.transData.transform((0, top))[1]
-        assert mine.get_clip_box().y1 == pytest.approx(end)
-    # What others have drawn is theirs.
-    assert yours.get_clip_box().bounds == ax.bbox.bounds

@@ -6,7 +6,6 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
 from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
 
 
@@ -62,29 +61,3 @@ def test_black_is_white_on_dark_axes():
     ax.set_facecolor("#111111")
     assert "#000000" not in [style["color"] for style in choose_styles(ax, 5)]
     assert "#FFFFFF" in [style["color"] for style in choose_styles(ax, 5)]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"density_kwargs": "red"}, "density_kwargs must be None or a dictionary; got 'red'"),
-        ({"despine": "no"}, "despine must be True or False; got 'no'"),
-        ({"plot_density": 1}, "plot_density must be True or False; got 1"),
-    ],
-)
-@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
-def test_bad_looks(display, options, message):
-    with pytest.raises(ValueError, match=message):
-        display.from_predictions([0, 1], [0.2, 0.7], **options)
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    "name", ["curve_kwargs", "density_kwargs", "band_kwargs", "ref_line_kwargs"]
-)
-@pytest.mark.parametrize("display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
-def test_no_figure_is_left_open_after_an_unknown_property(display, name):
-    options = {"n_resamples": 2} if display is ReliabilityDisplay else {}
-    with pytest.raises(AttributeError, match="unexpected keyword argument 'foo'"):
-        display.from_predictions([0, 1], [0.2, 0.7], **{name: {"foo": 1}}, **options)
-    assert not plt.get_fignums()

@@ -25,11 +25,12 @@ RAW = re.compile(
 # How many calls check_call made, and how many of them were answered.
 tally = collections.Counter()
 
-# Warnings that are no defect, but said of hostile labels and scores: the first two are documented
+# Warnings that are no defect, but said of hostile labels and scores: the first three are documented
 # by skcal, the others come from scikit-learn.
 DOCUMENTED = (
     "The fit stopped after .* iterations",
     "y holds labels that .* was not fitted on",
+    "Training folds miss the class of",
     "The least populated class in y has only",
     "The number of unique classes is greater than 50% of the number of samples",
     "A column-vector y was passed when a 1d array was expected",

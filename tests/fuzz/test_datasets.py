@@ -20,7 +20,9 @@ OPTIONS = {
     "population": st.sampled_from([True, True, False, np.True_, 1, None, "x"]),
     "random_state": st.sampled_from([0, 0, 2**32 - 1, -1, 2**32, 0.5, "x"]),
 }
-FUZZED = [value for name in datasets.__all__ if inspect.isroutine(value := getattr(datasets, name))]
+FUNCTIONS = [
+    value for name in datasets.__all__ if inspect.isroutine(value := getattr(datasets, name))
+]
 
 
 def make(function):
@@ -38,7 +40,7 @@ def make(function):
     return run
 
 
-@pytest.mark.parametrize("function", FUZZED)
+@pytest.mark.parametrize("function", FUNCTIONS)
 @given(st.data())
 def test_hostile_parameters(function, data):
     arguments = {"random_state": 0}

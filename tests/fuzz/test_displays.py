@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
-from skcal.report import CalibrationReport, calibration_report
+from skcal.diagrams import (
+    CalibrationSharpnessDisplay,
+    ReliabilityCurve,
+    ReliabilityDisplay,
+    SharpnessCurve,
+)
+from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import check_call
@@ -36,7 +41,7 @@ def draw_reliability(**arguments):
 def draw_sharpness(reduction, **arguments):
     try:
         display = CalibrationSharpnessDisplay.from_predictions(name="model", **arguments)
-        return display.prob_pred, display.prob_true, display.sharpness_gap
+        return display.prob_pred, display.prob_true, display.curves[0].sharpness_gap
     finally:
         plt.close("all")
 
@@ -81,24 +86,40 @@ def draw_summary(y_true, y_proba, sample_weight, reduction, pos_label, labels, *
     before = json.dumps(summary.to_dict())
     try:
         display = ReliabilityDisplay.from_summary(summary, random_state=0, **arguments)
-        return display.prob_pred, display.prob_true, display.smooth_ece, display.n_samples
+        n_samples = [curve.n_samples for curve in display.curves]
+        return display.prob_pred, display.prob_true, display.smooth_ece, n_samples
     finally:
         assert json.dumps(summary.to_dict()) == before
         plt.close("all")
 
 
-def draw_by_hand(attributes, options):
+def draw_by_hand(curves, attributes, options):
     """A display of given points, plotted with options."""
-    attributes = attributes.copy()
+    Display, Curve = DISPLAYS[attributes["display"]]
+    attributes = {name: value for name, value in attributes.items() if name != "display"}
     try:
-        display = DISPLAYS[attributes.pop("display")](**attributes).plot(**options)
-        return [np.nan_to_num(line.get_ydata()) for line in np.atleast_1d(display.line_)]
+        made = [Curve(**curve) for curve in curves]
+        display = Display(curves=made, **attributes).plot(**options)
+        lines = np.ravel(display.line_)
+        return [np.nan_to_num(np.ma.getdata(line.get_ydata())) for line in lines]
     finally:
         plt.close("all")
 
 
-DISPLAYS = {"reliability": ReliabilityDisplay, "sharpness": CalibrationSharpnessDisplay}
-FUZZED = [*DISPLAYS.values(), calibration_report, CalibrationReport]
+DISPLAYS = {
+    "reliability": (ReliabilityDisplay, ReliabilityCurve),
+    "sharpness": (CalibrationSharpnessDisplay, SharpnessCurve),
+}
+LAYERS = mostly(
+    [
+        ("density", "band"),
+        ("density", "band", "rug", "witness"),
+        ["curve_width", "band"],
+        ["split_density", "curve_color"],
+        [],
+    ],
+    ["rug", ["x"], 1],
+)
 CALLS = {
     "reliability": draw_reliability,
     "sharpness": draw_sharpness,
@@ -114,13 +135,13 @@ def calls(draw, name):
     arguments = draw(problems())
     if name == "reliability":
         arguments |= {key: draw(values) for key, values in RELIABILITY.items()}
-        arguments |= {key: draw(st.booleans()) for key in ("rug", "witness")}
+        arguments["layers"] = draw(LAYERS)
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
     if name == "summary":
         for key in ("kind", "band", "n_bins"):
             arguments[key] = draw(RELIABILITY[key])
         arguments["n_resamples"] = draw(mostly([0, 9], [-1, 0.5]))
-        arguments["witness"] = draw(st.booleans())
+        arguments["layers"] = draw(LAYERS)
     if name in ("estimator", "folds") and draw(mostly([True], [False])):
         arguments["labels"] = None
     if name == "folds":
@@ -134,11 +155,9 @@ def calls(draw, name):
 
 PLOT_OPTIONS = [
     *[{}] * 9,
-    {"curve_density": "width"},
-    {"curve_density": "color", "side_labels": False},
-    {"curve_density": "x"},
-    {"split_density": True, "density_kwargs": {"alpha": 0.5}},
-    {"plot_density": False, "plot_band": False, "plot_rug": False, "despine": True},
+    {"side_labels": False, "layer_kwargs": {"density": {"alpha": 0.5}}},
+    {"despine": True, "layer_kwargs": {"band": {"foo": 1}}},
+    {"layer_kwargs": {"x": {}}},
     {"ref_line": False, "curve_kwargs": {"color": "k"}},
     {"curve_kwargs": [{"color": "k"}]},
     {"curve_kwargs": "k"},
@@ -146,6 +165,8 @@ PLOT_OPTIONS = [
     {"ax": "x"},
     {"no_option": 1},
 ]
+# Of displays that were made without them.
+MORE_OPTIONS = [{"layers": layers} for layers in ((), ["density"], ["curve_width"], ["x"], "x", 1)]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -157,41 +178,57 @@ def test_hostile_rows(name):
     check()
 
 
+# Of each kind of curve the arrays that go together.
+ARRAYS = {"reliability": ["density", "density_grid"], "sharpness": ["density", "sharpness_gap"]}
+DATA = {
+    "band": ["prediction", "low", "high"],
+    "split_density": ["prediction", "negative", "positive"],
+    "rug": ["prediction", "outcome"],
+    "witness": ["prediction", "weight"],
+}
+
+
 @st.composite
-def attributes(draw):
-    """What a user might hand to a display: curves that do not fit together, one or several."""
-    display = draw(st.sampled_from([*DISPLAYS]))
-    n_curves = draw(st.sampled_from([None, None, 1, 2]))
-    n_points = draw(mostly([1, 2, 4], [0]))
+def arrays(draw):
+    """An array of probabilities, rarely of something else, or of another length than others."""
     entries = draw(mostly([PROBABILITIES], [st.sampled_from([*SPECIAL_REALS, np.nan, np.inf])]))
+    length = draw(mostly([3], [0, 1, 2]))
+    values = np.array(draw(st.lists(entries, min_size=length, max_size=length)))
+    return draw(mostly([values, values.tolist()], [None, "x", 0.5, [], [[0.5], 0.5]]))
 
-    is_even = draw(mostly([True], [False]))
 
-    def draw_curve():
-        length = n_points if is_even else draw(st.sampled_from([0, 1, 3]))
-        return np.array(draw(st.lists(entries, min_size=length, max_size=length)))
-
-    def draw_curves():
-        if not is_even and draw(rarely()):
-            return draw(st.sampled_from([None, "x", 0.5, [], [[0.5], 0.5]]))
-        return draw_curve() if n_curves is None else [draw_curve() for _ in range(n_curves)]
-
-    found = {"display": display, "prob_pred": draw_curves(), "prob_true": draw_curves()}
-    groups = [["density"]]
+@st.composite
+def curves(draw, display):
+    """What a user might hand to a curve: arrays that may not fit together."""
+    found = {"prob_pred": draw(arrays()), "prob_true": draw(arrays())}
+    found |= {name: draw(arrays()) for name in ARRAYS[display] if draw(st.booleans())}
+    for name in ("n_samples", "bandwidth"):
+        found[name] = draw(mostly([None, 0.1, 7], [-1.0, np.nan, "x", 1e300, 0]))
+    found["pos_label"] = draw(mostly([None], ["a", 1]))
     if display == "reliability":
-        groups += [["rug_pred", "rug_true"], ["witness_pred", "witness"], ["density_positive"]]
-        groups += [["prob_true_low", "prob_true_high"], ["band_pred"], ["density_grid"]]
         found["kind"] = draw(mostly(["smooth", "isotonic", "binned"], ["x"]))
-        found["scale"] = draw(mostly(["probability", "logit"], ["x"]))
-    else:
-        groups += [["sharpness_gap"]]
-    for names in groups:
-        if draw(st.booleans()):
-            found |= {name: draw_curves() for name in names if draw(mostly([True], [False]))}
-    found["name"] = draw(mostly([None, "a"], [["a"], ["a", "b"], 1, []]))
+        found["smooth_ece"] = draw(mostly([None, 0.1], [np.inf, "x"]))
+        found["smooth_ece_interval"] = draw(mostly([None, (0.05, 0.2)], [3, ("a", "b"), (1,)]))
+        names = [name for name in DATA if draw(st.booleans())]
+        found["layers"] = {name: {key: draw(arrays()) for key in DATA[name]} for name in names}
+        if draw(rarely()):
+            found["layers"] = draw(st.sampled_from([None, "x", {"x": 1}, {"rug": 1}]))
     return found
 
 
-@given(attributes(), st.sampled_from(PLOT_OPTIONS))
-def test_hostile_attributes(attributes, options):
-    check_call(draw_by_hand, {"attributes": attributes, "options": options})
+@st.composite
+def calls_by_hand(draw):
+    display = draw(st.sampled_from([*DISPLAYS]))
+    made = [draw(curves(display)) for _ in range(draw(mostly([1, 2], [0])))]
+    found = {"display": display, "name": draw(mostly([None, "a"], [["a"], ["a", "b"], 1, []]))}
+    if display == "reliability":
+        found["scale"] = draw(mostly(["probability", "logit"], ["x"]))
+        found["panels"] = draw(mostly([False, True], ["x"]))
+        found["layers"] = draw(st.none() | LAYERS)
+    options = draw(st.sampled_from(PLOT_OPTIONS + MORE_OPTIONS))
+    return {"curves": made, "attributes": found, "options": options}
+
+
+@given(calls_by_hand())
+def test_hostile_curves(arguments):
+    check_call(draw_by_hand, arguments)

@@ -11,7 +11,6 @@ from tests.fuzz.hostile import check_call, documented_warnings_ignored
 from tests.fuzz.strategies import NO_PROBABILITIES, mostly, problems
 from tests.recalibration.family import CLASSES, make
 
-FUZZED = CLASSES
 SCORES = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
 LOGITS = st.sampled_from(SCORES) | st.floats(-20, 20)
 PENALTY = mostly([0, 5e-324, 1e-3, 1.0, np.finfo(float).max], [-1.0, np.inf, np.nan, "x"])

@@ -89,7 +89,7 @@ FIXED = {
 
 
 # All functions of labels and probabilities.
-FUZZED = [
+FUNCTIONS = [
     function
     for room in (metrics, inference)
     for name in room.__all__
@@ -122,7 +122,7 @@ def make_test_places(y_true, y_proba, labels, **_):
     return {"test_proba": proba, "test_labels": [known[0], known[-1]]}
 
 
-@pytest.mark.parametrize("function", FUZZED, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_hostile_rows(function):
     @given(calls(function))
     def check(arguments):

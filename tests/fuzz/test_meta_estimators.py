@@ -19,9 +19,6 @@ from tests.fuzz.classifiers import FirstColumns, Hard
 from tests.fuzz.hostile import check_call, documented_warnings_ignored
 from tests.fuzz.strategies import LABEL_SETS, PROBABILITIES, mostly, outcomes, rarely, weights
 
-FUZZED = [CrossFitProba, RecalibratedClassifierCV]
-
-
 RECALIBRATORS = {
     "default": lambda: None,
     "isotonic": lambda: IsotonicRecalibration(min_proba=0.01),

@@ -168,7 +168,6 @@ MEASURES_OF_REALS = [
     if inspect.isroutine(getattr(metrics, name))
     and "y_proba" not in inspect.signature(getattr(metrics, name)).parameters
 ]
-FUZZED = [getattr(metrics, name) for name in MEASURES_OF_REALS] + [BregmanDivergence]
 
 
 @pytest.mark.parametrize("name", MEASURES_OF_REALS)

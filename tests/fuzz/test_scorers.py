@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 
 from skcal.metrics import MEASURES, smooth_ece
 from skcal.model_selection import calibrated_within_one_se, pooled_cross_val_score
-from skcal.scorers import (
-    calibration_scorers,
-    get_scorer,
-    get_scorer_names,
-    make_calibration_scorer,
-)
+from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import check_call, documented_warnings_ignored
 from tests.fuzz.strategies import (
@@ -24,13 +19,6 @@ from tests.fuzz.strategies import (
     weights,
 )
 
-FUZZED = [
-    calibrated_within_one_se,
-    calibration_scorers,
-    get_scorer,
-    make_calibration_scorer,
-    pooled_cross_val_score,
-]
 OPTIONS = mostly(
     [{}, {"reduction": "confidence"}, {"reduction": "classwise"}],
     [
@@ -71,13 +59,6 @@ def score_by_function(options, labels, X, y, sample_weight):
         return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
 
 
-def score_jointly(names, labels, X, y, sample_weight):
-    scorer = calibration_scorers(names)
-    weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-    with documented_warnings_ignored():
-        return scorer(Echo(labels).fit(None, None), X, y, **weighted)
-
-
 @given(scored(), NAMES, OPTIONS)
 def test_hostile_rows_for_a_scorer(rows, name, options):
     check_call(score_by_name, rows | {"name": name, "options": options})
@@ -86,16 +67,6 @@ def test_hostile_rows_for_a_scorer(rows, name, options):
 @given(scored(), OPTIONS)
 def test_hostile_rows_for_a_scorer_of_a_function(rows, options):
     check_call(score_by_function, rows | {"options": options})
-
-
-# Only names of this package: what a score of scikit-learn does is not ours.
-@given(
-    scored(),
-    st.lists(st.sampled_from(get_scorer_names()), min_size=1, max_size=3, unique=True)
-    | st.sampled_from([{"a": "neg_smooth_ece"}, "neg_smooth_ece", ["neg_ece"], [[1]], {}]),
-)
-def test_hostile_rows_for_joint_scorers(rows, names):
-    check_call(score_jointly, rows | {"names": names})
 
 
 SCORES = PROBABILITIES | st.sampled_from([np.nan, -np.inf, np.inf, -1e300, 1e300, -1.7e308])

@@ -12,8 +12,6 @@ from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.fuzz.hostile import check_call
 from tests.fuzz.strategies import mostly, problems
 
-FUZZED = [CalibrationSummary, GroupedSummary]
-
 
 @st.composite
 def streams(draw):

@@ -29,7 +29,6 @@ QUESTIONS = [
     if inspect.isroutine(function := getattr(inference, name)) and name.endswith("_from_summary")
 ]
 FITTED = [HistogramBinning, IsotonicRecalibration, KernelRecalibration, TemperatureScaling]
-FUZZED = [*QUESTIONS, compare_summaries, summarize_batches, summarize_dask]
 SETTINGS = {
     "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
     "reduction": mostly(["auto", "auto", "classwise", "confidence"], ["full", "top-label", "x"]),

@@ -38,47 +38,6 @@ def test_definition(rng, statistic):
     assert result.pvalue == pytest.approx(tail, rel=1e-10)
 
 
-@pytest.mark.slow
-@both
-@pytest.mark.parametrize("weighted", [False, True])
-def test_level(rng, statistic, weighted):
-    v = rng.beta(2, 3, 2000)
-    weights = rng.uniform(0.5, 2, 2000) if weighted else None
-    options = {"sample_weight": weights, "statistic": statistic}
-    pvalues = [
-        cumulative_calibration_test((rng.random(2000) < v).astype(int), v, **options).pvalue
-        for _ in range(2000)
-    ]
-    assert 0.03 <= np.mean(np.array(pvalues) <= 0.05) <= 0.07
-
-
-@both
-def test_never_above_the_level_for_few_rows_and_ties(rng, statistic):
-    """Sums of few rows pass over the extremes of Brownian motion."""
-    v = np.round(rng.random(40), 1)
-    pvalues = [
-        cumulative_calibration_test((rng.random(40) < v).astype(int), v, statistic=statistic).pvalue
-        for _ in range(2000)
-    ]
-    assert np.mean(np.array(pvalues) <= 0.05) <= 0.05
-
-
-@both
-def test_power_grows(rng, statistic):
-    """Closed form B of DEFINITIONS.md: y = 1/2 + (v - 1/2) / 2."""
-    shares = []
-    for n in (50, 200, 800):
-        v = rng.random((200, n))
-        y = (rng.random(v.shape) < 0.25 + 0.5 * v).astype(int)
-        pvalues = [
-            cumulative_calibration_test(*row, statistic=statistic).pvalue
-            for row in zip(y, v, strict=True)
-        ]
-        shares.append(np.mean(np.array(pvalues) <= 0.05))
-    assert shares[0] < shares[1] < shares[2]
-    assert shares[2] > 0.95
-
-
 @both
 def test_single_row(statistic):
     result = cumulative_calibration_test([1], [0.2], statistic=statistic)

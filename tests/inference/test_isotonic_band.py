@@ -100,36 +100,6 @@ def test_ends_are_monotone_probabilities(rng, n):
     assert np.isin(band.prediction, proba).all()
 
 
-def test_narrower_with_more_rows_and_less_confidence(rng):
-    widths = []
-    for n in (30, 300, 3000, 30_000):
-        proba = rng.random(n)
-        low, high = isotonic_band(rng.random(n) < proba, proba).evaluate(np.linspace(0, 1, 101))
-        widths.append((high - low).mean())
-    assert (np.diff(widths) < -0.05).all()
-    y, proba = rng.random(100) < 0.4, rng.random(100)
-    wide, narrow = (isotonic_band(y, proba, confidence_level=level) for level in (0.99, 0.6))
-    assert (narrow.low >= wide.low).all()
-    assert (narrow.high <= wide.high).all()
-    assert (narrow.high - narrow.low).sum() < (wide.high - wide.low).sum()
-
-
-@pytest.mark.parametrize("n", [100, 4000])
-def test_order_of_rows_and_names_of_labels_do_not_matter(rng, n):
-    proba = rng.random(n).round(3)
-    y = rng.random(n) < proba
-    band, order = isotonic_band(y, proba), rng.permutation(n)
-    others = [
-        isotonic_band(y[order], proba[order]),
-        isotonic_band(np.where(y, "yes", "no"), proba, pos_label="yes"),
-        isotonic_band(np.where(y, "a", "b"), np.column_stack([proba, 1 - proba]), pos_label="a"),
-        isotonic_band(y.tolist(), proba[:, None]),
-    ]
-    for other in others:
-        for one, two in zip(band, other, strict=True):
-            np.testing.assert_array_equal(one, two)
-
-
 def test_mirrored(data):
     y, proba = data
     band, mirror = isotonic_band(y, proba), isotonic_band(1 - y, 1 - proba)
@@ -142,16 +112,6 @@ def test_blocks_do_not_depend_on_outcomes(rng):
     one, other = (isotonic_band(rng.random(3000) < p, proba) for p in (0.1, proba))
     np.testing.assert_array_equal(one.prediction, other.prediction)
     assert len(one.prediction) < 1000
-
-
-def test_confidence_of_many_classes(rng):
-    proba = rng.dirichlet(np.ones(4), 200)
-    y = rng.integers(0, 4, 200)
-    band = isotonic_band(y, proba)
-    top = isotonic_band(proba.argmax(axis=1) == y, proba.max(axis=1))
-    np.testing.assert_array_equal(band.low, top.low)
-    one = isotonic_band(y, proba, pos_label=2)
-    np.testing.assert_array_equal(one.high, isotonic_band(y == 2, proba[:, 2]).high)
 
 
 # ------------------------------------------------------------------------------ methods
@@ -216,24 +176,6 @@ def test_one_class_only():
     np.testing.assert_array_equal(band.high, 1)
     # All n rows succeed: p^n = share at the lower end.
     assert band.low[-1] == pytest.approx(share ** (1 / n), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("y", "options", "message"),
-    [
-        ([0, 1], {"confidence_level": 1.0}, "confidence_level must be at least 0 and below 1"),
-        ([0, 1], {"confidence_level": 0}, "confidence_level must be above 0 and below 1; got 0"),
-        ([0, 1], {"confidence_level": 95}, "below 1; got 95"),
-        ([0, 1], {"reduction": "full"}, "one binary problem with independent rows.*got 'full'"),
-        ([0, 1], {"reduction": "classwise"}, "Choose one class with pos_label"),
-        ([0, 1], {"reduction": "confidense"}, "Did you mean 'confidence'"),
-        ([0.25, 1], {}, r"y_true must hold labels; a soft label.*got 0\.25 at row 0"),
-        ([0, 1, 1], {}, "same length"),
-    ],
-)
-def test_bad_input(y, options, message):
-    with pytest.raises(ValueError, match=message):
-        isotonic_band(y, [0.2, 0.7], **options)
 
 
 def test_there_are_no_weights():

@@ -45,19 +45,6 @@ def test_sign_tells_extreme_from_timid_predictions(rng):
     assert extreme.estimate > 0 > timid.estimate
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_level(rng, weighted):
-    v = rng.beta(2, 5, 1000)
-    weights = rng.exponential(size=1000) if weighted else None
-    pvalues = [
-        spiegelhalter_test((rng.random(1000) < v).astype(int), v, sample_weight=weights).pvalue
-        for _ in range(2000)
-    ]
-    for level in (0.05, 0.5):
-        share = np.mean(np.array(pvalues) <= level)
-        assert abs(share - level) < 4 * np.sqrt(level * (1 - level) / 2000)
-
-
 def test_predictions_of_one_half_count_for_nothing():
     y, v = [0, 1, 1, 0], [0.2, 0.1, 0.8, 0.7]
     result = spiegelhalter_test([*y, 1, 0, 1], [*v, 0.5, 0.5, 0.5])

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.calibration import calibration_curve
 
-from skcal._numerics._binned import bin_index, quantile_edges, sweep_edges
+from skcal._estimates._bins import find_edges
+from skcal._numerics._binned import bin_index, percentile_edges, sweep_edges
 from skcal._reduction import reduce_to_samples
 from skcal.metrics import (
     adaptive_calibration_error,
@@ -15,7 +16,6 @@ from skcal.metrics import (
     maximum_calibration_error,
     squared_calibration_error,
 )
-from skcal.metrics._binned import find_edges
 
 
 @pytest.fixture
@@ -108,12 +108,12 @@ def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins, kind):
 
 @pytest.mark.parametrize("n_bins", [1, 3, 7, 15, 64])
 @pytest.mark.parametrize("digits", [1, 2, 17])
-def test_quantile_edges_are_percentiles_to_the_bit(rng, n_bins, digits):
+def test_percentile_edges_are_percentiles_to_the_bit(rng, n_bins, digits):
     v = np.sort(np.round(rng.random(101), digits))
     expected = np.percentile(v, np.linspace(0, 1, n_bins + 1) * 100)
-    np.testing.assert_array_equal(quantile_edges(v, None, n_bins), expected)
+    np.testing.assert_array_equal(percentile_edges(v, None, n_bins), expected)
     distinct, counts = np.unique(v, return_counts=True)
-    np.testing.assert_array_equal(quantile_edges(distinct, counts, n_bins), expected)
+    np.testing.assert_array_equal(percentile_edges(distinct, counts, n_bins), expected)
 
 
 def test_a_prediction_of_one_shares_the_last_bin():
@@ -210,7 +210,7 @@ def test_sweep_takes_the_last_monotone_number_of_bins(seed):
     (sample,) = reduce_to_samples(y, v)
     ties = sample.sorted
     edges = sweep_edges(ties.predictions, ties.weight, ties.positive)
-    expected = quantile_edges(ties.predictions, ties.weight, n_bins)
+    expected = percentile_edges(ties.predictions, ties.weight, n_bins)
     shared, shared_expected = (
         np.diff(bin_index(ties.predictions, cuts)) == 0 for cuts in (edges, expected)
     )

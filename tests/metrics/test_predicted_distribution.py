@@ -1,6 +1,7 @@
 """What is told to users who pass distributions and targets that do not fit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.stats import laplace, norm
@@ -10,6 +11,8 @@ from skcal.metrics import (
     MultivariateNormal,
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
+    interval_coverage,
+    miscalibration_area,
     probability_integral_transform,
 )
 
@@ -199,3 +202,140 @@ def test_bad_components_of_a_cdf(components, x, message):
 def test_parameters_whose_products_overflow(y, distribution, message):
     with pytest.raises(ValueError, match=message):
         distribution_kernel_calibration_error(y, distribution, estimator="biased")
+
+
+# --------------------------------------------------------------------------- other packages
+
+
+class InNGBoost:
+    """What `pred_dist` of NGBoost returns: a frozen distribution inside, methods passed on."""
+
+    def __init__(self, dist):
+        self.dist = dist
+
+    def __getattr__(self, name):
+        return getattr(self.dist, name)
+
+
+class InSkpro:
+    """What `predict_proba` of skpro returns: a table of distributions with one column."""
+
+    def __init__(self, law, **parameters):
+        self.law, self.shape = law, (len(law.mean()), 1)
+        vars(self).update(parameters)
+
+    def __getattr__(self, name):
+        if name not in ("cdf", "ppf"):
+            raise AttributeError(name)
+
+        def evaluate(x):
+            x = np.broadcast_to(x, self.shape)  # which a plain row of targets cannot be
+            return pd.DataFrame(getattr(self.law, name)(x[:, 0])[:, None])
+
+        return evaluate
+
+
+class Normal(InSkpro):
+    """Read by the name of its class and its parameters."""
+
+
+class Laplace(InSkpro):
+    """The same."""
+
+
+LOC, SCALE = np.arange(9.0), np.linspace(1, 2, 9)
+Y = LOC + np.linspace(-2, 1, 9)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (InNGBoost(norm(LOC, SCALE)), norm(LOC, SCALE)),
+        (InNGBoost(laplace(LOC, SCALE)), laplace(LOC, SCALE)),
+        (Normal(norm(LOC, SCALE), mu=LOC[:, None], sigma=SCALE[:, None]), norm(LOC, SCALE)),
+        (Normal(norm(LOC, np.ones(9)), mu=LOC[:, None], sigma=1), norm(LOC, 1)),
+        (Laplace(laplace(LOC, np.ones(9)), mu=LOC[:, None], scale=[[1]]), laplace(LOC, 1)),
+    ],
+)
+def test_normal_and_laplace_distributions_of_other_packages(theirs, ours):
+    measures = (
+        probability_integral_transform,
+        interval_coverage,
+        miscalibration_area,
+        distribution_kernel_calibration_error,
+        lambda y, d: distribution_kernel_calibration_error(y, Mixture([0.5, 0.5], [d, ours])),
+        lambda y, d: Mixture([0.5, 0.5], [d, ours]).cdf(y),
+    )
+    for measure in measures:
+        np.testing.assert_array_equal(measure(Y, theirs), measure(Y, ours))
+
+
+def test_other_families_of_other_packages():
+    law = stats.t(5, LOC, SCALE)
+    for theirs in (InNGBoost(law), InSkpro(law)):
+        np.testing.assert_array_equal(
+            probability_integral_transform(Y, theirs), probability_integral_transform(Y, law)
+        )
+        np.testing.assert_array_equal(interval_coverage(Y, theirs), interval_coverage(Y, law))
+        mixture = Mixture([0.5, 0.5], [theirs, norm()])
+        np.testing.assert_allclose(mixture.cdf(Y), (law.cdf(Y) + norm.cdf(Y)) / 2, rtol=1e-15)
+        with pytest.raises(ValueError, match=r"distribution must be scipy\.stats\.norm"):
+            distribution_kernel_calibration_error(Y, theirs)
+
+
+def test_discrete_distribution_inside_another():
+    with pytest.raises(ValueError, match="must be continuous; got a discrete one"):
+        probability_integral_transform([1, 2], InNGBoost(stats.poisson([1, 2])))
+
+
+@pytest.mark.parametrize(
+    "measure", [probability_integral_transform, distribution_kernel_calibration_error]
+)
+@pytest.mark.parametrize("method", ["pred_dist", "predict_proba"])
+def test_model_in_place_of_its_predictions(measure, method):
+    model = type("Model", (), {method: None})()
+    with pytest.raises(ValueError, match=rf"got Model\. Pass what its {method}\(X\) returns"):
+        measure([1, 2], model)
+
+
+def make_rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
+@pytest.mark.filterwarnings("ignore")  # NGBoost warns of itself
+def test_ngboost():
+    ngboost = pytest.importorskip("ngboost")
+    X, y = make_rows()
+    options = {"n_estimators": 5, "verbose": False}
+    found = ngboost.NGBRegressor(**options).fit(X, y).pred_dist(X)
+    law = norm(found.params["loc"], found.params["scale"])
+    for measure in (probability_integral_transform, distribution_kernel_calibration_error):
+        np.testing.assert_array_equal(measure(y, found), measure(y, law))
+    Y = np.column_stack([y, y + X[:, 1]])
+    family = ngboost.distns.MultivariateNormal(2)
+    found = ngboost.NGBRegressor(Dist=family, **options).fit(X, Y).pred_dist(X)
+    expected = MultivariateNormal(found.loc, found.cov)
+    assert distribution_kernel_calibration_error(Y, found) == distribution_kernel_calibration_error(
+        Y, expected
+    )
+
+
+@pytest.mark.filterwarnings("ignore")  # skpro warns of itself
+def test_skpro():
+    distributions = pytest.importorskip("skpro.distributions")
+    X, y = make_rows()
+    mu, sigma = X[:, :1], np.exp(X[:, 1:])
+    pairs = [
+        (distributions.Normal(mu=mu, sigma=sigma), norm(mu[:, 0], sigma[:, 0])),
+        (distributions.Laplace(mu=pd.DataFrame(mu), scale=2.0), laplace(mu[:, 0], 2)),
+    ]
+    for found, law in pairs:
+        for measure in (miscalibration_area, distribution_kernel_calibration_error):
+            assert measure(y, found) == measure(y, law)
+    found = distributions.TDistribution(mu=mu, sigma=sigma, df=5)
+    law = stats.t(5, mu[:, 0], sigma[:, 0])
+    np.testing.assert_allclose(
+        probability_integral_transform(y, found), law.cdf(y), rtol=1e-12, atol=0
+    )

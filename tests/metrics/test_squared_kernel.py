@@ -9,8 +9,8 @@ from joblib import parallel_config
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from skcal.metrics import _kernel_blocks
-from skcal.metrics import _squared_kernel as module
+from skcal._estimates import _kernel_blocks
+from skcal._estimates import _test_points as module
 from skcal.metrics._squared_kernel import (
     calibration_mean_embedding_error,
     squared_kernel_calibration_error,

@@ -9,6 +9,7 @@ from skcal._numerics._binned import (
     find_middles,
     gap_norm,
     mean_gap,
+    percentile_edges,
     quantile_edges,
     residual_noise,
     squared_gaps,
@@ -27,7 +28,7 @@ def sweep_directly(predictions, counts, positive):
         return np.arange(len(predictions))
     last = np.zeros(len(predictions), dtype=int)
     for n_bins in range(2, int(counts.sum() + 1e-9) + 1):
-        index = bin_index(predictions, quantile_edges(predictions, counts, n_bins))
+        index = bin_index(predictions, percentile_edges(predictions, counts, n_bins))
         mass = np.bincount(index, counts, n_bins)
         means = np.bincount(index, positive, n_bins)[mass > 0] / mass[mass > 0]
         if (np.diff(means) < -1e-12).any():
@@ -108,13 +109,32 @@ def test_sweep_sees_no_fall_in_the_rounding_of_sums(rng):
 
 
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 6, 10, 15, 49, 98])
-def test_quantile_edges_are_percentiles_to_the_bit(rng, n_bins):
+def test_percentile_edges_are_percentiles_to_the_bit(rng, n_bins):
     for n in (1, *[2] * 6, 3, 10, 20, 33, 64, 101, 1000):  # two rows often, where halves round
         predictions = np.sort(rng.random(n)) ** 3
         expected = np.percentile(predictions, np.linspace(0, 1, n_bins + 1) * 100)
-        np.testing.assert_array_equal(quantile_edges(predictions, None, n_bins), expected)
-        np.testing.assert_array_equal(quantile_edges(predictions, np.ones(n), n_bins), expected)
-        assert expected[-1] == predictions[-1]
+        for counts in (None, np.ones(n)):
+            edges = percentile_edges(predictions, counts, n_bins)
+            np.testing.assert_array_equal(edges, expected)
+            exact = quantile_edges(predictions, counts, n_bins)
+            np.testing.assert_allclose(exact, expected, rtol=1e-13, atol=1e-15)
+        assert exact[-1] == expected[-1] == predictions[-1]
+
+
+@pytest.mark.parametrize("n", [2, 7, 61, 100, 101, 1000, 4097])
+def test_whole_ranks_are_edges(rng, n):
+    """Where (n - 1) / g is whole, the first group has a row more than the others."""
+    predictions = np.sort(rng.random(n))
+    for n_bins in range(1, n):
+        if (n - 1) % n_bins:
+            continue
+        size = (n - 1) // n_bins
+        for counts in (None, np.ones(n), np.full(n, 3.0)):
+            edges = quantile_edges(predictions, counts, n_bins)
+            if counts is None or counts[0] == 1:
+                np.testing.assert_array_equal(edges, predictions[::size])
+            index = bin_index(predictions, edges)
+            np.testing.assert_array_equal(np.bincount(index), [size + 1] + [size] * (n_bins - 1))
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 1), (1, 7), (5, 1), (4, 3), (6, 5)])

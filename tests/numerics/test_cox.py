@@ -31,6 +31,11 @@ def draw_outcomes(rng, chance):
             return outcomes
 
 
+def test_equal_predictions_are_merged(rng):
+    v, y = np.clip(np.round(rng.random(500), 1), 0.05, 0.95), rng.integers(0, 2, 500)
+    assert len(CoxLikelihood(v, y, np.ones(500)).log_odds) == len(np.unique(v))
+
+
 @pytest.mark.parametrize("chunk", [1, 3, 8, 100])
 def test_loss_and_derivatives_are_direct_sums(rng, monkeypatch, chunk):
     monkeypatch.setattr(_cox, "_CHUNK", chunk)

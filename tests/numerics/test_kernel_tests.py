@@ -48,11 +48,22 @@ def test_hotelling_statistic_does_not_depend_on_units(rng):
     features = rng.normal(0.1, 1, size=(40, 3)) @ rng.normal(size=(3, 3))
     mean = features.mean(axis=0)
     expected = 40 * mean @ np.linalg.solve(np.cov(features.T), mean)
-    for units in ([1, 1, 1], [1e-12, 1, 1e12], [1e-100, 1e-50, 1e100]):
+    for units in ([1, 1, 1], [1e-12, 1, 1e12], [1e-100, 1e-50, 1e100], [1e-290, 1, 1e300]):
         statistic, pvalue, rank = find_chi_squared(features * units)
         assert statistic == pytest.approx(expected, rel=1e-10)
         assert pvalue == pytest.approx(f.sf(expected * 37 / (3 * 39), 3, 37), rel=1e-9)
         assert rank == 3
+
+
+@pytest.mark.parametrize("power", [10, 20, 25, 30])
+def test_nearly_equal_columns_have_the_statistic_of_their_difference(rng, power):
+    """Linear maps do not change the statistic; these sums are exact, with 53 binary digits."""
+    features = rng.integers(-500, 600, size=(60, 3)) / 512
+    expected = find_chi_squared(features)
+    mixed = features.copy()
+    mixed[:, 1] = features[:, 0] + features[:, 1] / 2**power
+    found = find_chi_squared(mixed)
+    np.testing.assert_allclose(found, expected, rtol=1e-14 * 2**power)
 
 
 def test_columns_that_depend_on_each_other(rng):
@@ -61,6 +72,9 @@ def test_columns_that_depend_on_each_other(rng):
         (np.column_stack([features, features @ [2, -3]]), 2),
         (np.column_stack([features, np.full(20, 7.0)]), 2),
         (np.ones((20, 2)), 0),
+        (np.column_stack([features[:, 0], 1e-250 * features[:, 0]]), 1),
+        (np.column_stack([features[:, 0] + 1e9, features[:, 1], features.sum(axis=1) / 3]), 2),
+        (np.zeros((20, 2)), 0),
     ]
     for columns, rank in cases:
         statistic, pvalue, found = find_chi_squared(columns)

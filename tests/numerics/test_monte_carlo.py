@@ -26,7 +26,7 @@ def test_ranks_of_draws():
     np.testing.assert_array_equal(scores, np.zeros(5))
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])
 def test_ranks_do_not_depend_on_the_scale(scale):
     """Sums in another order are ties at every scale; values further apart are none."""
     values = np.array([0.1 + 0.2, 0.3, 0.1, 0.3001])
@@ -46,21 +46,32 @@ def test_smallest_pvalue_by_hand():
     # p-values of the four draws: (1/4, 2/4, 3/4, 1) and (3/4, 1/4, 2/4, 1).
     values = np.array([[9.0, 3.0, 2.0, 1.0], [2.0, 4.0, 3.0, 1.0]])
     # Draws 0 and 1 have the smallest p-value; 9 stands out more than 4 does.
-    assert find_smallest_pvalue(values) == (1 / 4, 0)
-    assert find_smallest_pvalue(values[:, [1, 0, 2, 3]]) == (2 / 4, 1)
-    assert find_smallest_pvalue(values[:, [2, 0, 1, 3]]) == (3 / 4, 1)
-    assert find_smallest_pvalue(values[:, [3, 0, 1, 2]])[0] == 1
+    for order, expected in (
+        ([0, 1, 2, 3], (1 / 4, 0)),
+        ([1, 0, 2, 3], (2 / 4, 1)),
+        ([2, 0, 1, 3], (3 / 4, 1)),
+        ([3, 0, 1, 2], (1, 0)),
+    ):
+        *found, smallest = find_smallest_pvalue(values[:, order])
+        assert tuple(found) == expected
+        np.testing.assert_array_equal(smallest, np.array([1 / 4, 1 / 4, 2 / 4, 1])[order])
 
 
 @pytest.mark.parametrize("n_statistics", [1, 3, 40])
 def test_every_draw_is_as_likely_to_be_the_first(n_statistics):
-    """Over all choices of the observed draw, p <= k / n holds for at most k of n: exactness."""
+    """Over all choices of the observed draw, p <= k / n holds for at most k of n: exactness.
+
+    Without ties p takes 1/20, ..., 1 once each; never is it above n_statistics times the smallest.
+    """
     rng = np.random.default_rng(n_statistics)
     for values in (rng.normal(size=(n_statistics, 20)), rng.integers(0, 4, (n_statistics, 20))):
-        pvalues = [
-            find_smallest_pvalue(np.roll(values, -draw, axis=1).astype(float))[0]
-            for draw in range(20)
+        found = [
+            find_smallest_pvalue(np.roll(values, -draw, axis=1).astype(float)) for draw in range(20)
         ]
+        pvalues = np.array([one.pvalue for one in found])
         for k in range(1, 21):
-            assert np.count_nonzero(np.array(pvalues) <= k / 20 + 1e-12) <= k
+            assert np.count_nonzero(pvalues <= k / 20 + 1e-12) <= k
+        assert (pvalues <= n_statistics * np.array([one.smallest[0] for one in found])).all()
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(np.sort(pvalues), np.arange(1, 21) / 20)
     assert min(pvalues) >= 1 / 20

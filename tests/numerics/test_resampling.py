@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import erf, erfinv, expit
 from scipy.stats import ks_2samp
 
+from skcal._estimates._smooth import trace_curve
 from skcal._numerics import _resampling
 from skcal._numerics._kernel_regression import regress_on_kernel
 from skcal._numerics._resampling import (
@@ -31,7 +32,6 @@ from skcal._numerics._smooth import (
 )
 from skcal._sample import Sample
 from skcal.metrics import smooth_ece, smooth_ece_curve
-from skcal.metrics._smooth import trace_curve
 
 
 class IdentityDraws:
@@ -474,10 +474,9 @@ def test_percentile_band_is_pointwise():
 def test_sample_chooses_cells_only_where_rows_are_many_and_alike():
     v, y = draw_sample(40000, seed=19)
     v, y = np.round(v, 4), y.astype(int)
-    labels = np.where(y == 1, "yes", "no")
     for sample in (
         Sample(v, y),
-        Sample(v.astype(np.float32), labels, positive="yes"),
+        Sample(v.astype(np.float32), y == 1),
         Sample(v, y, np.full(40000, 2.0)),
     ):
         resampler = sample.resampler(0.05)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skcal._arrays import namespace
 from skcal._numerics._temperature import (
     _BRIER_GRID,
     _find_median,
@@ -101,8 +102,8 @@ def test_evaluations_are_counted():
     logits, codes, weights = make_one_hot(2, 0.5001)
     assert fit_temperature(logits, codes, weights)[1] == 2
     gaps = (logits - logits[np.arange(2), codes][:, None]).T
-    inverse, n_log = _minimise_log_loss(gaps, weights)
-    inverse, n_brier = _minimise_brier_score(gaps, codes, weights, inverse)
+    inverse, n_log = _minimise_log_loss(gaps, weights, np)
+    inverse, n_brier = _minimise_brier_score(gaps, codes, weights, inverse, np)
     assert n_log == 2
     assert n_brier > len(_BRIER_GRID)
     found = fit_temperature(logits, codes, weights, loss="brier")
@@ -114,12 +115,13 @@ def test_evaluations_are_counted():
 def test_another_library(put, loss, mask):
     logits, codes, weights = make_masked(mask)
     expected = fit_temperature(logits, codes, weights, loss=loss)
-    temperature, n_iter = fit_temperature(put(logits), put(codes), put(weights), loss=loss)
+    moved, xp = [put(array) for array in (logits, codes, weights)], namespace(put(logits))
+    temperature, n_iter = fit_temperature(*moved, loss=loss, xp=xp)
     assert type(temperature) is float
     assert temperature == pytest.approx(expected[0], rel=1e-7)
     assert loss == "brier" or n_iter == expected[1]
     expected, _ = fit_temperature(logits, codes, loss=loss)
-    temperature, _ = fit_temperature(put(logits), put(codes), loss=loss)
+    temperature, _ = fit_temperature(*moved[:2], loss=loss, xp=xp)
     assert temperature == pytest.approx(expected, rel=1e-7)
 
 
@@ -127,9 +129,12 @@ def test_parts_in_another_library(put):
     rng = np.random.default_rng(0)
     for n_values in range(1, 8):
         values = rng.normal(size=n_values)
-        assert _find_median(put(values)) == _find_median(values) == np.median(values)
+        moved = put(values)
+        assert _find_median(moved, namespace(moved)) == np.median(values)
+        assert _find_median(values, np) == np.median(values)
     values, codes = rng.normal(size=(3, 5)), np.array([2, 0, 1, 1, 2])
     expected = [values[2, 0], values[0, 1], values[1, 2], values[1, 3], values[2, 4]]
-    np.testing.assert_array_equal(_pick_true(values, codes), expected)
-    picked = _pick_true(put(values), put(codes))
+    np.testing.assert_array_equal(_pick_true(values, codes, np), expected)
+    moved = put(values)
+    picked = _pick_true(moved, put(codes), namespace(moved))
     assert [float(picked[i]) for i in range(5)] == expected

@@ -4,14 +4,15 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import logit, ndtr
 
 from skcal._numerics._verdict import (
+    bound_log_odds_slope,
     bound_mean_error,
     bound_mean_gap,
     bound_slope,
+    find_excess,
     find_skill_pvalue,
-    standardize_residuals,
     subtract_in_squares,
 )
 
@@ -22,13 +23,29 @@ def make_outcomes(n_rows, n_positive):
     return (np.arange(n_rows) < n_positive).astype(float)
 
 
-def test_standardized_residuals():
-    """Of equal predictions v the score test of a proportion: (v - share) / sqrt(v (1 - v) / n)."""
-    shares, outcomes = np.full(50, 1 / 50), make_outcomes(50, 15)
-    value = standardize_residuals(shares, np.full(50, 0.2), outcomes)
-    assert value == pytest.approx(-0.1 / np.sqrt(0.2 * 0.8 / 50), rel=1e-12)
-    centred = np.zeros(50)  # of predictions that are all alike
-    assert standardize_residuals(centred, np.full(50, 0.2), outcomes) == 0
+@pytest.mark.parametrize(
+    ("bounds", "excess"),
+    [
+        ((0.5, 0.3, 0.9), 0.5 / 0.2),
+        ((-0.5, -0.9, -0.3), -0.5 / 0.2),
+        ((0.1, -0.1, 0.4), 0.1 / 0.2),
+        ((0.0, -1.0, 1.0), 0.0),
+        ((0.2, 0.2, 0.2), np.inf),  # outcomes that do not vary
+        ((0.0, 0.0, 0.0), 0.0),
+        ((np.inf, 0.1, np.inf), np.inf),
+        ((np.inf, -0.1, np.inf), 0.0),
+        ((-np.inf, -np.inf, -0.1), -np.inf),
+        ((-np.inf, -np.inf, np.inf), 0.0),
+        (None, 0.0),
+    ],
+)
+def test_excess_is_above_one_where_the_interval_excludes_the_null_value(bounds, excess):
+    assert find_excess(bounds, 0.0) == pytest.approx(excess, rel=1e-12)
+    if bounds is not None:
+        shifted = tuple(end + 1 for end in bounds)
+        assert find_excess(shifted, 1.0) == pytest.approx(excess, rel=1e-12)
+        low, high = bounds[1:]
+        assert (abs(excess) > 1) == (low > 0 or high < 0)
 
 
 @pytest.mark.parametrize("n_wrong", [2, 10])
@@ -89,6 +106,35 @@ def test_slope_with_weights_is_that_of_least_squares():
 
 def test_predictions_that_are_all_alike_have_no_slope():
     assert bound_slope(np.full(4, 0.25), np.full(4, 0.3), make_outcomes(4, 2), REACH) is None
+
+
+def test_slope_of_log_odds_between_two_predictions():
+    """That of the log odds of two proportions; rows that weigh nothing beside others are left."""
+    predictions = np.repeat([0.2, 0.7], [40, 60])
+    outcomes = np.concatenate([make_outcomes(40, 10), make_outcomes(60, 36)])
+    estimate = (logit(0.6) - logit(0.25)) / (logit(0.7) - logit(0.2))
+    found = bound_log_odds_slope(np.full(100, 0.01), predictions, outcomes, 0.9)
+    assert found[0] == pytest.approx(estimate, rel=1e-9)
+    assert found[1] < found[0] < found[2]
+    shares, light = np.full(101, 0.01), [*predictions, 0.9]
+    shares[-1] = 1e-260
+    again = bound_log_odds_slope(shares, np.array(light), np.append(outcomes, 0), 0.9)
+    np.testing.assert_allclose(again, found, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "outcomes"),
+    [
+        ([0.0, 0.4, 0.7], [0, 1, 1]),
+        ([0.2, 1.0, 0.7], [0, 1, 1]),
+        ([0.4, 0.4, 0.4], [0, 1, 1]),
+        ([0.2, 0.4, 0.7], [1, 1, 1]),
+        ([0.2, 0.4, 0.7], [0, 0, 0]),
+    ],
+)
+def test_samples_without_a_slope_of_log_odds(predictions, outcomes):
+    shares = np.full(3, 1 / 3)
+    assert bound_log_odds_slope(shares, np.array(predictions), np.array(outcomes), 0.9) is None
 
 
 def test_subtract_in_squares():

@@ -14,7 +14,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from skcal.recalibration import CrossFitProba, NotClassScoresError, RecalibratedClassifierCV
+from skcal.recalibration import (
+    CrossFitProba,
+    NotClassScoresError,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
 from skcal.scorers import get_scorer
 from tests.recalibration.family import (
     BASE_RATE_OPTIONS,
@@ -96,6 +101,45 @@ def test_order_of_columns(R):
     np.testing.assert_array_equal(recalibrator.classes_, names)
     np.testing.assert_allclose(recalibrator.predict_proba(X[:, order]), expected, **CLOSE)
     np.testing.assert_allclose(recalibrator.transform(X[:, order]), expected[:, order], **CLOSE)
+
+
+@every_class
+@pytest.mark.parametrize("make_frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_named_after_the_classes_in_another_order(R, make_frame):
+    X, y = make_scores(3)
+    names, order = ["ant", "bee", "cat"], [2, 0, 1]
+    turned = [names[k] for k in order]
+    y = np.array(names)[y]
+    frame = make_frame(dict(zip(turned, X[:, order].T, strict=True)))
+    with pytest.raises(ValueError, match=r"columns of X are named after.* pass classes=\['cat'"):
+        make(R).fit(frame, y)
+    with pytest.raises(ValueError, match=r"columns of X are named after.* order \['ant', 'cat'"):
+        make(R, classes=["ant", "cat", "bee"]).fit(frame, y)
+    recalibrator = make(R, classes=turned).fit(frame, y)
+    expected = make(R, classes=turned).fit(X[:, order], y).predict_proba(X[:, order])
+    np.testing.assert_array_equal(recalibrator.predict_proba(frame), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        recalibrator.predict_proba(frame[names])
+
+
+def test_numbered_columns_in_another_order():
+    """scikit-learn compares names of columns only where all are text."""
+    X, y = make_scores(3)
+    frame = pd.DataFrame(X, columns=np.arange(3))
+    with pytest.raises(
+        ValueError, match=r"columns of X are named after.* pass classes=\[2, 1, 0\]"
+    ):
+        TemperatureScaling(classes="columns").fit(frame[[2, 1, 0]], y)
+    recalibrator = TemperatureScaling().fit(frame, y)
+    for method in (recalibrator.predict_proba, recalibrator.transform, recalibrator.predict):
+        with pytest.raises(ValueError, match=r"columns of X .* \[0, 1, 2\]. Put them into that"):
+            method(frame[[2, 1, 0]])
+    other = TemperatureScaling(classes=[2, 1, 0]).fit(frame[[2, 1, 0]], y)
+    np.testing.assert_allclose(
+        other.predict_proba(frame[[2, 1, 0]]), recalibrator.predict_proba(X), **CLOSE
+    )
+    with pytest.raises(ValueError, match=r"columns of X are named after the labels"):
+        other.predict_proba(frame)
 
 
 @every_class
@@ -408,6 +452,21 @@ def test_what_is_no_class_scores_is_refused(R, case):
     X, y, message = BAD[case]
     with pytest.raises(NotClassScoresError, match=message):
         make(R).fit(X, y)
+
+
+def test_one_dimension_is_refused_with_the_way_to_two():
+    X, y = make_scores(2)
+    fitted = TemperatureScaling().fit(X, y)
+    calls = (lambda X: TemperatureScaling().fit(X, y), fitted.predict_proba, fitted.transform)
+    for column, way in (
+        (X[:, 1], r"X\.reshape\(-1, 1\) or X\[:, None\]"),
+        (X[:, 1].tolist(), r"numpy\.reshape\(X, \(-1, 1\)\)"),
+        (pd.Series(X[:, 1]), r"X\.to_frame\(\)"),
+        (pl.Series(X[:, 1]), r"X\.to_frame\(\)"),
+    ):
+        for call in calls:
+            with pytest.raises(NotClassScoresError, match=rf"got the shape \(300,\).*{way}"):
+                call(column)
 
 
 @every_class

@@ -105,7 +105,8 @@ def test_fold_that_misses_a_class():
     X = np.arange(30.0)[:, None]
     y = np.repeat([0, 1, 2], [14, 14, 2])
     folds = KFold(15)  # the last training fold has no row of class 2
-    out = CrossFitProba(GaussianNB(), cv=folds).fit_transform(X, y)
+    with pytest.warns(UserWarning, match=r"Training folds miss the class of 2 test rows, \[2\]"):
+        out = CrossFitProba(GaussianNB(), cv=folds).fit_transform(X, y)
     np.testing.assert_array_equal(out[-2:, 2], 0)
     np.testing.assert_allclose(out.sum(axis=1), 1)
     with pytest.raises(ValueError, match=r"Training fold 14 has no row of \[2\]"):
@@ -113,10 +114,19 @@ def test_fold_that_misses_a_class():
 
 
 def test_training_folds_of_a_single_class():
-    """Each gives one column, that of its own class."""
+    """Each would be sure of its own class, which is always wrong."""
     X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
-    out = CrossFitProba(GaussianNB(), cv=KFold(2)).fit_transform(X, y)
-    np.testing.assert_array_equal(out, np.column_stack([y == 1, y == 0]))
+    with pytest.raises(ValueError, match=r"Training fold 0 holds the single class \[1\]"):
+        CrossFitProba(GaussianNB(), cv=KFold(2)).fit_transform(X, y)
+
+
+def test_training_folds_that_know_no_class_of_their_test_folds(data):
+    X, y = data
+    order = np.argsort(y, kind="stable")
+    blocks = [np.flatnonzero(y[order] == k) for k in range(3)]
+    splits = [(np.setdiff1d(np.arange(120), block), block) for block in blocks]
+    with pytest.raises(ValueError, match="Training folds miss the classes of all test rows"):
+        CrossFitProba(GaussianNB(), cv=splits).fit_transform(X[order], y[order])
 
 
 def test_pairwise_distances(data):

@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    LeaveOneOut,
     ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
@@ -185,18 +186,12 @@ def test_defaults(data):
 
 
 def test_any_probabilistic_classifier_may_recalibrate(data):
-    """It needs neither `input` nor `classes`; a test fold may still miss a class."""
+    """It needs neither `input` nor `classes`."""
     X, y = data
     second = LogisticRegression()
     model = RecalibratedClassifierCV(GaussianNB(), second, ensemble=False).fit(X, y)
     expected = make_pipeline(CrossFitProba(GaussianNB()), second).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-    splits = [(np.arange(150), np.flatnonzero(y != 1)), (np.arange(150), np.arange(150))]
-    model = RecalibratedClassifierCV(GaussianNB(), second, cv=splits).fit(X, y)
-    scores = GaussianNB().fit(X, y).predict_proba(X)
-    partial = second.fit(scores[y != 1], y[y != 1]).predict_proba(scores)
-    expected = pad_columns(partial, [0, 2], 3) + second.fit(scores, y).predict_proba(scores)
-    np.testing.assert_allclose(model.predict_proba(X), expected / 2, **CLOSE)
 
 
 # --------------------------------------------------------------------------- frozen classifiers
@@ -372,37 +367,114 @@ def test_bad_weights(data, weights, message):
 # --------------------------------------------------------------------------- folds
 
 
+# Recalibrators that learn nothing of single classes.
+FEW_CLASSES = {"MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
+
+
+@every_class
+@both_counts
+@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(75)], ids=["one-row", "two-rows"])
+def test_an_ensemble_on_test_folds_of_one_class_is_refused(R, n_classes, cv):
+    """The mean of maps that know one class each would be nearly the same for every row."""
+    X, y = make_data(n_classes)
+    X, y = (rows[np.argsort(y, kind="stable")] for rows in (X, y))
+    frozen = FrozenEstimator(GaussianNB().fit(X, NAMES[y]))
+    for estimator, ensemble in ((GaussianNB(), "auto"), (GaussianNB(), True), (frozen, True)):
+        model = RecalibratedClassifierCV(estimator, make(R), cv=cv, ensemble=ensemble)
+        message = r"^Every test fold must hold .* test fold 0 has \d row.*\['bee'.*ensemble=False"
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, NAMES[y])
+
+
+@every_class
+def test_test_folds_that_lack_one_class_of_three(R):
+    """A method that learns of each class by itself would say 0 for it, whatever the score."""
+    X, y = make_data(3)
+    # Test fold k holds no row of class k, and every training fold all classes.
+    folds = np.where(np.arange(150) // 3 % 2, y + 1, y + 2) % 3
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+    model = RecalibratedClassifierCV(GaussianNB(), make(R), cv=splits)
+    if R.__name__ in FEW_CLASSES:
+        expected = average_over_folds(GaussianNB(), make(R), X, y, splits)
+        np.testing.assert_allclose(model.fit(X, y).predict_proba(X), expected, **CLOSE)
+    else:
+        with pytest.raises(ValueError, match=r"must hold .*test fold 0 has 50 rows.* \['ant'\]"):
+            model.fit(X, NAMES[y])
+    pipeline = make_pipeline(CrossFitProba(GaussianNB(), cv=splits), make(R)).fit(X, y)
+    model.set_params(ensemble=False).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), pipeline.predict_proba(X), **CLOSE)
+
+
+def test_any_classifier_as_a_recalibrator_needs_every_class(data):
+    X, y = data
+    splits = [(np.arange(150), np.flatnonzero(y != 1)), (np.arange(150), np.arange(150))]
+    model = RecalibratedClassifierCV(GaussianNB(), LogisticRegression(), cv=splits)
+    with pytest.raises(ValueError, match="because LogisticRegression is fitted on each"):
+        model.fit(X, y)
+
+
+def test_rows_of_weight_zero_are_not_in_a_test_fold(data):
+    X, y = data
+    weights = np.ones(150)
+    test = next(StratifiedKFold(5).split(X, y))[1]
+    weights[test[y[test] == 2]] = 0
+    model = RecalibratedClassifierCV(LogisticRegression(), IsotonicRecalibration())
+    with pytest.raises(ValueError, match=r"test fold 0 has 20 rows .* \[2\]"):
+        model.fit(X, y, sample_weight=weights)
+    model.fit(X, y, sample_weight=np.where(y == 2, 0, 1))  # a class that counts nowhere
+
+
 @both_ensembles
-def test_fold_that_misses_a_class(ensemble):
-    X = np.arange(60.0)[:, None]
-    y = np.repeat([0, 1, 2], [28, 28, 4])
-    splits = list(KFold(15).split(X))  # test folds of one class; training fold 14 has no class 2
-    model = RecalibratedClassifierCV(GaussianNB(), cv=splits, ensemble=ensemble).fit(X, NAMES[y])
+def test_training_fold_that_misses_a_class(ensemble):
+    """The score of the class is 0 there, and the recalibrator learns from that."""
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.arange(60)[:, None] % 2
+    y = np.append(np.arange(56) % 2, [2, 2, 2, 2])
+    folds = np.append(np.arange(56) // 2 % 4, [3, 3, 3, 3])
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
+    model = RecalibratedClassifierCV(GaussianNB(), cv=splits, ensemble=ensemble)
+    with pytest.warns(
+        UserWarning, match=r"Training folds miss the class of 4 test rows, \['cat'\]"
+    ):
+        model.fit(X, NAMES[y])
     if ensemble:
         expected = average_over_folds(GaussianNB(), TemperatureScaling(), X, y, splits)
     else:
-        pipeline = make_pipeline(CrossFitProba(GaussianNB(), cv=splits), TemperatureScaling())
-        expected = pipeline.fit(X, y).predict_proba(X)
+        recalibrator = TemperatureScaling().fit(score_by_hand(X, y, splits), y)
+        expected = recalibrator.predict_proba(GaussianNB().fit(X, y).predict_proba(X))
     np.testing.assert_allclose(model.predict_proba(X), expected, **CLOSE)
     logits = TemperatureScaling(input="logits")
-    with pytest.raises(ValueError, match=r"Training fold 14 has no row of \['cat'\]"):
+    with pytest.raises(ValueError, match=r"Training fold 3 has no row of \['cat'\]"):
         RecalibratedClassifierCV(RidgeClassifier(), logits, cv=splits, ensemble=ensemble).fit(
             X, NAMES[y]
         )
 
 
-@both_ensembles
+def score_by_hand(X, y, splits):
+    """Out-of-fold probabilities of naive Bayes, 0 for what it does not know."""
+    scores = np.zeros((len(y), y.max() + 1))
+    for train, test in splits:
+        fitted = GaussianNB().fit(X[train], y[train])
+        scores[np.ix_(test, fitted.classes_)] = fitted.predict_proba(X[test])
+    return scores
+
+
+@pytest.mark.parametrize("ensemble", ["auto", False])
 def test_training_folds_of_a_single_class(ensemble):
-    """Each is sure of its class, which is always wrong: no better than a coin."""
-    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
-    model = RecalibratedClassifierCV(GaussianNB(), cv=KFold(2), ensemble=ensemble).fit(X, y)
-    if ensemble:
-        np.testing.assert_allclose(model.predict_proba(X), 0.5, atol=1e-6)
-    else:
-        scores = np.column_stack([y == 1, y == 0]).astype(float)
-        direct = TemperatureScaling().fit(scores, y)
-        inner = GaussianNB().fit(X, y).predict_proba(X)
-        np.testing.assert_array_equal(model.predict_proba(X), direct.predict_proba(inner))
+    """Each would be sure of its class, which is always wrong."""
+    X, y = np.arange(20.0)[:, None], np.repeat(["ant", "bee"], 10)
+    splits = [(np.arange(10), np.arange(20)), (np.arange(10, 20), np.arange(20))]
+    cv = splits if ensemble else KFold(2)
+    model = RecalibratedClassifierCV(GaussianNB(), cv=cv, ensemble=ensemble)
+    with pytest.raises(ValueError, match=r"Training fold 0 holds the single class \['(ant|bee)'\]"):
+        model.fit(X, y)
+
+
+def test_training_folds_that_know_no_class_of_their_test_folds(data):
+    X, y = data
+    order = np.argsort(y, kind="stable")
+    model = RecalibratedClassifierCV(GaussianNB(), cv=KFold(3), ensemble=False)
+    with pytest.raises(ValueError, match="Training folds miss the classes of all test rows"):
+        model.fit(X[order], y[order])
 
 
 def test_ensemble_takes_splits_that_overlap(data):

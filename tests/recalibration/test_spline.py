@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, PPoly
 from scipy.optimize import LinearConstraint, minimize
 from scipy.special import expit
 from sklearn.metrics import log_loss
@@ -84,7 +84,7 @@ def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
     fitted = SplineRecalibration(
         input="logits", n_knots=n_knots, monotone=False, penalty=penalty
     ).fit(rows[:, None], outcomes, sample_weight=weights)
-    heights = fitted.maps_[0](problem.knots)
+    heights = PPoly(*fitted.maps_[0])(problem.knots)
     assert np.abs(problem.gradient(heights)).max() <= 1e-9
     best = minimize(
         problem.value, problem.knots, jac=problem.gradient, method="BFGS", options={"gtol": 1e-8}
@@ -101,7 +101,7 @@ def test_monotone_fit_reaches_the_optimum_under_its_constraint(n_knots):
     x, y = make_wavy()
     problem = Problem(x, y, np.ones(len(x)), n_knots, 1e-4)
     fitted = SplineRecalibration(input="logits", n_knots=n_knots).fit(x[:, None], y)
-    heights = fitted.maps_[0](problem.knots)
+    heights = PPoly(*fitted.maps_[0])(problem.knots)
     slopes = problem.slopes @ heights
     at_bound = np.append(False, slopes < 1e-9)
     assert at_bound.any()
@@ -126,7 +126,7 @@ def test_monotone_option():
     free = SplineRecalibration(input="logits", n_knots=10, monotone=False).fit(x[:, None], y)
     assert np.diff(free.transform(grid).ravel()).min() < -1e-3
     monotone = SplineRecalibration(input="logits", n_knots=10).fit(x[:, None], y)
-    assert np.diff(monotone.maps_[0](grid.ravel())).min() >= -1e-12
+    assert np.diff(PPoly(*monotone.maps_[0])(grid.ravel())).min() >= -1e-12
     # Where the free fit rises by itself, the option changes nothing.
     X, y = make_scores(2, 5000)
     free = SplineRecalibration(n_knots=4, monotone=False).fit(X, y).predict_proba(X)
@@ -141,11 +141,11 @@ def test_natural_at_the_ends_and_straight_beyond(monotone):
     x, y = make_wavy()
     fitted = SplineRecalibration(input="logits", monotone=monotone).fit(x[:, None], y)
     ends = np.quantile(x, [0.05, 0.95], method="averaged_inverted_cdf")
-    bend = fitted.maps_[0].derivative(2)
+    bend = PPoly(*fitted.maps_[0]).derivative(2)
     np.testing.assert_allclose(bend(ends), 0, atol=1e-9)
     assert np.abs(bend(np.linspace(*ends, 100))).max() > 0.1
     for outside in (ends[0] - np.arange(100.0), ends[1] + np.arange(100.0)):
-        assert np.abs(np.diff(fitted.maps_[0](outside), 2)).max() < 1e-9
+        assert np.abs(np.diff(PPoly(*fitted.maps_[0])(outside), 2)).max() < 1e-9
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -213,7 +213,7 @@ def test_separable_scores_have_finite_parameters(scale, monotone):
     y = (z > 0).ravel().astype(int)
     for labels in (y, 1 - y):
         fitted = SplineRecalibration(input="logits", monotone=monotone).fit(z, labels)
-        assert np.isfinite(fitted.maps_[0].c).all()
+        assert np.isfinite(fitted.maps_[0].coefficients).all()
         proba = fitted.predict_proba(z)
         assert ((proba > 0) & (proba < 1)).all()
         # At least as good as 1/2 for all, whose height and five slopes are penalised.
@@ -225,7 +225,7 @@ def test_a_missing_class_gets_a_small_probability():
     fitted = SplineRecalibration(classes=[0, 1, 2, 3]).fit(
         np.column_stack([0.9 * X, np.full(300, 0.1)]), y
     )
-    assert all(np.isfinite(fitted_map.c).all() for fitted_map in fitted.maps_)
+    assert all(np.isfinite(fitted_map.coefficients).all() for fitted_map in fitted.maps_)
     proba = fitted.predict_proba([[0.3, 0.3, 0.3, 0.1]])
     assert 0 < proba[0, 3] < 0.01
 

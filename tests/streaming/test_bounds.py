@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from skcal._cells._answers import ANSWERS
 from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
-from skcal.streaming._answers import ANSWERS
-from tests.streaming.questions import QUESTIONS, ask, measure_rows
+from tests.streaming.calls import CALLS, ask, measure_rows
 
-every_question = pytest.mark.parametrize("question", QUESTIONS, ids=str)
+every_call = pytest.mark.parametrize("call", CALLS, ids=str)
 
 
 def draw_predictions(rng, kind, n_rows, n_cells):
@@ -69,22 +69,22 @@ CASES = [draw_case(seed) for seed in range(120)]
 SUMMARIES = [CalibrationSummary(n_cells=n_cells).update(*rows) for rows, n_cells in CASES]
 
 
-@every_question
-def test_rows_lie_within_the_bound(question):
-    name, options = question
+@every_call
+def test_rows_lie_within_the_bound(call):
+    name, options = call
     used = 0.0
     for (rows, _), summary in zip(CASES, SUMMARIES, strict=True):
         bound = summary.error_bound(name, **options)
-        error = abs(ask(summary, question) - measure_rows(rows, question))
+        error = abs(ask(summary, call) - measure_rows(rows, call))
         assert 0 < error <= bound or error == 0
         used = max(used, error / bound)
     # A bound that is far from all that happens would pass as well.
     assert used > 0.01 or name in ("smooth_ece", "squared_calibration_error") or "n_bins" in options
 
 
-@every_question
+@every_call
 @pytest.mark.parametrize("kind", ["miscalibrated", "calibrated", "rare", "sharp"])
-def test_default_size(question, kind):
+def test_default_size(call, kind):
     rng = np.random.default_rng(5)
     proba = rng.random(40_000)
     if kind == "rare":
@@ -93,24 +93,24 @@ def test_default_size(question, kind):
         proba = rng.beta(0.2, 0.2, len(proba))
     y = rng.random(len(proba)) < (proba**1.3 if kind == "miscalibrated" else proba)
     rows = y.astype(int), proba, None
-    name, options = question
+    name, options = call
     summary = CalibrationSummary().update(*rows)
     bound = summary.error_bound(name, **options)
-    assert abs(ask(summary, question) - measure_rows(rows, question)) <= bound
-    if question == ("smooth_ece", {}):
+    assert abs(ask(summary, call) - measure_rows(rows, call)) <= bound
+    if call == ("smooth_ece", {}):
         assert bound <= 1e-5
 
 
-@every_question
-def test_predictions_that_are_alone_in_their_cells_are_kept_exactly(question):
+@every_call
+def test_predictions_that_are_alone_in_their_cells_are_kept_exactly(call):
     rng = np.random.default_rng(2)
     proba = np.round(rng.random(5000), 4)
     rows = (rng.random(5000) < proba).astype(int), proba, rng.integers(1, 4, 5000)
-    name, options = question
+    name, options = call
     summary = CalibrationSummary().update(*rows)
     tolerance = 2 * options.get("tol", 1e-3) if name == "lower_calibration_distance" else 2e-6
     assert summary.error_bound(name, **options) <= tolerance + 1e-12
-    assert abs(ask(summary, question) - measure_rows(rows, question)) <= 1e-12
+    assert abs(ask(summary, call) - measure_rows(rows, call)) <= 1e-12
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_bounds_are_attained():
     """Outcomes sorted within one cell: the cumulative sum goes all the way up before it falls."""
     proba = np.array([0.5 + 1e-6, 0.5 + 2e-6])
     summary = CalibrationSummary(n_cells=16).update([1, 0], proba)
-    question = "cumulative_calibration_error", {"statistic": "max"}
-    error = abs(ask(summary, question) - measure_rows(([1, 0], proba, None), question))
-    assert error == pytest.approx(summary.error_bound(question[0], statistic="max"), rel=1e-5)
+    call = "cumulative_calibration_error", {"statistic": "max"}
+    error = abs(ask(summary, call) - measure_rows(([1, 0], proba, None), call))
+    assert error == pytest.approx(summary.error_bound(call[0], statistic="max"), rel=1e-5)
 
 
 def test_more_cells_give_smaller_bounds():
@@ -168,7 +168,7 @@ def test_more_cells_give_smaller_bounds():
     proba = rng.random(20_000)
     y = (rng.random(20_000) < proba).astype(int)
     coarse, fine = (CalibrationSummary(n_cells=n).update(y, proba) for n in (2**8, 2**14))
-    for name, options in QUESTIONS:
+    for name, options in CALLS:
         if "n_bins" not in options or options["n_bins"] not in (16, 64):
             assert fine.error_bound(name, **options) < coarse.error_bound(name, **options)
 

@@ -147,7 +147,7 @@ def test_messages_name_the_row_of_the_batch(on_invalid):
     assert len(groups) == 0
 
 
-def test_questions_are_checked_without_groups():
+def test_calls_are_checked_without_groups():
     for ask in (GroupedSummary().measure, GroupedSummary().error_bound):
         with pytest.raises(ValueError, match="name must be one of"):
             ask("nope")

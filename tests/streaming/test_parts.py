@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches
+from skcal.streaming import (
+    CalibrationSummary,
+    GroupedSummary,
+    summarize_batches,
+    summarize_dask,
+)
 
 PROBA = [0.125, 0.25, 0.5, 0.75]
 
@@ -187,3 +192,59 @@ def test_frames_without_rows_change_nothing(by, on_invalid):
 def test_weights_of_no_rows_are_refused():
     with pytest.raises(ValueError, match="must hold at least one row"):
         CalibrationSummary().update([], [], [1.0])
+
+
+# ------------------------------------------------------------------------- names of columns
+
+PAIR = np.column_stack([np.subtract(1, PROBA), PROBA])
+
+
+def summarize_frame(y, table, settings):
+    """By Dask, which names the columns."""
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe")
+    columns = {"y_true": "y", "y_proba": list(table.columns)}
+    data = dd.from_pandas(table.assign(y=y), npartitions=1)
+    return summarize_dask(data=data, **columns, **settings).compute(scheduler="synchronous")
+
+
+# How rows come to a summary, from a table of probabilities and labels.
+WAYS = {
+    "update": lambda y, table, settings: CalibrationSummary(**settings).update(y, table),
+    "groups": lambda y, table, settings: GroupedSummary(**settings).update(
+        y, table, by=list("aabb")
+    ),
+    "tuples": lambda y, table, settings: summarize_batches([(y, table)], **settings),
+    "names": lambda y, table, settings: summarize_batches(
+        [table.assign(y=y)], y_true="y", y_proba=list(table.columns), **settings
+    ),
+    "dask": summarize_frame,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+@pytest.mark.parametrize("on_invalid", ["raise", "drop"])
+@pytest.mark.parametrize(
+    ("names", "is_named"),
+    [
+        (["ant", "bee"], True),
+        ([0, 1], True),
+        ([0, 1], False),
+        ([-1, 1], False),
+        (["False", "True"], False),
+    ],
+)
+def test_columns_named_after_the_labels_in_another_order(way, on_invalid, names, is_named):
+    labels = [False, True] if names[0] == "False" else names
+    y = [labels[k] for k in (0, 1, 1, 0)]
+    settings = {"n_cells": 64, "on_invalid": on_invalid, "labels": names if is_named else None}
+    table = pd.DataFrame(PAIR, columns=pd.Index(names))
+    expected = CalibrationSummary(**settings).update(y, PAIR)
+    taken = way(y, table, settings)
+    assert (taken if isinstance(taken, CalibrationSummary) else taken.total()) == expected
+    with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
+        way(y, table[names[::-1]], settings)
+    if is_named:
+        way(y, table[names[::-1]], settings | {"labels": names[::-1]})
+        with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
+            way(y, table, settings | {"labels": names[::-1]})

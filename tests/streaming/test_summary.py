@@ -12,7 +12,7 @@ import pytest
 from skcal._numerics._cell_moments import CHUNK
 from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
 from skcal.streaming import CalibrationSummary
-from tests.streaming.questions import QUESTIONS, ask
+from tests.streaming.calls import CALLS, ask
 
 REDUCTIONS = ("auto", "confidence", "classwise", "top-label", "full")
 
@@ -55,8 +55,8 @@ def test_shards_in_any_order_equal_one_pass(rng, rows, weighted):
             merged.to_frame()["weight"], whole.to_frame()["weight"], check_exact=True
         )
         assert merged.total_weight_ == len(y)
-    for question in QUESTIONS:
-        assert ask(merged, question) == pytest.approx(ask(whole, question), rel=0, abs=1e-12)
+    for call in CALLS:
+        assert ask(merged, call) == pytest.approx(ask(whole, call), rel=0, abs=1e-12)
 
 
 def test_merging_is_commutative_and_associative(rows):
@@ -242,8 +242,8 @@ def test_soft_labels_count_in_proportion(rows):
     soft = CalibrationSummary().update(np.full(len(proba), 0.25), proba, weights)
     hard = CalibrationSummary().update(np.ones(len(proba), dtype=int), proba, weights / 4)
     hard.update(np.zeros(len(proba), dtype=int), proba, 0.75 * weights)
-    for question in QUESTIONS:
-        assert ask(soft, question) == pytest.approx(ask(hard, question), abs=1e-12)
+    for call in CALLS:
+        assert ask(soft, call) == pytest.approx(ask(hard, call), abs=1e-12)
 
 
 def test_billions_of_rows_without_loss(rows):
@@ -254,9 +254,9 @@ def test_billions_of_rows_without_loss(rows):
     for _ in range(20):
         many = many + many
     assert many.n_samples_ == many.total_weight_ == len(y) * 2**20 > 4e9
-    for question in QUESTIONS:
-        if question[0] != "squared_calibration_error":  # it reads counts
-            assert ask(many, question) == pytest.approx(ask(one, question), abs=1e-12)
+    for call in CALLS:
+        if call[0] != "squared_calibration_error":  # it reads counts
+            assert ask(many, call) == pytest.approx(ask(one, call), abs=1e-12)
     many.update([1], [0.5])
     assert many.total_weight_ == len(y) * 2**20 + 1
 
@@ -276,11 +276,17 @@ def test_string_labels():
     assert positive.measure("smooth_ece") == expected
 
 
+@pytest.mark.parametrize("y", [["a", "b"], [3, 8]])
+def test_the_positive_label_of_a_single_column_must_be_named(y):
+    with pytest.raises(ValueError, match="pos_label must say which of the labels"):
+        CalibrationSummary().update(y, [0.25, 0.5])
+
+
 @pytest.mark.parametrize(
     ("settings", "y", "proba", "reason"),
     [
         ({}, ["a", "b"], [[0.5, 0.5]] * 2, "labels other than 0 and 1, or -1 and 1"),
-        ({}, [3, 8], [0.25, 0.5], "labels other than 0 and 1, or -1 and 1"),
+        ({}, [3, 8], [[0.5, 0.5]] * 2, "labels other than 0 and 1, or -1 and 1"),
         ({}, [0, 1, 2], np.full((3, 3), 1 / 3), "the 3 columns of y_proba"),
         ({"pos_label": "b"}, ["a", "b"], [[0.5, 0.5]] * 2, "both columns of y_proba"),
     ],
@@ -330,7 +336,7 @@ def test_one_class_against_the_rest(rng):
         CalibrationSummary(labels=[0, 1, 2], pos_label=5).update(y, proba)
 
 
-# ------------------------------------------------------------------------- settings, questions
+# ------------------------------------------------------------------------- settings, calls
 
 
 @pytest.mark.parametrize(
@@ -378,17 +384,17 @@ def test_bad_settings(settings, message):
         ("kernel_calibration_error", {"method": "fourier"}, 'method must be "exact"'),
     ],
 )
-def test_questions_without_an_answer(rng, name, options, message):
+def test_calls_without_an_answer(rng, name, options, message):
     summary = CalibrationSummary(n_cells=16).update(rng.integers(0, 2, 50), rng.random(50))
-    for question in (summary.measure, summary.error_bound):
+    for call in (summary.measure, summary.error_bound):
         with pytest.raises(ValueError, match=message):
-            question(name, **options)
+            call(name, **options)
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_is_answered_or_refused_with_a_reason(rng, name):
     summary = CalibrationSummary(n_cells=16).update(rng.integers(0, 2, 50), rng.random(50))
-    if (name, {}) in QUESTIONS:
+    if (name, {}) in CALLS:
         assert type(summary.measure(name)) is float
         assert type(summary.error_bound(name)) is float
     else:

@@ -1,0 +1,221 @@
+"""SmoothECE of a sample, and its reliability curve."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from skcal._arrays import is_numpy, namespace
+from skcal._numerics._kernel_regression import regress_on_kernel
+from skcal._numerics._smooth import (
+    SMALLEST_BANDWIDTH,
+    TOLERANCE,
+    cosine_moments,
+    count_cells,
+    find_fixed_point,
+    smoothed_error,
+)
+from skcal._validation import check_number, check_option
+
+# Cells of the first grid: fine enough for any bandwidth above about 1e-3.
+_CELLS = 1 << 14
+# A fixed point below this is looked at again with equal predictions merged.
+_SMALL = 1e-4
+# Kernels reach so many bandwidths, as far as doubles see.
+_REACH = 9.0
+# Curves are not smoothed less than this unless asked for, on each scale. A quarter of a logit is
+# less than a third of the odds; SmoothECE of rare events is far less.
+NARROWEST = {"probability": 1e-3, "logit": 0.25}
+# Bandwidths on the scale of logits end here, where the curve is flat long since.
+_WIDEST_LOGIT = 100.0
+
+
+class SmoothedCurve(NamedTuple):
+    """Mean outcome and density on a grid, the bandwidth, and smECE."""
+
+    grid: np.ndarray
+    calibration: np.ndarray
+    density: np.ndarray
+    bandwidth: float
+    value: float
+
+
+def check_curve_bandwidth(bandwidth, scale):
+    """The bandwidth of a curve, or None, after a look at its scale."""
+    check_option("scale", scale, tuple(CURVE_SCALES))
+    if bandwidth is None:
+        return None
+    below = _WIDEST_LOGIT if scale == "logit" else np.inf
+    return check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH, below=below)
+
+
+def trace_curve(sample, value, bandwidth, n_points, scale):
+    """The curve of one sample.
+
+    Parameters
+    ----------
+    sample : Sample
+    value : float
+        smECE on the same scale; the bandwidth where that is None.
+    bandwidth : float or None
+    n_points : int
+    scale : str
+        A key of `CURVE_SCALES`.
+
+    Returns
+    -------
+    curve : SmoothedCurve
+    line : Line
+        Where the predictions lie, for resamples of the same curve.
+    """
+    if bandwidth is None:
+        bandwidth = max(value, NARROWEST[scale])
+    line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
+    share = bandwidth / line.width
+    # Linear sharing errs by (h/s)^2 / 8 of the curvature, some 1e-4 with 32 cells in a bandwidth.
+    mass, positive = sample.mass_on_grid(max(_CELLS, int(np.ceil(32 / share))), line.place)
+    calibration, density = regress_on_kernel(mass, positive, share, line.n_points)
+    density /= line.width
+    curve = SmoothedCurve(
+        line.grid, calibration[line.inside], density[line.inside], float(bandwidth), value
+    )
+    return curve, line
+
+
+class Line(NamedTuple):
+    """Predictions on [0, 1], with room at the ends for kernels that are not to be reflected.
+
+    place maps predictions to [0, 1], None leaves them where they are; width is the length of the
+    scale that [0, 1] covers. inside are those of `n_points` points of [0, 1] that make the grid.
+    """
+
+    place: object
+    width: float
+    grid: np.ndarray
+    n_points: int
+    inside: slice
+
+
+def _lay_line(sample, transform, bandwidth, n_points):
+    if transform is None:
+        return Line(None, 1.0, np.linspace(0.0, 1.0, n_points), n_points, slice(None))
+    low, high = transform(np.array(sample.find_range()))
+    if high - low < 2 * bandwidth:
+        middle = (low + high) / 2
+        low, high = middle - bandwidth, middle + bandwidth
+    step = (high - low) / (n_points - 1)
+    margin = int(np.ceil(_REACH * bandwidth / step))
+    start, width = low - margin * step, high - low + 2 * margin * step
+    return Line(
+        # Rows of weight zero may lie anywhere.
+        lambda predictions: np.clip((transform(predictions) - start) / width, 0.0, 1.0),
+        width,
+        expit(np.linspace(low, high, n_points)),
+        n_points + 2 * margin,
+        slice(margin, margin + n_points),
+    )
+
+
+def measure_sample(sample, bandwidth, transform=None):
+    """smECE of one sample, or smECE at a bandwidth."""
+    error_at = _SmoothedError(sample, transform, widest=1.0 if bandwidth is None else bandwidth)
+    size = error_at.absolute_residual
+    if size == 0:
+        return 0.0
+    smallest = SMALLEST_BANDWIDTH * error_at.width
+    if bandwidth is not None:
+        if bandwidth < smallest:
+            raise ValueError(
+                "bandwidth must be at least 1e-5 times the range of the scale, here "
+                f"{smallest:.3g}; got {bandwidth:g}."
+            )
+        return error_at(bandwidth)
+    if smallest > 1e-3:
+        raise ValueError(
+            f"scale must not spread predictions over a range above 100; got {error_at.width:.3g}. "
+            "Divide it by a constant."
+        )
+    value = find_fixed_point(error_at, upper=size, smallest=_SMALL * error_at.width)
+    if value is None:
+        # So small a value needs fine grids unless equal predictions cancel: see what is left.
+        size = np.abs(sample.sorted.residual).sum()
+        if size <= TOLERANCE:
+            return float(size)
+        error_at.absolute_residual = size
+        upper = min(size, _SMALL * error_at.width)
+        value = find_fixed_point(error_at, upper, smallest)
+        if value is None:
+            value = error_at(smallest)
+    return float(value)
+
+
+class _SmoothedError:
+    """smECE_s as a function of s; returns to the data for a finer grid only when s needs it.
+
+    Predictions lie on a line of length `width`, of which the grid covers [0, 1] after division:
+    the probabilities themselves, or their transforms with margins in which no kernel of
+    bandwidth up to `widest` reaches the ends, so that nothing is reflected.
+    """
+
+    def __init__(self, sample, transform, widest):
+        self.sample = sample
+        self.place, self.width = None, 1.0
+        if transform is not None:
+            xp = namespace(sample.predictions)
+            ends = xp.min(sample.predictions), xp.max(sample.predictions)
+            ends = np.array([float(end) for end in ends])
+            _check_increasing(transform, *ends)
+            low, high = transform(ends).tolist()
+            start = low - _REACH * widest
+            self.width = high + _REACH * widest - start
+            self.place = lambda predictions: (transform(predictions) - start) / self.width
+        nodes, self.absolute_residual = sample.residual_on_grid(_CELLS, self.place)
+        self.moments = cosine_moments(nodes)
+
+    def __call__(self, bandwidth):
+        share = bandwidth / self.width
+        n_cells = count_cells(share, self.absolute_residual)
+        if n_cells >= len(self.moments):
+            n_cells = 1 << (n_cells - 1).bit_length()
+            nodes, _ = self.sample.residual_on_grid(n_cells, self.place)
+            self.moments = cosine_moments(nodes)
+        return smoothed_error(self.moments, share, self.absolute_residual)
+
+
+def find_transform(scale):
+    """Function of an array of predictions, or None for the scale of probabilities."""
+    if not callable(scale):
+        check_option("scale", scale, ("probability", "logit"))
+        return None if scale == "probability" else _clipped_logit
+
+    def transform(predictions):
+        values = np.asarray(scale(predictions), dtype=np.float64)
+        if values.shape != predictions.shape or not np.isfinite(values).all():
+            raise ValueError(
+                "scale must map an array of predictions to finite numbers, one for each; got "
+                f"shape {values.shape} for {predictions.shape}, or NaN or infinity."
+            )
+        return values
+
+    return transform
+
+
+def _clipped_logit(predictions):
+    if not is_numpy(predictions):
+        xp = namespace(predictions)
+        clipped = xp.clip(predictions, 1e-15, 1 - 1e-15)
+        return xp.log(clipped) - xp.log1p(-clipped)
+    return logit(np.clip(predictions, 1e-15, 1 - 1e-15))
+
+
+# Scales of a curve, which is read at points of the scale: their inverses must be known.
+CURVE_SCALES = {"probability": None, "logit": _clipped_logit}
+
+
+def _check_increasing(transform, low, high):
+    values = transform(np.linspace(low, high, 129))
+    if (np.diff(values) < 0).any() or (high > low and values[-1] <= values[0]):
+        raise ValueError(
+            "scale must be an increasing function of the predictions; it falls or is constant "
+            f"between {low:.4g} and {high:.4g}."
+        )

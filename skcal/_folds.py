@@ -1,0 +1,334 @@
+"""What the meta-estimators share: rows, metadata, folds, and the scores of classifiers."""
+
+import warnings
+from collections.abc import Iterable
+from reprlib import repr as shorten
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import check_cv
+from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import column_or_1d
+
+from skcal._arrays import (
+    as_readable,
+    read_numbers,
+    refuse_missing_labels,
+    refuse_other_libraries,
+)
+from skcal._validation import check_labels, show_labels
+
+METHODS = ("predict_proba", "decision_function")
+
+
+def get_classifier(estimator):
+    """The classifier that a meta-estimator was given, or the default one."""
+    if estimator is not None:
+        return estimator
+    default = LogisticRegression()
+    routing = get_config()["enable_metadata_routing"]
+    return default.set_fit_request(sample_weight=True) if routing else default
+
+
+def check_classifier(estimator):
+    """Raise a ValueError unless a classifier can be made of what a meta-estimator was given."""
+    if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit")):
+        raise ValueError(
+            f"estimator must be None or an instance of a classifier; got {estimator!r}."
+        )
+
+
+def inherit_tags(tags, inner):
+    """Copy to `tags` what holds for a classifier and for all that hand X on to it."""
+    for name in ("sparse", "allow_nan", "pairwise"):
+        setattr(tags.input_tags, name, getattr(inner.input_tags, name))
+    tags.non_deterministic = inner.non_deterministic
+
+
+def check_rows(owner, X, y):
+    """X, of which only rows are taken, and y as an array of labels."""
+    if y is None:
+        raise ValueError(
+            f"{type(owner).__name__} requires y to be passed, but the target y is None."
+        )
+    refuse_other_libraries("X", X)
+    refuse_other_libraries("y", y)
+    X, y = indexable(X, y)
+    if (y.shape[0] if hasattr(y, "shape") else len(y)) == 0:
+        raise ValueError("X and y must hold at least one row; got 0 sample(s).")
+    refuse_missing_labels("y", y)
+    # NumPy may turn listed labels of several types to text.
+    kind = "O" if isinstance(y, list | tuple) else np.asarray(y).dtype.kind
+    if kind == "O":
+        labels = check_labels("y", y)
+        y = y if labels.dtype.kind == "U" else labels  # scikit-learn wants no numbers as objects
+    elif kind == "f":
+        assert_all_finite(np.asarray(y), input_name="y")
+    check_classification_targets(y)
+    return X, column_or_1d(y, warn=True)
+
+
+def route_metadata(owner, caller, params):
+    """Arguments for the classifier's fit, and for the splitter."""
+    params = {name: value for name, value in params.items() if value is not None}
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, caller, **params)
+        return dict(routed.estimator.fit), dict(routed.splitter.split)
+    if "groups" in params:
+        raise ValueError(
+            "groups need metadata routing: sklearn.set_config(enable_metadata_routing=True). "
+            "Or pass the splits themselves as cv, a list of pairs of train and test indices."
+        )
+    if "sample_weight" in params:  # folds take slices of it, which a list has not
+        params["sample_weight"] = np.asarray(params["sample_weight"])
+    return params, {}
+
+
+def choose_splitter(cv, y):
+    """A splitter from what scikit-learn takes as `cv`."""
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        cv = list(cv)
+        for split in cv:
+            if not isinstance(split, tuple | list | np.ndarray) or len(split) != 2:
+                raise ValueError(
+                    f"cv must hold pairs of train and test rows; got {shorten(split)} in it."
+                )
+    return check_cv(cv, y, classifier=True)
+
+
+def make_splits(cv, X, y, split_params):
+    """Pairs of train and test rows, drawn once so that everyone sees the same."""
+    splits = list(choose_splitter(cv, y).split(X, y, **split_params))
+    if not splits:
+        raise ValueError("cv must give at least one pair of train and test rows; got none.")
+    return [_read_split(split, number, len(y)) for number, split in enumerate(splits)]
+
+
+def _read_split(split, number, n_samples):
+    """Train and test rows of a split as arrays of row numbers, checked: users may list them."""
+    if len(split) != 2:
+        raise ValueError(
+            f"cv must give pairs of train and test rows; split {number} has {len(split)} parts."
+        )
+    parts = []
+    for name, part in zip(("train", "test"), split, strict=True):
+        rows = read_numbers(f"The {name} rows of split {number} of cv", part)
+        if np.asarray(part).dtype.kind == "b":  # a mask of another length says nothing
+            rows = np.flatnonzero(rows) if rows.shape == (n_samples,) else np.empty(0)
+        is_list = rows.ndim == 1 and len(rows) > 0 and rows.dtype.kind in "iu"
+        if not is_list or rows.min() < 0 or rows.max() >= n_samples:
+            raise ValueError(
+                f"cv must give numbers from 0 to {n_samples - 1} as {name} rows, at least one; "
+                f"in split {number} got {np.asarray(part)}."
+            )
+        parts.append(rows)
+    return tuple(parts)
+
+
+def check_training_folds(splits, y, classes, method):
+    """Warn where the class of a row is missed, or raise a ValueError where scores would be no use.
+
+    That is where a training fold holds a single class, where the method has no value for one that
+    is missed, or where no row gets a score of its own class.
+    """
+    unknown, n_rows = [], 0
+    for fold, (train, test) in enumerate(splits):
+        found = np.unique(y[train])
+        missing = np.setdiff1d(classes, found)
+        if len(found) == 1 < len(classes):
+            raise ValueError(
+                f"Training fold {fold} holds the single class {show_labels(found)}, from which no "
+                "classifier learns to tell classes apart. Use stratified folds."
+            )
+        if len(missing) and method == "decision_function":
+            raise ValueError(
+                f"Training fold {fold} has no row of {missing.tolist()}, for which a decision "
+                "function has no value. Use fewer folds, or predict_proba."
+            )
+        unknown.append(y[test][np.isin(y[test], missing)])
+        n_rows += len(test)
+    unknown = np.concatenate(unknown)
+    if len(unknown) == n_rows:
+        raise ValueError(
+            "Training folds miss the classes of all test rows, so that no score tells anything. "
+            "Use stratified folds."
+        )
+    if len(unknown):
+        warnings.warn(
+            f"Training folds miss the class of {len(unknown)} test rows, "
+            f"{show_labels(np.unique(unknown))}. Its score is 0 there, which a recalibrator takes "
+            "for a mistake. Use stratified folds, and leave out classes of a single row.",
+            stacklevel=4,
+        )
+
+
+def check_test_folds(splits, y, sample_weight, recalibrator):
+    """Raise a ValueError where a recalibrator could not learn from the rows of one test fold.
+
+    Most learn something of each class by itself. All others need two classes to tell apart.
+    """
+    counts = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
+    classes, codes = np.unique(y, return_inverse=True)
+    known = np.unique(codes[counts])
+    is_apart = getattr(recalibrator, "_learns_classes_apart", True)
+    n_needed = len(known) if is_apart else min(2, len(known))
+    for fold, (_, test) in enumerate(splits):
+        rows = test[counts[test]]
+        if len(rows) == 0:
+            raise ValueError(
+                f"sample_weight must leave a positive weight in every test fold; in fold {fold} "
+                "all are zero. Use fewer folds, or ensemble=False."
+            )
+        missing = np.setdiff1d(known, codes[rows])
+        if len(known) - len(missing) < n_needed:
+            raise ValueError(
+                f"Every test fold must hold {'all' if is_apart else 'two or more'} classes, "
+                f"because {type(recalibrator).__name__} is fitted on each by itself; test fold "
+                f"{fold} has {len(rows)} rows and none of {show_labels(classes[missing])}. Use "
+                "ensemble=False, which fits it on all rows at once, or stratified folds, no more "
+                "of them than the smallest class has rows."
+            )
+
+
+def fit_fold(classifier, X, y, train, test, method, fit_params):
+    """Fit a classifier on the training rows.
+
+    Returns
+    -------
+    classifier : object
+        The same classifier, fitted.
+    scores : ndarray
+        Its scores of the test rows, one column for each of its own classes.
+    """
+    X_test = fit_rows(classifier, X, y, train, test, fit_params)
+    return classifier, score_rows(classifier, X_test, method)
+
+
+def fit_rows(classifier, X, y, train, test, fit_params):
+    """Fit a classifier on the training rows, and return X of the test rows as it takes them."""
+    fold_params = {
+        name: take_rows(value, train) if _has_length(value, len(y)) else value
+        for name, value in fit_params.items()
+    }
+    X_train, X_test = take_rows(X, train), take_rows(X, test)
+    if get_tags(classifier).input_tags.pairwise:
+        # Columns of a kernel or distance matrix are training rows too.
+        X_train, X_test = _take_columns(X_train, train), _take_columns(X_test, train)
+    classifier.fit(X_train, y[train], **fold_params)
+    return X_test
+
+
+def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
+    """Scores of every row from a classifier that was fitted on other rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes) or (n_samples, 1)
+        One column for each of the sorted classes; one in all for the decision function of two.
+    """
+    _check_partition(splits, len(y))
+    check_training_folds(splits, y, classes, method)
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(_score_fold)(clone(estimator), X, y, train, test, method, fit_params)
+        for train, test in splits
+    )
+    rows = np.concatenate([test for _, test in splits])
+    scores = np.concatenate(
+        [spread_columns(fold_scores, labels, classes) for fold_scores, labels in folds]
+    )
+    out = np.empty_like(scores)
+    out[rows] = scores
+    return out
+
+
+def score_rows(classifier, X, method):
+    """Class scores of a fitted classifier, in columns."""
+    refuse_other_libraries("X", X)
+    check_method(classifier, method)
+    if method == "decision_function" and len(classifier.classes_) > 2:
+        check_one_vs_rest(classifier)
+    scores = np.asarray(as_readable(getattr(classifier, method)(X)))
+    if scores.ndim == 1:
+        scores = scores[:, None]
+    n_classes = len(classifier.classes_)
+    n_columns = 1 if method == "decision_function" and n_classes == 2 else n_classes
+    if scores.ndim != 2 or scores.shape[1] != n_columns:
+        raise ValueError(
+            f"{method} must give one score for each of the {n_classes} classes; got an array of "
+            f"shape {scores.shape} from {type(classifier).__name__}."
+        )
+    return scores
+
+
+def check_one_vs_rest(classifier):
+    """Raise a ValueError if a decision function scores pairs of classes: 3 classes have 3 pairs."""
+    params = classifier.get_params() if hasattr(classifier, "get_params") else {}
+    for name, value in params.items():
+        if name.endswith("decision_function_shape") and value == "ovo":
+            raise ValueError(
+                "decision_function must give one score for each class; with "
+                f"{name}='ovo' {type(classifier).__name__} scores pairs of classes. Use 'ovr'."
+            )
+
+
+def spread_columns(scores, labels, classes):
+    """Columns of `labels` moved to those of the sorted `classes`, 0 for what is missed."""
+    if np.array_equal(labels, classes) or scores.shape[1] < len(labels):
+        return scores  # fewer: the one column of a decision function
+    out = np.zeros((len(scores), len(classes)), dtype=scores.dtype)
+    out[:, np.searchsorted(classes, labels)] = scores
+    return out
+
+
+def check_method(classifier, method):
+    """Raise a ValueError unless a fitted classifier has the method.
+
+    Before it is fitted a classifier may hide methods that it has: stacking, bagging.
+    """
+    if not hasattr(classifier, method):
+        raise ValueError(
+            "estimator must have the method from which the recalibrator gets its scores; "
+            f"{type(classifier).__name__} has no {method}. A recalibrator with input='proba' "
+            "reads predict_proba, and one with input='logits' decision_function."
+        )
+
+
+def _score_fold(classifier, X, y, train, test, method, fit_params):
+    """Scores and labels alone, so that no classifier travels between processes."""
+    classifier, scores = fit_fold(classifier, X, y, train, test, method, fit_params)
+    return scores, classifier.classes_
+
+
+def _check_partition(splits, n_samples):
+    tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples)
+    if not (tested == 1).all():
+        raise ValueError(
+            "cv must put every row into exactly one test fold; row "
+            f"{np.flatnonzero(tested != 1)[0]} is in {tested[tested != 1][0]}."
+        )
+
+
+def take_rows(values, rows):
+    """Rows of a DataFrame, an Arrow table, an array, a sparse matrix or a list."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "num_rows"):
+        return values.take(rows)
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
+
+
+def _take_columns(values, columns):
+    if hasattr(values, "iloc"):
+        return values.iloc[:, columns]
+    return (values if hasattr(values, "shape") else np.asarray(values))[:, columns]
+
+
+def _has_length(values, n):
+    if hasattr(values, "shape"):
+        return len(values.shape) > 0 and values.shape[0] == n
+    return isinstance(values, list | tuple) and len(values) == n

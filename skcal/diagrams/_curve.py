@@ -1,0 +1,144 @@
+"""What the curves of all diagrams share: checked arrays, and where there is enough to draw."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skcal._arrays import read_numbers
+from skcal._validation import check_number
+
+# A mean of fewer predictions than this is not drawn: the usual count for a cell of a table.
+ENOUGH = 5
+# Larger numbers cannot be drawn: they overflow inside of matplotlib.
+HIGHEST = 1e100
+# How far a probability may leave [0, 1]: the rounding of float32.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Curve:
+    """One curve of a diagram; what is None is not known."""
+
+    prob_pred: Any
+    prob_true: Any
+    density: Any = None
+    n_samples: Any = None
+    pos_label: Any = None
+
+    # What a subclass may say otherwise: how the curve was estimated, and the integral of the kernel
+    # in units of its maximum, by which the density was divided; None if that is not known.
+    kind = "smooth"
+    _kernel_width = None
+
+    @property
+    def density_grid(self):
+        """Predictions at which the density is known."""
+        return self.prob_pred
+
+    def __post_init__(self):
+        store_array(self, "prob_pred")
+        store_array(self, "prob_true", like="prob_pred", allow_nan=True)
+        store_array(self, "density", 0.0, HIGHEST, like="density_grid", optional=True)
+        if self.density is not None and not self.density.max() > 1 / HIGHEST:
+            raise ValueError(
+                f"density must be positive somewhere, above {1 / HIGHEST:g}; its maximum is "
+                f"{self.density.max():g}."
+            )
+        store_number(self, "n_samples")
+
+    def __repr__(self):
+        facts = [(name, value) for name, value in self._list_facts() if value is not None]
+        known = [
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in facts
+        ]
+        return f"{type(self).__name__}({', '.join(known)})"
+
+    def _list_facts(self):
+        """Names and values that `repr` shows."""
+        return [("n_points", len(self.prob_pred)), ("pos_label", self.pos_label)]
+
+
+# ------------------------------------------------------------------------- checks
+
+
+def store_array(record, name, low=0.0, high=1.0, *, like=None, allow_nan=False, optional=False):
+    """Replace a field of a frozen record by an array of float64, or raise a ValueError.
+
+    Such an array stays the same object.
+
+    Parameters
+    ----------
+    record : dataclass instance
+    name : str
+        A field of the record that holds a one-dimensional array.
+    low, high : float
+        Where its numbers lie.
+    like : str, default=None
+        Another field, which must have the same length.
+    allow_nan : bool, default=False
+        Whether numbers may be unknown.
+    optional : bool, default=False
+        Whether None may stand for no array.
+    """
+    values = getattr(record, name)
+    if values is None and optional:
+        return
+    values = read_numbers(name, values).astype(np.float64, copy=False)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(
+            f"{name} must be a one-dimensional array that is not empty; got shape {values.shape}."
+        )
+    inside = (values >= low - _ROUNDING) & (values <= high + _ROUNDING)
+    if not (inside | (allow_nan & np.isnan(values))).all():
+        raise ValueError(f"{name} must lie in [{low:g}, {high:g}]; got {values[~inside][0]}.")
+    if like is not None and len(values) != len(getattr(record, like)):
+        raise ValueError(
+            f"{name} must be as long as {like}; got {len(values)} and {len(getattr(record, like))}."
+        )
+    object.__setattr__(record, name, values)
+
+
+def store_number(record, name, minimum=0.0):
+    """Replace a field of a frozen record by a float, or raise a ValueError; None stays None."""
+    value = getattr(record, name)
+    if value is not None:
+        value = check_number(name, value, minimum, allow_infinity=True)
+        object.__setattr__(record, name, value)
+
+
+# ------------------------------------------------------------------------- support
+
+
+def read_density(curve, places):
+    """The density of the predictions at any places, linear between its points."""
+    return np.interp(places, curve.density_grid, curve.density)
+
+
+def find_dense(curve, density):
+    """Where a kernel gathers enough predictions, as its density tells; None if that is not known.
+
+    The kernel gathers n E[K(t, v)] / max K predictions at t: the density times n times the integral
+    of the kernel. True where that is `ENOUGH`, or half of the most where the sample is too small
+    for it, and at the two neighbours of such points, so that a lone point is a visible dash.
+    """
+    if any(value is None for value in (curve.density, curve._kernel_width, curve.n_samples)):
+        return None
+    scale = curve.n_samples * curve._kernel_width
+    dense = scale * density >= min(ENOUGH, scale * curve.density.max() / 2)
+    wider = dense.copy()
+    wider[1:] |= dense[:-1]
+    wider[:-1] |= dense[1:]
+    return wider
+
+
+def find_supported(curve, places=None):
+    """Where a curve is drawn, or what lies at other `places` with it.
+
+    Everywhere, unless it is smoothed and rests on too few predictions.
+    """
+    places = curve.prob_pred if places is None else places
+    is_smooth = curve.kind == "smooth" and curve.density is not None
+    supported = find_dense(curve, read_density(curve, places)) if is_smooth else None
+    return np.ones(len(places), dtype=bool) if supported is None else supported

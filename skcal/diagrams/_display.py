@@ -1,0 +1,257 @@
+"""What all displays do alike: hold curves, and draw them with their layers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from skcal._estimates._smooth import CURVE_SCALES
+from skcal._validation import check_flag, check_option
+from skcal.diagrams._drawing import draw_curves
+from skcal.diagrams._frame import (
+    cut_at_frame,
+    draw_diagonal,
+    draw_side_labels,
+    find_frame,
+    finish_axes,
+    name_axes,
+    name_sides,
+    open_figure,
+)
+from skcal.diagrams._layer import View, check_layer_kwargs, check_layers
+from skcal.diagrams._legend import as_list, check_curve_kwargs, check_lengths, label_curves
+from skcal.diagrams._style import check_look, merge_style
+
+
+class CurveDisplay(ABC):
+    """Base class of displays: curves on a square, with a diagonal, layers and a legend.
+
+    A subclass has the attributes `curves`, `name` and `reduction`, and says what they are by those
+    below.
+    """
+
+    scale = "probability"
+    panels = False
+    layers = None
+
+    # Class of the curves, layers by name, what curves look like if not as usual, and up to which
+    # coordinate the frame follows layers that rise above the square.
+    _Curve: type
+    _known_layers: Mapping
+    _curve_style: Mapping = {}
+    _highest = 1.0
+
+    @property
+    def prob_pred(self):
+        """Predicted probabilities at which the curve is known; a list for several curves."""
+        return self._share("prob_pred")
+
+    @property
+    def prob_true(self):
+        """Mean outcome at `prob_pred`; a list for several curves."""
+        return self._share("prob_true")
+
+    @property
+    def pos_label(self):
+        """The label whose probability is shown, or None; a list for panels."""
+        labels = [curve.pos_label for curve in self.curves]
+        return labels if self.panels else labels[0]
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        name=None,
+        curve_kwargs=None,
+        layers=None,
+        layer_kwargs=None,
+        ref_line=True,
+        ref_line_kwargs=None,
+        side_labels=True,
+        despine=False,
+    ):
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or ndarray of axes, default=None
+            Axes to draw on; for panels one for each. None creates a new figure and axes.
+        name : str or list of str, default=None
+            Name for the legend. None takes the name of the display.
+        curve_kwargs : dict or list of dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves. With several curves, a
+            list gives every curve its own look and legend entry; else all look the same and
+            share one entry with means and standard deviations.
+        layers : sequence of str, default=None
+            What is drawn beside the curves, see Notes of the class. None draws the layers that the
+            display was made with; if it was made by hand all that the curves hold.
+        layer_kwargs : dict, default=None
+            Keyword arguments of matplotlib for layers, by name of the layer, such as
+            ``{"density": {"color": "gray"}}``.
+        ref_line : bool, default=True
+            Whether to draw the diagonal, unless the axes have one already.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonal.
+        side_labels : bool, default=True
+            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
+            there.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        look = {
+            "ref_line": ref_line,
+            "ref_line_kwargs": ref_line_kwargs,
+            "side_labels": side_labels,
+            "despine": despine,
+        }
+        check_look(**look)
+        look["layer_kwargs"] = check_layer_kwargs(layer_kwargs, self._known_layers)
+        squares = self._plan(name, curve_kwargs, layers)
+        with open_figure(ax, len(squares)) as axes:
+            drawn = [self._draw(*pair, look) for pair in zip(squares, axes, strict=True)]
+            self.ax_ = axes if self.panels else axes[0]
+            self.figure_ = axes[0].figure
+        for key in drawn[0]:
+            artists = [square[key] for square in drawn]
+            if not self.panels:
+                artists = artists[0]
+            elif all(one is None for one in artists):
+                artists = None
+            setattr(self, f"{key}_", artists)
+        return self
+
+    # --------------------------------------------------------------------- before drawing
+
+    def _plan(self, name, curve_kwargs, layers):
+        """What is on each axes, checked."""
+        n_curves = self._check_curves()
+        layers = self._choose_layers(layers)
+        names = as_list(self.name if name is None else name)
+        if not self.panels:
+            check_lengths(n_curves, name=names if names and len(names) > 1 else None)
+            return [self._plan_square(self.curves, names, curve_kwargs, layers)]
+        if names is None or len(names) == 1:
+            names = (names or [None]) * n_curves
+        looks = curve_kwargs if isinstance(curve_kwargs, list) else [curve_kwargs] * n_curves
+        check_lengths(n_curves, name=names, curve_kwargs=looks)
+        return [
+            self._plan_square([curve], as_list(name), look, layers)
+            for curve, name, look in zip(self.curves, names, looks, strict=True)
+        ]
+
+    def _plan_square(self, curves, names, curve_kwargs, layers):
+        styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
+        terms = self._list_terms(curves)
+        labels = label_curves(names, terms, len(curves), separate=separate)
+        return Square(curves, labels, styles, separate, layers)
+
+    def _check_curves(self):
+        """Number of curves, or a ValueError if they cannot be drawn together."""
+        check_option("scale", self.scale, tuple(CURVE_SCALES))
+        check_flag("panels", self.panels)
+        kind, curves = self._Curve.__name__, self.curves
+        if not isinstance(curves, list | tuple) or not curves:
+            got = "none" if isinstance(curves, list | tuple) else f"a {type(curves).__name__}"
+            raise ValueError(f"curves must be a list of one {kind} at least; got {got}.")
+        for curve in curves:
+            if not isinstance(curve, self._Curve):
+                got = type(curve).__name__
+                raise ValueError(f"curves must be a list of {kind}; got a {got} in it.")
+        labels = [curve.pos_label for curve in curves]
+        if not self.panels and any(label != labels[0] for label in labels):
+            raise ValueError(
+                f"curves on one axes must have one pos_label; got {labels}. Others need panels."
+            )
+        return len(curves)
+
+    def _choose_layers(self, layers):
+        """Names of the layers that are drawn."""
+        known = self._known_layers
+        held = [
+            name
+            for name, layer in known.items()
+            if any(layer.is_known(curve) for curve in self.curves)
+        ]
+        if layers is None and self.layers is None:
+            return tuple(name for name in held if known[name].by_default)
+        if layers is None:
+            return tuple(name for name in check_layers(self.layers, known) if name in held)
+        layers = check_layers(layers, known)
+        missing = [name for name in layers if name not in held]
+        if missing:
+            raise ValueError(
+                f"layers must name what the curves hold, {tuple(held)}; got {missing[0]!r}. Name "
+                "it where the display is made."
+            )
+        return layers
+
+    @abstractmethod
+    def _list_terms(self, curves):
+        """Numbers that the legend shows, each a `Term`."""
+
+    def _share(self, name):
+        """Values of an attribute of the curves: the only one, or a list."""
+        values = [getattr(curve, name) for curve in self.curves]
+        return values if self.panels or len(values) > 1 else values[0]
+
+    # --------------------------------------------------------------------- drawing
+
+    def _draw(self, square, ax, look):
+        """Draw one square; return its artists by name."""
+        from matplotlib.lines import Line2D
+
+        curves, sides = square.curves, name_sides(self.reduction)
+        frame = find_frame(ax, self.scale, curves)
+        drawn = {"ref_line": None, "side_labels": None}
+        if look["ref_line"]:
+            drawn["ref_line"] = draw_diagonal(ax, look["ref_line_kwargs"])
+            if look["side_labels"]:
+                drawn["side_labels"] = draw_side_labels(ax, *sides, frame)
+        styles = [merge_style(self._curve_style, style, Line2D) for style in square.styles]
+        lines = draw_curves(ax, curves, square.labels, styles, separate=square.separate)
+        view = View(frame, sides, len(curves), square.separate, square.layers)
+        artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
+        if self.scale == "logit":
+            cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
+        drawn["line"] = _unpack(lines)
+        drawn |= {name: _unpack(group) for name, group in artists.items()}
+        top = min(self._find_top(square), self._highest)
+        labels = name_axes(self.reduction, curves[0].pos_label)
+        finish_axes(ax, labels, despine=look["despine"], frame=frame, top=top)
+        return drawn
+
+    def _draw_layers(self, ax, square, lines, view, layer_kwargs):
+        """Artists of all layers, drawn or not, by name."""
+        artists = {name: [] for name in self._known_layers}
+        for name in square.layers:
+            layer, style = self._known_layers[name], layer_kwargs.get(name)
+            for curve, line in zip(square.curves, lines, strict=True):
+                if layer.is_known(curve):
+                    artists[name] += layer.draw(ax, curve, line, style, view)
+        return artists
+
+    def _find_top(self, square):
+        """How high the frame must be for the layers."""
+        layers = [self._known_layers[name] for name in square.layers]
+        return max(
+            (layer.find_top(curve) for layer in layers for curve in square.curves), default=0.0
+        )
+
+
+class Square(NamedTuple):
+    """What is drawn on one axes, checked: a legend entry and a look for each curve."""
+
+    curves: list
+    labels: list
+    styles: list
+    separate: bool
+    layers: tuple
+
+
+def _unpack(artists):
+    """What a display shows of a list of artists: None, the only one, or the list."""
+    return (artists if len(artists) > 1 else artists[0]) if artists else None

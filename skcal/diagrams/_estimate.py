@@ -1,0 +1,291 @@
+"""From checked predictions, or from a summary, to the curves of a reliability diagram."""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, find_edges
+from skcal._estimates._isotonic import regress_isotonically
+from skcal._estimates._smooth import (
+    CURVE_SCALES,
+    NARROWEST,
+    check_curve_bandwidth,
+    measure_sample,
+    trace_curve,
+)
+from skcal._numerics._resampling import bootstrap_diagram, bootstrap_smooth_ece
+from skcal._reduction import REDUCTIONS, check_predictions
+from skcal._validation import (
+    check_confidence_level,
+    check_generator,
+    check_integer,
+    check_option,
+)
+from skcal.diagrams._layer import check_layers
+from skcal.diagrams._layers import LAYERS
+from skcal.diagrams._layers._band import BANDS
+from skcal.diagrams._reliability_curve import KINDS, ReliabilityCurve
+from skcal.diagrams._response import name_reduction
+from skcal.diagrams._source import CellSource, RowSource
+from skcal.streaming import CalibrationSummary
+
+# Layers that are computed unless the user says otherwise.
+DEFAULT_LAYERS = ("density", "band")
+# Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
+# scale is long.
+_FEWEST, _MOST = 201, 2001
+# Resamples of smECE need a grid for a bandwidth of smECE, but no finer one than for this share of
+# the length of the scale.
+_FINEST = 1e-3
+
+
+class CurveOptions(NamedTuple):
+    """Checked options of `ReliabilityDisplay.from_predictions`."""
+
+    kind: str
+    n_bins: int
+    strategy: str
+    scale: str
+    bandwidth: float | None
+    band: str
+    n_resamples: int
+    confidence_level: float
+    random_state: Any
+    layers: tuple
+
+
+def check_options(
+    *,
+    kind="smooth",
+    n_bins=15,
+    strategy="uniform",
+    scale="probability",
+    bandwidth=None,
+    band="bootstrap",
+    n_resamples=0,
+    confidence_level=0.95,
+    random_state=None,
+    layers=DEFAULT_LAYERS,
+):
+    """Check the options of `ReliabilityDisplay.from_predictions`."""
+    check_option("kind", kind, KINDS)
+    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    bandwidth = check_curve_bandwidth(bandwidth, scale)
+    check_option("band", band, BANDS)
+    if band == "consistency" and kind != "binned":
+        raise ValueError(
+            "band='consistency' needs kind='binned', whose bins it says the range of; "
+            f"got kind={kind!r}."
+        )
+    if band == "consistency" and strategy not in BLIND_STRATEGIES:
+        raise ValueError(
+            "band='consistency' needs bins that do not depend on the outcomes, strategy='uniform' "
+            f"or 'quantile'; got strategy={strategy!r}."
+        )
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
+    level = check_confidence_level(confidence_level)
+    if n_resamples:
+        check_generator(random_state)
+    layers = check_layers(layers, LAYERS)
+    options = (kind, n_bins, strategy, scale, bandwidth, band)
+    return CurveOptions(*options, n_resamples, level, random_state, layers)
+
+
+# ------------------------------------------------------------------------- whole displays
+
+
+def estimate_rows(y_true, y_proba, data, reduction, options):
+    """Arguments of a display, but for its name.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like
+    data : dict
+        The arguments `sample_weight`, `pos_label` and `labels`.
+    reduction : str
+    options : CurveOptions
+
+    Returns
+    -------
+    dict
+    """
+    check_option("reduction", reduction, REDUCTIONS)
+    if options.band != "bootstrap" and reduction == "full":
+        raise ValueError(
+            f"band={options.band!r} needs independent rows; got reduction='full', which pools "
+            "dependent ones. Choose another reduction, or one class with pos_label."
+        )
+    predictions = check_predictions(y_true, y_proba, **data)
+    sources = [RowSource(sample) for sample in REDUCTIONS[reduction](predictions)]
+    return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
+
+
+def estimate_summary(summary, options):
+    """Arguments of a display of a summary, but for its name.
+
+    Parameters
+    ----------
+    summary : CalibrationSummary
+    options : CurveOptions
+        On the scale of probabilities, with bins of equal width.
+
+    Returns
+    -------
+    dict
+    """
+    if not isinstance(summary, CalibrationSummary):
+        raise TypeError(f"summary must be a CalibrationSummary; got {type(summary).__name__}.")
+    if options.band == "consistency":
+        raise ValueError(
+            "band must be 'bootstrap' or 'isotonic' for a summary; got 'consistency', which needs "
+            "single predictions."
+        )
+    if options.band == "isotonic" and summary.reduction == "full":
+        raise ValueError(
+            "band='isotonic' needs independent rows; got a summary with reduction='full', which "
+            "pools dependent ones."
+        )
+    problems = [pair for pair in summary.to_cells() if pair[1].total_weight > 0]
+    if not problems:
+        raise ValueError("summary must hold rows; got an empty summary.")
+    sources = [CellSource(cells) for _, cells in problems]
+    named = _name_summary(summary, [label for label, _ in problems])
+    return _estimate_curves(sources, *named, options)
+
+
+def _name_summary(summary, labels):
+    """What is shown, and the label or the list of labels of panels, None where there is none."""
+    if summary.reduction in ("classwise", "top-label"):
+        return summary.reduction, labels
+    if summary.reduction != "auto":
+        return summary.reduction, None
+    if summary.pos_label is not None:
+        return None, summary.pos_label
+    if summary.labels is None:
+        return None, 1
+    return ("confidence", None) if len(summary.labels) > 2 else (None, summary.labels[-1])
+
+
+def _estimate_curves(sources, reduction, pos_label, options):
+    panels = isinstance(pos_label, list)
+    labels = pos_label if panels else [pos_label] * len(sources)
+    return {
+        "curves": [
+            Estimate(source, options).describe(label)
+            for source, label in zip(sources, labels, strict=True)
+        ],
+        "scale": options.scale,
+        "reduction": reduction,
+        "panels": panels,
+        "layers": options.layers,
+    }
+
+
+# ------------------------------------------------------------------------- one curve
+
+
+class Resamples(NamedTuple):
+    """smECE of resamples, and their curves at the points of the curve, or None."""
+
+    errors: np.ndarray
+    curves: np.ndarray | None
+
+
+class Estimate:
+    """One curve as it is estimated: what its layers are computed from.
+
+    Parameters
+    ----------
+    source : RowSource or CellSource
+    options : CurveOptions
+
+    Attributes
+    ----------
+    smooth_ece : float
+    smooth : SmoothECECurve
+        Smoothed curve and density, whatever the kind of the curve is.
+    line : Line
+        Where the predictions lie on the scale of the diagram.
+    edges : ndarray or None
+        Of the bins, for a binned curve.
+    prob_pred, prob_true : ndarray
+        Points of the curve.
+    """
+
+    def __init__(self, source, options):
+        self.source, self.options = source, options
+        rows = source.rows
+        self.smooth_ece = measure_sample(rows, None, CURVE_SCALES[options.scale])
+        self.smooth, self.line = trace_curve(
+            rows, self.smooth_ece, options.bandwidth, self._count_points(), options.scale
+        )
+        self.edges = None
+        if options.kind == "smooth":
+            points = self.smooth.grid, self.smooth.calibration
+        elif options.kind == "isotonic":
+            points = _find_isotonic_knots(source.merged.sorted)
+        else:
+            self.edges = find_edges(rows, options.n_bins, options.strategy)
+            _, *points = average_by_bin(rows, self.edges)
+        self.prob_pred, self.prob_true = points
+
+    def describe(self, pos_label):
+        """The curve, with the data of its layers."""
+        data = {name: LAYERS[name].compute(self) for name in self.options.layers}
+        return ReliabilityCurve(
+            prob_pred=self.prob_pred,
+            prob_true=self.prob_true,
+            density=self.smooth.density,
+            n_samples=self.source.n_samples,
+            pos_label=pos_label,
+            kind=self.options.kind,
+            density_grid=self.smooth.grid,
+            bandwidth=self.smooth.bandwidth,
+            smooth_ece=self.smooth_ece,
+            smooth_ece_interval=self._find_interval(),
+            layers={name: found for name, found in data.items() if found is not None},
+        )
+
+    @cached_property
+    def resamples(self):
+        """Bootstrap resamples, or None if there are to be none; see `Resamples`."""
+        options, smooth, line = self.options, self.smooth, self.line
+        if options.n_resamples == 0:
+            return None
+        finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
+        resampler = self.source.make_resampler(finest, line)
+        size, rng = options.n_resamples, check_generator(options.random_state)
+        # The bootstrap of an isotonic regression is not consistent: no band is better than that.
+        kind = options.kind if options.band == "bootstrap" and "band" in options.layers else None
+        if kind == "smooth":
+            share = smooth.bandwidth / line.width
+            errors, curves = bootstrap_diagram(resampler, share, line.n_points, size, rng)
+            return Resamples(errors, curves[:, line.inside])
+        errors = bootstrap_smooth_ece(resampler, size, rng)
+        curves = self.source.resample_bins(self.edges, size, rng) if kind == "binned" else None
+        return Resamples(errors, curves)
+
+    def _find_interval(self):
+        if self.resamples is None:
+            return None
+        tail = (1 - self.options.confidence_level) / 2
+        return tuple(np.quantile(self.resamples.errors, [tail, 1 - tail]).tolist())
+
+    def _count_points(self):
+        transform = CURVE_SCALES[self.options.scale]
+        if transform is None:
+            return _FEWEST
+        low, high = transform(np.array(self.source.rows.find_range()))
+        bandwidth = self.options.bandwidth or max(self.smooth_ece, NARROWEST[self.options.scale])
+        return int(np.clip(2 * (high - low) / bandwidth, _FEWEST, _MOST))
+
+
+def _find_isotonic_knots(ties):
+    """Both ends of every block of pooled adjacent violators, and the mean outcomes there."""
+    mean = regress_isotonically(ties)
+    starts = np.flatnonzero(np.diff(mean, prepend=-1.0))
+    ends = np.append(starts[1:], len(mean)) - 1
+    knots = np.union1d(starts, ends)
+    return ties.predictions[knots], mean[knots]

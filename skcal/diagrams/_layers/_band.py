@@ -1,0 +1,112 @@
+"""The band around a curve: of resamples, of all non-decreasing curves, or of calibrated bins."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skcal._estimates._bins import bound_bins
+from skcal._estimates._isotonic import bound_sample
+from skcal._numerics._resampling import find_percentile_band
+from skcal._validation import check_option
+from skcal.diagrams._curve import HIGHEST, find_supported, store_array
+from skcal.diagrams._drawing import draw_bars, style_band, take_color
+from skcal.diagrams._layer import Layer, LayerData
+from skcal.diagrams._layers._curve_density import ON_CURVE
+from skcal.diagrams._style import merge_style
+
+BANDS = ("bootstrap", "isotonic", "consistency")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Band(LayerData):
+    """Ends of a band, NaN where they are not known."""
+
+    prediction: Any
+    low: Any
+    high: Any
+    kind: str = "bootstrap"
+
+    def __post_init__(self):
+        check_option("kind of a band", self.kind, BANDS)
+        store_array(self, "prediction")
+        # Bands by a normal approximation may leave [0, 1].
+        for name in ("low", "high"):
+            store_array(self, name, -HIGHEST, HIGHEST, like="prediction", allow_nan=True)
+
+
+class BandLayer(Layer):
+    """Band around the curve, bars for bins (`fill_between`, `LineCollection` for bars).
+
+    Data: `prediction`, `low` and `high`, its ends there, and `kind`, one of "bootstrap",
+    "isotonic" and "consistency".
+    """
+
+    name = "band"
+    Data = Band
+
+    def compute(self, estimate):
+        source, options = estimate.source, estimate.options
+        places, level = estimate.prob_pred, options.confidence_level
+        if options.band == "bootstrap":
+            if estimate.resamples is None or estimate.resamples.curves is None:
+                return None
+            low, high = find_percentile_band(estimate.resamples.curves, level)
+        else:
+            source.check_counts()
+            if options.band == "isotonic":
+                places, low, high = bound_sample(source.merged, level)
+            else:
+                low, high = bound_bins(source.rows, estimate.edges, level)
+        return Band(prediction=places, low=low, high=high, kind=options.band)
+
+    def draw(self, ax, curve, line, user_style, view):
+        band = curve.layers[self.name]
+        # Bins are apart, and so are their bands.
+        if curve.kind == "binned" and band.kind != "isotonic":
+            return [_draw_bars(ax, band, line, user_style, view)]
+        ends = band.prediction, band.low, band.high
+        if band.kind == "isotonic":
+            ends = _trace_steps(*ends)
+            # The band has a gap where no non-decreasing curve fits.
+            shown = ends[1] <= ends[2]
+        else:
+            shown = find_supported(curve, band.prediction)
+        return [ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))]
+
+
+def _style_area(band, line, user_style, view):
+    from matplotlib.colors import to_rgba
+
+    color, style = take_color(line, user_style)
+    default = style_band(color, view)
+    if any(name in view.layers for name in ON_CURVE):  # edges alone, for a curve that is broad
+        default |= {"facecolor": "none", "edgecolor": color, "zorder": 1.95}
+    elif band.kind == "isotonic":  # that of a lone prediction is seen by its edge
+        default |= {"edgecolor": to_rgba(color, 0.5)}
+    return {**default, **style}
+
+
+def _draw_bars(ax, band, line, user_style, view):
+    """Bars at bins: thin ones on the points, or wide pale ones that the points may leave."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
+
+    color = line.get_color()
+    if band.kind == "consistency":
+        share = max(0.35 / view.n_curves, 0.112)
+        default = {"color": to_rgba(color, share), "linewidth": 7, "zorder": 1.7}
+    else:
+        default = {"color": color, "linewidth": 1.2, "zorder": 1.92}
+    style = merge_style(default, user_style, LineCollection)
+    return draw_bars(ax, band.prediction, band.low, band.high, style)
+
+
+def _trace_steps(places, low, high):
+    """Corners of an isotonic band: between places the lower end of the left one, the upper end of
+    the right one.
+    """
+    at = np.arange(len(places))
+    before, after = np.maximum(at - 1, 0), np.minimum(at + 1, len(at) - 1)
+    lower, upper = np.column_stack([before, at, at]), np.column_stack([at, at, after])
+    return np.repeat(places, 3), low[lower.ravel()], high[upper.ravel()]

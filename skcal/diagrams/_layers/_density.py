@@ -1,0 +1,98 @@
+"""The density of the predictions at the bottom of the square, and by outcome."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skcal.diagrams._curve import HIGHEST, store_array
+from skcal.diagrams._drawing import take_color
+from skcal.diagrams._layer import Layer, LayerData
+
+# The highest density fills this share of the height of the axes.
+HEIGHT = 0.13
+
+
+class DensityLayer(Layer):
+    """Density of the predictions, filled, at the bottom of the diagram (`fill_between`)."""
+
+    name = "density"
+
+    def draw(self, ax, curve, line, user_style, view):
+        shown = _find_inside(curve.density_grid, view.frame)
+        density = curve.density[shown]
+        # The height is a share of the axes, not a probability: it needs no y scale.
+        transform = ax.get_xaxis_transform()
+        style = _style_density(line, user_style, view)
+        heights = _find_unit(density) * density
+        places = curve.density_grid[shown]
+        return [ax.fill_between(places, heights, transform=transform, **style)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SplitDensity(LayerData):
+    """Parts of the density that rows of outcome 0 and of outcome 1 make up."""
+
+    prediction: Any
+    negative: Any
+    positive: Any
+
+    def __post_init__(self):
+        store_array(self, "prediction")
+        store_array(self, "negative", 0.0, HIGHEST, like="prediction")
+        store_array(self, "positive", 0.0, HIGHEST, like="prediction")
+
+
+class SplitDensityLayer(Layer):
+    """Density of outcome 0 at the bottom, and of outcome 1 upside down at the top (`fill_between`).
+
+    Both have one scale. Data: `prediction`, and the two parts of the density there, `negative` and
+    `positive`.
+    """
+
+    name = "split_density"
+    Data = SplitDensity
+
+    def compute(self, estimate):
+        smooth = estimate.smooth
+        positive = smooth.density * smooth.calibration
+        return SplitDensity(
+            prediction=smooth.grid,
+            # Rounding may leave next to nothing below zero.
+            negative=np.maximum(smooth.density - positive, 0.0),
+            positive=positive,
+        )
+
+    def draw(self, ax, curve, line, user_style, view):
+        data, frame = curve.layers[self.name], view.frame
+        shown = _find_inside(data.prediction, frame)
+        negative, positive = data.negative[shown], data.positive[shown]
+        unit = _find_unit(negative + positive)
+        style = _style_density(line, user_style, view)
+        return [
+            ax.fill_between(data.prediction[shown], frame.place(base), frame.place(top), **style)
+            for base, top in ((0.0, unit * negative), (1.0, 1.0 - unit * positive))
+        ]
+
+
+def _find_inside(places, frame):
+    """Matplotlib cannot place 0 and 1 on the scale of logits."""
+    return (places >= frame.low) & (places <= frame.high)
+
+
+def _find_unit(density):
+    return HEIGHT / max(density.max(initial=0.0), 1 / HIGHEST)
+
+
+def _style_density(line, user_style, view):
+    from matplotlib.colors import to_rgba
+
+    color, style = take_color(line, user_style)
+    default = {
+        "facecolor": to_rgba(color, max(0.2 / view.n_curves, 0.05)),
+        "edgecolor": to_rgba(color, 0.5),
+        "linestyle": line.get_linestyle(),
+        "linewidth": 0.8 if view.separate else 0,
+        "zorder": 0.5,
+    }
+    return {**default, **style}

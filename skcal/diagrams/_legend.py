@@ -1,0 +1,86 @@
+"""Names, looks and legend entries of the curves on one axes."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Term(NamedTuple):
+    """A number of each curve in the legend: its name, values, format, and intervals or None."""
+
+    name: str
+    values: list
+    form: str = ".3f"
+    intervals: list | None = None
+
+
+def as_list(values):
+    """List with one string for each curve; None stays None."""
+    return values if values is None or isinstance(values, list) else [values]
+
+
+def check_lengths(n_curves, **lists):
+    """Raise a ValueError unless every list that is not None has one entry for each curve."""
+    for name, values in lists.items():
+        if values is not None and len(values) != n_curves:
+            raise ValueError(
+                f"{name} must have one entry for each of the {n_curves} curves; got {len(values)}."
+            )
+
+
+def check_curve_kwargs(curve_kwargs, names, n_curves):
+    """One dictionary for each curve, and whether every curve has its own."""
+    if curve_kwargs is None or isinstance(curve_kwargs, Mapping):
+        if names is not None and len(names) > 1:
+            raise ValueError(
+                f"name must be one string, or curve_kwargs a list of {n_curves} dictionaries: "
+                f"curves that look the same cannot be told apart by {len(names)} names."
+            )
+        return [curve_kwargs or {}] * n_curves, n_curves == 1
+    is_list = isinstance(curve_kwargs, list) and len(curve_kwargs) == n_curves
+    if not is_list or not all(isinstance(style, Mapping | None) for style in curve_kwargs):
+        raise ValueError(
+            f"curve_kwargs must be None, a dictionary or a list of {n_curves} dictionaries; "
+            f"got {curve_kwargs!r}."
+        )
+    return [style or {} for style in curve_kwargs], True
+
+
+def label_curves(names, terms, n_curves, *, separate):
+    """Legend entries like "name (smECE = 0.034)", or "name (smECE = 0.034 [0.021, 0.050])".
+
+    With `separate` every curve has its entry; else the first one speaks for all, with mean and
+    standard deviation of the values. Terms that some curve does not have are left out.
+    """
+    names = names or [None]
+    terms = [term for term in terms if all(value is not None for value in term.values)]
+    if not separate:
+        shown = [f"{term.name} = {_show_spread(term)}" for term in terms]
+        return [_join_label(names[0], shown)] + [None] * (n_curves - 1)
+    if len(names) == 1:
+        names = names * n_curves
+    return [
+        _join_label(name, [f"{term.name} = {_show_value(term, k)}" for term in terms])
+        for k, name in enumerate(names)
+    ]
+
+
+def _show_spread(term):
+    if np.isinf(term.values).any():
+        return "inf"
+    return f"{np.mean(term.values):{term.form}} +/- {np.std(term.values):{term.form}}"
+
+
+def _show_value(term, k):
+    value = f"{term.values[k]:{term.form}}"
+    if term.intervals is None or term.intervals[k] is None:
+        return value
+    low, high = term.intervals[k]
+    return f"{value} [{low:{term.form}}, {high:{term.form}}]"
+
+
+def _join_label(name, shown):
+    if not shown:
+        return name
+    return ", ".join(shown) if name is None else f"{name} ({', '.join(shown)})"

@@ -1,0 +1,52 @@
+"""Values that are drawn at random, in blocks with seeds of their own."""
+
+import numpy as np
+
+from skcal._parallel import run_in_threads
+from skcal._validation import check_integer, check_rng
+
+# Draws that share a seed and a job.
+BLOCK = 128
+
+
+class Draws:
+    """How many values are drawn, from which random numbers, and by how many jobs.
+
+    Parameters
+    ----------
+    n_resamples : int
+    random_state : int, RandomState, Generator or None
+    n_jobs : int or None
+    minimum : int, default=1
+        The least that `n_resamples` may be.
+    """
+
+    def __init__(self, n_resamples, random_state, n_jobs, *, minimum=1):
+        self.n_resamples = check_integer("n_resamples", n_resamples, minimum=minimum)
+        self.rng, self._n_jobs = check_rng(random_state), n_jobs
+
+    def run(self, *functions):
+        """Values of functions ``f(rng, n_draws)``, which do not depend on the number of jobs.
+
+        Returns
+        -------
+        ndarray of shape (n_functions, n_resamples)
+        """
+        starts = range(0, self.n_resamples, BLOCK)
+        sizes = [min(BLOCK, self.n_resamples - start) for start in starts]
+        tasks = [(function, size) for function in functions for size in sizes]
+        seeds = self._draw_seeds(len(tasks))
+        values = run_in_threads(
+            ((_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)),
+            self._n_jobs,
+        )
+        return np.concatenate(values).reshape(len(functions), self.n_resamples)
+
+    def _draw_seeds(self, n_seeds):
+        is_generator = isinstance(self.rng, np.random.Generator)
+        draw = self.rng.integers if is_generator else self.rng.randint
+        return draw(1 << 32, size=(n_seeds, 4), dtype=np.uint64)
+
+
+def _run_block(function, size, seed):
+    return function(np.random.default_rng(seed), size)

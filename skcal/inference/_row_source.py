@@ -1,0 +1,132 @@
+"""Rows, as what tests and intervals are computed from."""
+
+from functools import cached_property
+
+import numpy as np
+
+from skcal._numerics._merging import (
+    BernoulliSums,
+    WeightedBernoulliSums,
+    average_kinds,
+    merge_rows,
+)
+from skcal._sample import Sample
+from skcal._validation import check_labels
+from skcal.inference._null_draws import NullCells, NullRows
+from skcal.inference._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
+
+# Binary problems of more rows are merged; those of fewer are as fast as they are.
+FEW_ROWS = 1 << 12
+# The scale that resamples of SmoothECE are made for is not finer than this.
+NARROWEST = 1e-3
+
+
+class RowSource:
+    """A measure of rows, of outcomes drawn from their predictions, and of resamples.
+
+    Parameters
+    ----------
+    statistic : BoundMeasure
+    rows : Predictions
+        No row of weight zero.
+    is_binary : bool
+        Whether the measure reads one binary problem, in which equal rows may be merged.
+    units : Units or None, default=None
+        What is drawn with replacement; needed for resamples alone.
+
+    Attributes
+    ----------
+    estimate : float
+        Value of the measure.
+    error_bound : float
+        How far it may be from the value of the rows.
+    """
+
+    error_bound = 0.0
+
+    def __init__(self, statistic, rows, is_binary, units=None):
+        self.statistic, self._rows, self._units = statistic, rows, units
+        self._is_binary, self._is_large = is_binary, rows.n_rows > FEW_ROWS
+        self.estimate = statistic.measure_rows(rows)
+
+    def make_null(self):
+        """Source of values for outcomes that are drawn from the predictions.
+
+        Returns
+        -------
+        NullRows or NullCells
+            With `observed`, the value to compare, and `draw(rng, n_draws)`.
+        """
+        statistic, rows = self.statistic, self._rows
+        is_mergeable = self._is_binary and statistic.row.soft_labels
+        if not (is_mergeable and (self._is_large or statistic.is_plain_smooth_ece)):
+            return NullRows(statistic, rows, self.estimate)
+        merged, unit = self._merge(), self._find_unit()
+        predictions, weights = rows.proba[merged.order], unit
+        if unit is None:
+            weights, unit = self._weights[merged.order], 1.0
+            sums = WeightedBernoulliSums(predictions, merged.starts, weights)
+        else:
+            sums = BernoulliSums(predictions, merged.starts)
+        outcomes = merged.sum_rows(weights * rows.target[merged.order])
+        variance = (weights**2 * predictions * (1 - predictions)).sum()
+        return NullCells(statistic, merged, sums, outcomes, variance, unit)
+
+    def make_resamples(self):
+        """Source of values for resamples.
+
+        Returns
+        -------
+        RowResamples, CellResamples or SmoothResamples
+            With `observed`, the value that they vary around, and `draw(rng, n_draws)`.
+        """
+        is_single = self._is_binary and self._units.member is None
+        if not (is_single and self.statistic.is_plain_smooth_ece):
+            return self._resamples
+        sample = Sample(self._rows.proba, self._rows.target, self._rows.weights)
+        return SmoothResamples(sample.resampler(max(self.estimate, NARROWEST)), self.estimate)
+
+    def leave_parts_out(self, n_parts, rng):
+        """Values without each of `n_parts` random parts of the rows, or without each row."""
+        if self._units.n_units == 1:
+            return np.zeros(1)
+        parts = self._units.split(min(n_parts, self._units.n_units), rng)
+        return np.array([self._resamples.measure(mask) for mask in parts])
+
+    @cached_property
+    def _resamples(self):
+        """Resamples of any measure, of merged rows where these are many."""
+        statistic, rows, units = self.statistic, self._rows, self._units
+        if not (self._is_binary and self._is_large) or rows.is_soft:
+            return RowResamples(statistic, rows, units, self.estimate)
+        weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
+        kind = 2 * self._merge().number_rows() + rows.target
+        kinds, kind, places, mass = average_kinds(kind, rows.proba, weights)
+        return CellResamples(statistic, kinds % 2, places, mass, KindsOfRows(kind, weights, units))
+
+    @cached_property
+    def _weights(self):
+        """Weights whose sums are those of float64, or None."""
+        weights = self._rows.weights
+        return None if weights is None else weights.astype(np.float64, copy=False)
+
+    def _merge(self):
+        return merge_rows(self._rows.proba, self._weights, self.statistic.inner_edges)
+
+    def _find_unit(self):
+        """Weight of all rows, None where they differ."""
+        weights = self._weights
+        if weights is None:
+            return 1.0
+        return float(weights[0]) if (weights == weights[0]).all() else None
+
+
+def check_groups(groups, n_rows):
+    """Distinct names of groups, and the number of the group of each row."""
+    groups = check_labels("groups", groups)
+    if len(groups) != n_rows:
+        raise ValueError(
+            f"groups must hold one name for each of the {n_rows} rows; got {len(groups)}."
+        )
+    names, member = np.unique(groups, return_inverse=True)
+    return names.tolist(), member

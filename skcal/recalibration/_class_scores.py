@@ -1,0 +1,164 @@
+"""Class scores: whether a matrix holds them, which label each column has, and one form for all."""
+
+import numpy as np
+
+from skcal._validation import (
+    ROW_SUM_TOLERANCE,
+    check_labels,
+    check_option,
+    explain_rounding,
+    show_labels,
+)
+
+# Probabilities may leave [0, 1] by this much, and are clipped to it.
+RANGE_TOLERANCE = 1e-6
+# Logits beyond this would overflow in sums and squares.
+LARGEST_LOGIT = 1e100
+
+
+class NotClassScoresError(ValueError):
+    """X is not a matrix of class scores: a wrong number of columns, no probabilities, or NaN.
+
+    Examples
+    --------
+    >>> from skcal.recalibration import NotClassScoresError, TemperatureScaling
+    >>> try:
+    ...     TemperatureScaling().fit([[5.1, 3.5], [4.9, 3.0]], [0, 1])
+    ... except NotClassScoresError as error:
+    ...     print(str(error).split(";")[0])
+    X must hold class probabilities, rows in [0, 1] that sum to 1
+    """
+
+
+def refuse_one_dimension(X):
+    """Say how to make a column of numbers, by what X is."""
+    try:
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    except ValueError:  # ragged lists, of which scikit-learn tells
+        return
+    if len(shape) != 1:
+        return
+    if hasattr(X, "to_frame"):
+        advice = "X.to_frame()"
+    elif hasattr(X, "reshape"):
+        advice = "X.reshape(-1, 1) or X[:, None]; of a single row X.reshape(1, -1)"
+    else:
+        advice = "numpy.reshape(X, (-1, 1)); of a single row [X]"
+    raise NotClassScoresError(
+        "X must have a column for each class, or one, that of the second of two classes; got the "
+        f"shape {tuple(shape)}. Reshape your data: {advice}."
+    )
+
+
+def check_scores(X, xp, kind):
+    """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits"."""
+    is_bad = ~xp.all(xp.isfinite(X), axis=1)
+    if xp.any(is_bad):
+        row = _find_first(is_bad, xp)
+        value = next(v for v in _list_row(X, row) if not np.isfinite(v))
+        raise NotClassScoresError(
+            f"X must be finite; Input X contains NaN or infinity: row {row} has {value}."
+        )
+    if kind == "logits":
+        low, high = float(xp.min(X)), float(xp.max(X))
+        if max(high, -low) > LARGEST_LOGIT:
+            raise NotClassScoresError(
+                f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
+                f"values from {low:.7g} to {high:.7g}."
+            )
+        return
+    # A softmax in float32 misses [0, 1] by its rounding.
+    is_bad = ~xp.all((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE), axis=1)
+    if X.shape[1] > 1:
+        is_bad |= xp.abs(xp.sum(X, axis=1, dtype=xp.float64) - 1) > ROW_SUM_TOLERANCE
+    if xp.any(is_bad):
+        row = _find_first(is_bad, xp)
+        values = _list_row(X, row)
+        in_range = min(values) >= -RANGE_TOLERANCE and max(values) <= 1 + RANGE_TOLERANCE
+        raise NotClassScoresError(
+            f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
+            f"of {len(values)} columns has values from {min(values):.7g} to "
+            f"{max(values):.7g} and sums to {sum(values):.7g}. For scores such as those of "
+            "decision_function say input='logits'. For raw features put "
+            "CrossFitProba(classifier) before this step in a pipeline."
+            + (explain_rounding(sum(values)) if in_range and len(values) > 1 else "")
+        )
+
+
+def _find_first(flags, xp):
+    return int(xp.argmax(xp.astype(flags, xp.int8)))
+
+
+def _list_row(X, row):
+    return [float(X[row, column]) for column in range(X.shape[1])]
+
+
+def arrange_scores(X, order, xp, kind):
+    """Scores as float64 in one column for each class, in the order of the classes.
+
+    A single column is that of the second class. `order` is on the device of X.
+    """
+    X = xp.astype(X, xp.float64, copy=False)
+    if kind == "proba":
+        X = xp.clip(X, 0.0, 1.0)
+    if X.shape[1] == 1:
+        X = xp.concat([1 - X if kind == "proba" else xp.zeros_like(X), X], axis=1)
+    return xp.take(X, order, axis=1)
+
+
+def floor_logits(scores, depth, xp):
+    """Logits that are nowhere further than `depth` below the largest of their row."""
+    if not np.isfinite(depth):
+        return scores
+    return xp.maximum(scores, xp.max(scores, axis=1, keepdims=True) - depth)
+
+
+def name_columns(n_columns, found, classes, owner):
+    """Label of every column, of both classes for a single one.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns of X.
+    found : ndarray
+        Sorted distinct labels of y.
+    classes : None, "columns" or array-like
+        Parameter of the recalibrator.
+    owner : str
+        Name of the recalibrator.
+
+    Returns
+    -------
+    ndarray of shape (max(n_columns, 2),)
+    """
+    n_classes = max(n_columns, 2)
+    if classes is None:
+        labels = found
+        if len(labels) < 2:
+            raise ValueError(
+                "y must hold at least two classes; got only one class, "
+                f"{show_labels(found)}. Name the labels of all columns with classes=."
+            )
+    elif isinstance(classes, str):
+        check_option("classes", classes, ("columns",))
+        labels = np.arange(n_classes)
+    else:
+        labels = check_labels("classes", classes)
+        if len(np.unique(labels)) != len(labels) or len(labels) < 2:
+            raise ValueError(
+                f"classes must be two or more distinct labels; got {show_labels(labels)}."
+            )
+    if len(labels) != n_classes:
+        raise NotClassScoresError(
+            f"X has {n_columns} columns but there are {len(labels)} classes. "
+            f"{owner} takes class scores, one column for each class, not raw "
+            "features: put CrossFitProba(classifier) before it in a pipeline. If y misses "
+            "some of the classes, name the labels of all columns with classes=."
+        )
+    same_kind = (found.dtype.kind == "U") == (labels.dtype.kind == "U")
+    if not same_kind or not np.isin(found, labels).all():
+        raise ValueError(
+            f"y has labels that are not among the {len(labels)} classes of the columns of X, "
+            f"{show_labels(labels)}; got {show_labels(found)}."
+        )
+    return labels

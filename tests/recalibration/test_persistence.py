@@ -1,0 +1,127 @@
+"""Saving: what is fitted comes back the same from every format, and is made of plain types."""
+
+import io
+import pickle
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+import skops.io
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from skcal import recalibration
+from skcal.recalibration import (
+    TRUSTED_TYPES,
+    CrossFitProba,
+    HistogramBinning,
+    IsotonicRecalibration,
+    KernelRecalibration,
+    RecalibratedClassifierCV,
+    SplineRecalibration,
+    TemperatureScaling,
+    VennAbers,
+)
+from skcal.streaming import CalibrationSummary
+from tests.recalibration.family import CLASSES, make, make_scores
+
+
+def pass_through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+FORMATS = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "cloudpickle": lambda model: cloudpickle.loads(cloudpickle.dumps(model)),
+    "joblib": pass_through_joblib,
+    "skops": lambda model: skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES),
+}
+# On the scores as features, as good as any.
+COMPOSED = {
+    "pairs": RecalibratedClassifierCV(GaussianNB(), SplineRecalibration(n_knots=2)),
+    "on all rows": RecalibratedClassifierCV(GaussianNB(), VennAbers(), ensemble=False),
+    "logits": RecalibratedClassifierCV(LogisticRegression(), TemperatureScaling(input="logits")),
+    "pipeline": make_pipeline(CrossFitProba(GaussianNB()), IsotonicRecalibration()),
+    "predicted labels": HistogramBinning(multiclass="top-label", strategy="quantile"),
+}
+
+
+def check_every_format(fitted, X):
+    for save_and_load in FORMATS.values():
+        again = save_and_load(fitted)
+        np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X), strict=True)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("R", CLASSES)
+def test_recalibrator_comes_back_the_same(R, n_classes):
+    X, y = make_scores(n_classes)
+    check_every_format(make(R).fit(X, np.array(["a", "b", "c"])[y]), X)
+
+
+@pytest.mark.parametrize("model", COMPOSED.values(), ids=COMPOSED)
+def test_composed_model_comes_back_the_same(model):
+    X, y = make_scores(3)
+    check_every_format(model.fit(X, y), X)
+
+
+def test_frozen_classifier_comes_back_the_same():
+    X, y = make_scores(3)
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    check_every_format(RecalibratedClassifierCV(frozen, ensemble=True).fit(X, y), X)
+
+
+def test_fit_to_a_summary_comes_back_the_same():
+    X, y = make_scores(2)
+    summary = CalibrationSummary().update(y, X[:, 1])
+    check_every_format(KernelRecalibration().fit_summary(summary), X)
+
+
+def list_parts(value):
+    """A fitted object of skcal and all that it holds, but for what is inside of other objects."""
+    yield value
+    parts = value if isinstance(value, list | tuple) else ()
+    if type(value).__module__.startswith("skcal.") and not parts:
+        parts = vars(value).values()
+    for part in parts:
+        yield from list_parts(part)
+
+
+@pytest.mark.parametrize("R", CLASSES)
+def test_fitted_state_is_of_public_types(R):
+    X, y = make_scores(3)
+    for fitted in (make(R).fit(X, y), RecalibratedClassifierCV(GaussianNB(), make(R)).fit(X, y)):
+        for part in list_parts(fitted):
+            kind = type(part)
+            if kind.__module__.startswith("skcal."):
+                assert getattr(recalibration, kind.__name__) is kind
+            elif isinstance(part, np.ndarray):
+                assert part.dtype.kind != "O"
+            elif not kind.__module__.startswith("sklearn."):
+                assert part is None or isinstance(part, list | str | int | float), kind
+
+
+def test_no_type_is_trusted_but_our_own():
+    assert all(name.startswith("skcal.recalibration.") for name in TRUSTED_TYPES)
+    model = skops.io.dumps(make_pipeline(CrossFitProba(), TemperatureScaling()))
+    assert set(skops.io.get_untrusted_types(data=model)) == {
+        f"{kind.__module__}.{kind.__name__}" for kind in (CrossFitProba, TemperatureScaling)
+    }
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow warns of itself
+def test_mlflow_saves_by_skops(tmp_path):
+    mlflow = pytest.importorskip("mlflow.sklearn")
+    X, y = make_scores(3)
+    fitted = RecalibratedClassifierCV(GaussianNB(), SplineRecalibration()).fit(X, y)
+    path = str(tmp_path / "model")
+    mlflow.save_model(fitted, path, serialization_format="skops", skops_trusted_types=TRUSTED_TYPES)
+    again = mlflow.load_model(path)
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)

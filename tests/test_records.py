@@ -1,0 +1,49 @@
+"""Records show themselves in a few lines, whatever they hold."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcal.metrics import Mixture, MultivariateNormal, SmoothECECurve, smooth_ece_curve
+from tests.public_objects import is_record, list_functions_and_classes
+
+RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}
+HOLD_ARRAYS = [
+    path
+    for path, record in RECORDS.items()
+    if re.search("ndarray|ArrayLike|list", str(record.__annotations__))
+]
+
+
+@pytest.mark.parametrize("path", HOLD_ARRAYS)
+def test_long_arrays_are_shown_by_their_shape(path):
+    fields = RECORDS[path]._fields
+    text = repr(RECORDS[path](*[np.linspace(0, 1, 900)] * len(fields)))
+    shown = ", ".join(f"{name}=<ndarray of shape (900,)>" for name in fields)
+    assert text == f"{RECORDS[path].__name__}({shown})"
+
+
+def test_curve_of_many_points():
+    rng = np.random.default_rng(0)
+    curve = smooth_ece_curve(rng.integers(0, 2, 500), rng.random(500))
+    assert len(repr(curve)) < 250
+    assert f"value={curve.value!r}" in repr(curve)
+
+
+def test_short_values_are_shown_as_they_are():
+    curve = SmoothECECurve(np.array([0.5]), [0.25, None], (), 0.1, (0.2,))
+    assert repr(curve) == (
+        "SmoothECECurve(grid=array([0.5]), calibration=[0.25, None], density=(), bandwidth=0.1, "
+        "value=(0.2,))"
+    )
+
+
+def test_tables_and_what_lists_hold():
+    table = pd.DataFrame(np.zeros((5, 3)))
+    components = [MultivariateNormal(np.zeros(99), table)]
+    assert repr(Mixture(list(range(11)), components)) == (
+        "Mixture(weights=<list of 11>, components=[MultivariateNormal(mean=<ndarray of shape "
+        "(99,)>, cov=<DataFrame of shape (5, 3)>)])"
+    )
