@@ -65,6 +65,9 @@ def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_
     resampled : ndarray of shape (n_resamples,)
     estimate : float
         Unbiased estimate of the squared error.
+    null_mean : float
+        Expected value of a resample. With E[C_i C_j] = 1 - 1/n, and E[C_i^2] = 2 - 1/n, it is minus
+        the mean of h, so that statistic - null_mean = n / (n - 1) estimate.
 
     References
     ----------
@@ -74,9 +77,10 @@ def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_
     n = len(own)
     total = row_sums.sum()
     estimate = (total - own.sum()) / (n * (n - 1))
-    statistic = n / (n - 1) * estimate - total / n**2
+    null_mean = -total / n**2
+    statistic = n / (n - 1) * estimate + null_mean
     resampled = (n / (n - 1) * (resampled_pairs - resampled_own) - 2 * resampled_rows) / n**2
-    return statistic, resampled, estimate
+    return statistic, resampled, estimate, null_mean
 
 
 def count_exceedances(statistic, resampled):

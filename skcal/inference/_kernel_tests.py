@@ -236,11 +236,11 @@ def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs):
         own[start : start + TILE] = strip_own
         resampled_pairs += strip_pairs
     resampled_own, resampled_rows = _sum_counts(counts, own), _sum_counts(counts, row_sums)
-    statistic, resampled, estimate = compare_degenerate(
+    statistic, resampled, estimate, null_mean = compare_degenerate(
         row_sums, own, resampled_pairs, resampled_own, resampled_rows
     )
-    pvalue, chance = count_exceedances(statistic, resampled), float(resampled.mean())
-    return TestResult(float(statistic), pvalue, float(estimate), null_mean=chance)
+    pvalue = count_exceedances(statistic, resampled)
+    return TestResult(float(statistic), pvalue, float(estimate), null_mean=float(null_mean))
 
 
 def _sum_counts(counts, values):

@@ -19,8 +19,8 @@ class TestResult(NamedTuple):
     worst_group : label or None
         Group that stands out most, of a test that compares groups; None for all others.
     null_mean : float or None
-        Mean of the statistic over what is drawn under the hypothesis: what it shows by chance.
-        None for tests that draw nothing.
+        Mean of the statistic under the hypothesis, what it shows by chance: over the draws, or
+        their expected value where it is known. None for tests that draw nothing.
     """
 
     __test__ = False  # its name makes pytest take it for a class of tests

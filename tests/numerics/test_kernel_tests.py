@@ -1,5 +1,7 @@
 """Statistics of kernel tests: sums over a full matrix, and a solve with the covariance."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import f
@@ -23,7 +25,7 @@ def test_degenerate_bootstrap(rng, n):
     h = rng.normal(size=(n, n))
     h += h.T
     counts = rng.multinomial(n, np.full(n, 1 / n), size=5).T
-    statistic, resampled, estimate = compare_degenerate(
+    statistic, resampled, estimate, _ = compare_degenerate(
         h.sum(axis=1),
         h.diagonal(),
         sum_resampled_pairs(h, counts, counts),
@@ -37,6 +39,21 @@ def test_degenerate_bootstrap(rng, n):
         pairs = sum(h[i, j] for a, i in enumerate(rows) for b, j in enumerate(rows) if a != b)
         means = 2 * sum(h[i].sum() for i in rows)
         assert value == pytest.approx((n / (n - 1) * pairs - means) / n**2, abs=1e-12)
+
+
+def test_null_mean_is_the_mean_of_all_resamples(rng):
+    h = rng.normal(size=(3, 3))
+    h += h.T
+    every = itertools.product(range(3), repeat=3)
+    counts = np.array([np.bincount(rows, minlength=3) for rows in every]).T
+    _, resampled, _, null_mean = compare_degenerate(
+        h.sum(axis=1),
+        h.diagonal(),
+        sum_resampled_pairs(h, counts, counts),
+        counts.T @ h.diagonal(),
+        counts.T @ h.sum(axis=1),
+    )
+    assert null_mean == pytest.approx(resampled.mean(), abs=1e-14)
 
 
 def test_exceedances_count_ties_and_the_statistic_itself():
