@@ -121,24 +121,23 @@ def check_confidence_level(confidence_level):
     return level
 
 
-def check_generator(random_state):
-    """Source of random numbers; None gives a new one, because the global one is not ours."""
-    if random_state is None:
-        return np.random.RandomState()
-    try:
-        return check_random_state(random_state)
-    except ValueError:
-        raise ValueError(
-            "random_state must be None, an integer from 0 to 2**32 - 1, a RandomState or, where "
-            f"that is documented, a Generator; got {random_state!r}."
-        ) from None
-
-
 def check_rng(random_state):
-    """A Generator as it is, or what `check_generator` makes of any other source."""
+    """A Generator; of a RandomState, one that moves it on. None gives a new one.
+
+    The global RandomState of NumPy is not ours.
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return check_generator(random_state)
+    if random_state is None:
+        return np.random.default_rng()
+    try:
+        source = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1, a RandomState or a "
+            f"Generator; got {random_state!r}."
+        ) from None
+    return np.random.Generator(source._bit_generator)  # as default_rng does from NumPy 2.2 on
 
 
 # --------------------------------------------------------------------------- arrays

@@ -196,7 +196,7 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     ----------
     resampler : RowResampler or CellResampler
     n_resamples : int
-    rng : Generator or RandomState
+    rng : Generator
         The same state gives the same resamples here and in `bootstrap_diagram`.
 
     Returns
@@ -227,7 +227,7 @@ def bootstrap_diagram(resampler, bandwidth, n_points, n_resamples, rng):
     n_points : int
         Number of points of the grid on [0, 1].
     n_resamples : int
-    rng : Generator or RandomState
+    rng : Generator
         The same state gives the same resamples here and in `bootstrap_smooth_ece`.
 
     Returns
@@ -262,7 +262,7 @@ def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
     outcomes, weights : ndarray of shape (n_rows,)
     n_bins : int
     n_resamples : int
-    rng : Generator or RandomState
+    rng : Generator
 
     Returns
     -------

@@ -22,7 +22,7 @@ def make_shifted(n_samples, *, shift, population=False, random_state=None):
     population : bool, default=False
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random sample; a population needs none.
 
     Returns
@@ -78,7 +78,7 @@ def make_shrunk(n_samples, *, slope, population=False, random_state=None):
     population : bool, default=False
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random sample; a population needs none.
 
     Returns

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._records import show_record
-from skcal._validation import check_flag, check_generator, check_integer, check_number
+from skcal._validation import check_flag, check_integer, check_number, check_rng
 
 
 class CalibrationProblem(NamedTuple):
@@ -43,19 +43,19 @@ class Rows:
         check_flag("population", population)
         self.population = bool(population)
         self.n_samples = check_integer("n_samples", n_samples, minimum if population else 1, 10**12)
-        self.generator = check_generator(random_state)
+        self.rng = check_rng(random_state)
 
     def draw_ranks(self):
         """Uniform numbers, or the midpoints of equal cells of [0, 1]."""
         if self.population:
             return (np.arange(self.n_samples) + 0.5) / self.n_samples
-        return self.generator.uniform(size=self.n_samples)
+        return self.rng.uniform(size=self.n_samples)
 
     def draw_labels(self, mean_outcome):
         """Labels with the given means, or the means themselves."""
         if self.population:
             return mean_outcome
-        return (self.generator.uniform(size=self.n_samples) < mean_outcome).astype(np.int64)
+        return (self.rng.uniform(size=self.n_samples) < mean_outcome).astype(np.int64)
 
 
 def check_between(name, value, minimum, maximum):

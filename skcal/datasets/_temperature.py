@@ -25,7 +25,7 @@ def make_temperature_family(n_samples, *, inverse_temperature, population=False,
     population : bool, default=False
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random sample; a population needs none.
 
     Returns

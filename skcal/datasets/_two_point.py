@@ -26,7 +26,7 @@ def make_two_point_gap(
     population : bool, default=False
         Whether to return the population instead of a random sample: `n_samples` rows, half of
         the mass at either prediction, and mean outcomes in place of labels.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random sample; a population needs none.
 
     Returns

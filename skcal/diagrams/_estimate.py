@@ -18,9 +18,9 @@ from skcal._numerics._resampling import bootstrap_diagram, bootstrap_smooth_ece
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
-    check_generator,
     check_integer,
     check_option,
+    check_rng,
 )
 from skcal.diagrams._layer import check_layers
 from skcal.diagrams._layers import LAYERS
@@ -87,7 +87,7 @@ def check_options(
     n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
     level = check_confidence_level(confidence_level)
     if n_resamples:
-        check_generator(random_state)
+        check_rng(random_state)
     layers = check_layers(layers, LAYERS)
     options = (kind, n_bins, strategy, scale, bandwidth, band)
     return CurveOptions(*options, n_resamples, level, random_state, layers)
@@ -256,7 +256,7 @@ class Estimate:
             return None
         finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
         resampler = self.source.make_resampler(finest, line)
-        size, rng = options.n_resamples, check_generator(options.random_state)
+        size, rng = options.n_resamples, check_rng(options.random_state)
         # The bootstrap of an isotonic regression is not consistent: no band is better than that.
         kind = options.kind if options.band == "bootstrap" and "band" in options.layers else None
         if kind == "smooth":

@@ -239,7 +239,7 @@ class ReliabilityDisplay(CurveDisplay):
             most 2^24; 0 draws neither.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
-        random_state : int, RandomState instance or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is shown beside the curve, see :meth:`from_predictions`.
@@ -377,7 +377,7 @@ class ReliabilityDisplay(CurveDisplay):
             most 2^24; 0 draws neither. An isotonic curve has no bootstrap band.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
-        random_state : int, RandomState instance or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is computed and drawn beside the curve, see Notes of
@@ -641,7 +641,7 @@ class ReliabilityDisplay(CurveDisplay):
             most 2^24; 0 draws neither.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
-        random_state : int, RandomState instance or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is shown beside the curve, see :meth:`from_predictions`.

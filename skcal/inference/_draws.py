@@ -35,17 +35,12 @@ class Draws:
         starts = range(0, self.n_resamples, BLOCK)
         sizes = [min(BLOCK, self.n_resamples - start) for start in starts]
         tasks = [(function, size) for function in functions for size in sizes]
-        seeds = self._draw_seeds(len(tasks))
+        seeds = self.rng.integers(1 << 32, size=(len(tasks), 4), dtype=np.uint64)
         values = run_in_threads(
             ((_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)),
             self._n_jobs,
         )
         return np.concatenate(values).reshape(len(functions), self.n_resamples)
-
-    def _draw_seeds(self, n_seeds):
-        is_generator = isinstance(self.rng, np.random.Generator)
-        draw = self.rng.integers if is_generator else self.rng.randint
-        return draw(1 << 32, size=(n_seeds, 4), dtype=np.uint64)
 
 
 def _run_block(function, size, seed):

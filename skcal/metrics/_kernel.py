@@ -10,7 +10,7 @@ from skcal._numerics._kernel import (
     laplace_error,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
-from skcal._validation import check_flag, check_generator, check_integer, check_number, check_option
+from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
 
 # The grid of the Gaussian kernel has 67 cells in a bandwidth: some million for this one.
 _SMALLEST_BANDWIDTH = 1e-5
@@ -137,8 +137,7 @@ def kernel_calibration_error(
         # Pairs are drawn in chunks, the others are lengths of arrays.
         limit = {"maximum": np.inf} if method == "subsample" else {}
         n_terms = check_integer("n_terms", n_terms, minimum=1, **limit)
-    if not isinstance(random_state, np.random.Generator):
-        random_state = check_generator(random_state)
+    rng = check_rng(random_state)
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -152,7 +151,7 @@ def kernel_calibration_error(
         if method == "exact":
             error = _measure_exactly(sample, kernel, bandwidth)
             return error**2 if squared else error
-        square = _estimate_square(sample, kernel, bandwidth, method, n_terms, random_state)
+        square = _estimate_square(sample, kernel, bandwidth, method, n_terms, rng)
         return square if squared else np.sqrt(max(square, 0.0))
 
     return average_over_samples(measure, samples)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
-from skcal._validation import check_generator, check_number
+from skcal._validation import check_number, check_rng
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelRecalibration
@@ -32,7 +32,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     bandwidth : float, default=None
         Standard deviation s of the noise and of the kernel, at least 0.001. None takes SmoothECE
         of the fitted rows, but not less than 0.001.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Where the noise comes from. With an integer every call draws the same numbers, one for
         each row in their order; otherwise every call draws new ones, so that `predict` and
         `predict_proba` may disagree.
@@ -115,7 +115,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     def _check_options(self):
         if self.bandwidth is not None:
             check_number("bandwidth", self.bandwidth, SMALLEST_BANDWIDTH)
-        check_generator(self.random_state)
+        check_rng(self.random_state)
 
     def _fit(self, scores, codes, sample_weight):
         proba = self._to_probabilities(scores)
@@ -137,7 +137,7 @@ class RandomizedSmoothing(BaseRecalibrator):
         return np.column_stack([1 - positive, positive])
 
     def _smooth(self, predictions):
-        noise = check_generator(self.random_state).standard_normal(len(predictions))
+        noise = check_rng(self.random_state).standard_normal(len(predictions))
         noise *= min(self.bandwidth_, _WIDEST)
         noise += predictions
         return np.interp(reflect(noise), self.curve_.knots, self.curve_.values)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
+from skcal._validation import check_rng
 from skcal.inference import calibration_test, isotonic_band
 from skcal.metrics import MEASURES, corp_decomposition
 from skcal.report import CalibrationReport, calibration_report
@@ -86,7 +87,7 @@ def test_numbers_are_those_of_the_package(rows, report):
 def test_test_is_the_exact_test(rows):
     """Under the seed that the report draws for all that is random."""
     model = calibration_report(*rows, n_resamples=19, random_state=3).models[None]
-    seed = int(np.random.RandomState(3).randint(1 << 31))
+    seed = int(check_rng(3).integers(1 << 31))
     expected = calibration_test(*rows, statistic="smooth_ece", n_resamples=19, random_state=seed)
     assert model.test == expected
 
