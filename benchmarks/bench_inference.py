@@ -131,7 +131,7 @@ def find_coverage(name, slope, n, options):
             random_state=seed,
             **options,
         )
-        hits += interval.low <= problem.true_values[name] <= interval.high
+        hits += interval.low <= problem.true_value(name) <= interval.high
     return hits / N_SAMPLES
 
 

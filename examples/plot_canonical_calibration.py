@@ -56,7 +56,7 @@ for name, y in models.items():
     embedding = mean_embedding_test(
         y, y_proba, test_proba=points, test_labels=rng.integers(0, 3, size=10)
     )
-    canonical = canonical_calibration_error(y, y_proba, binning="median_variance", min_samples=50)
+    canonical = canonical_calibration_error(y, y_proba, strategy="median_variance", min_samples=50)
     print(
         f"{name:>10}: smECE of the confidence {smooth_ece(y, y_proba):.3f}, canonical error "
         f"{canonical:.3f}, SKCE {squared_kernel_calibration_error(y, y_proba):.5f}, "

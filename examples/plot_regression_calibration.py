@@ -90,8 +90,8 @@ plt.show()
 
 # %%
 # Intervals of 90 %, with crosses for the targets outside of them, tell at once that the noise is
-# missing. Of the two other predictions each covers 91 % of the targets. But the intervals of the
+# missing. Each of the two other predictions covers 91 % of the targets. But the intervals of the
 # process are too wide on the left: below a predicted mean of 100 one target in 42 is outside.
 # Between 150 and 200, where they are too narrow, it is one in five. The error sees it, and it
-# halves when the standard deviation may grow. Of the calibrated samples about one in thirty shows
+# halves when the standard deviation may grow. About one calibrated sample in thirty shows
 # as much as what remains.

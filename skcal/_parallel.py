@@ -4,7 +4,7 @@ from joblib import Parallel, delayed
 from sklearn import config_context, get_config
 
 
-def run_in_threads(tasks, n_jobs, verbose=0):
+def run_in_threads(tasks, n_jobs):
     """Results of calls, in threads unless the caller's joblib context asks for another backend.
 
     scikit-learn's own `Parallel` also hands on the filters of warnings, and for that resets those
@@ -15,14 +15,13 @@ def run_in_threads(tasks, n_jobs, verbose=0):
     tasks : iterable of tuple
         A function and its arguments.
     n_jobs : int or None
-    verbose : int, default=0
 
     Returns
     -------
     list
     """
     config = get_config()
-    run = Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")
+    run = Parallel(n_jobs=n_jobs, prefer="threads")
     return run(delayed(_call)(config, function, *arguments) for function, *arguments in tasks)
 
 

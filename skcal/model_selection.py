@@ -17,13 +17,13 @@ from skcal._folds import (
     make_splits,
     spread_columns,
 )
-from skcal._records import show_record
-from skcal._scoring import (
+from skcal._predict_proba import (
     complete_labels,
     find_unseen_labels,
     predict_labelled,
     warn_of_unseen_labels,
 )
+from skcal._records import show_record
 from skcal._validation import check_sample_weight, suggest_name
 
 __all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]

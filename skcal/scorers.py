@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
 from sklearn.metrics import log_loss, make_scorer
 
 from skcal._bound_measure import bind_for_labels, bind_measure, name_function
-from skcal._scoring import (
+from skcal._predict_proba import (
     add_labels,
     complete_labels,
     find_unseen_labels,

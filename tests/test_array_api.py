@@ -38,11 +38,11 @@ from skcal.recalibration import (
 )
 from skcal.scorers import get_scorer
 from skcal.streaming import CalibrationSummary
+from tests.measures import ON_DEVICE
 from tests.public_objects import list_functions_and_classes, list_methods
 from tests.recalibration.family import CLASSES, make
 
-ON_DEVICE = [name for name, measure in MEASURES.items() if measure.on_device]
-NUMPY_ONLY = [name for name, measure in MEASURES.items() if not measure.on_device]
+NUMPY_ONLY = [name for name in MEASURES if name not in ON_DEVICE]
 
 # Libraries with the names of their devices. The second device of array-api-strict refuses to be
 # read by NumPy, as a GPU does.
@@ -639,7 +639,9 @@ def test_dispatch_changes_nothing_for_numpy(name, dispatch):
         assert values == [function(y, proba)] * 2
 
 
-SCRIPT = """
+SCRIPT = (
+    f"ON_DEVICE = {ON_DEVICE}"
+    + """
 import array_api_strict as xp, numpy as np, sklearn
 from skcal.metrics import MEASURES, calibration_decomposition
 from skcal.recalibration import TemperatureScaling
@@ -648,7 +650,7 @@ proba = rng.dirichlet([1, 1, 1], size=500)
 y = proba.argmax(axis=1)
 put = lambda values: xp.asarray(values, device=xp.Device("device1"))
 def compute(put):
-    values = [row.function(put(y), put(proba)) for row in MEASURES.values() if row.on_device]
+    values = [MEASURES[name].function(put(y), put(proba)) for name in ON_DEVICE]
     values.extend(calibration_decomposition(put(y), put(proba), divergence="log"))
     return [*values, TemperatureScaling().fit(put(proba), put(y)).temperature_]
 expected = compute(np.asarray)
@@ -656,6 +658,7 @@ with sklearn.config_context(array_api_dispatch=True):
     np.testing.assert_allclose(compute(put), expected, rtol=1e-11)
     assert compute(np.asarray) == expected
 """
+)
 
 
 def test_in_a_fresh_interpreter(strict):

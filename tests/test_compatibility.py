@@ -116,7 +116,12 @@ class ToDevice:
 # ------------------------------------------------------------------------------------ calls
 
 N_ROWS = 64
-SETTINGS = {"n_resamples": 19, "random_state": 0, "statistic": "range", "measure": "smooth_ece"}
+SETTINGS = {
+    "n_resamples": 19,
+    "random_state": 0,
+    "statistic": "smooth_ece",
+    "measure": "smooth_ece",
+}
 
 
 def draw_rows():
@@ -168,8 +173,6 @@ def of_rows(function, **settings):
     """A call with labels and probabilities, of two classes and of three."""
     parameters = inspect.signature(function).parameters
     settings = {key: value for key, value in (SETTINGS | settings).items() if key in parameters}
-    if function is inference.calibration_test:
-        settings["statistic"] = "smooth_ece"
 
     def call(rows, put):
         answers = []

@@ -444,7 +444,7 @@ def test_rounded_numbers_are_computed_in_double_precision(measure, rows, dtype):
         for convert in (np.asarray, np.asfortranarray, to_strided, to_reversed, to_read_only):
             value = measure.function(y, convert(proba), sample_weight=convert(weights))
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
-        if measure.soft_labels and proba.ndim == 1:
+        if proba.ndim == 1:
             soft = rng.random(N_ROWS).astype(dtype)
             np.testing.assert_allclose(
                 measure.function(soft, proba),

@@ -16,7 +16,7 @@ LEVELS = (
     {"_reduction", "_folds"},
     {"_independent_rows", "_estimates"},
     {"metrics", "recalibration", "datasets"},
-    {"_scoring", "_bound_measure", "_cells"},
+    {"_predict_proba", "_bound_measure", "_cells"},
     {"scorers", "model_selection", "streaming"},
     {"inference"},
     {"diagrams"},

@@ -57,9 +57,9 @@ y_proba = rng.dirichlet([1, 1, 1], size=300)
 y = draw_labels(y_proba)
 schemes = {
     "UniformBinning(5)": {"n_bins": 5},
-    "MedianVarianceBinning(10)": {"binning": "median_variance", "min_samples": 10},
+    "MedianVarianceBinning(10)": {"strategy": "median_variance", "min_samples": 10},
     "MedianVarianceBinning(10, 8)": {
-        "binning": "median_variance",
+        "strategy": "median_variance",
         "min_samples": 10,
         "max_bins": 8,
     },
@@ -104,10 +104,10 @@ for n_classes in (2, 10, 100):
     estimators = {
         "ECE, uniform": partial(canonical_calibration_error, n_bins=10),
         "ECE, median variance": partial(
-            canonical_calibration_error, binning="median_variance", min_samples=10
+            canonical_calibration_error, strategy="median_variance", min_samples=10
         ),
         "SKCE, unbiased": skce,
-        "SKCE, biased": partial(skce, estimator="biased"),
+        "SKCE, biased": partial(skce, unbiased=False),
         "SKCE, blocks of 2": partial(skce, block_size=2),
         "UCME": partial(calibration_mean_embedding_error, **points, **kernel),
     }
@@ -163,17 +163,17 @@ calls = {
         canonical_calibration_error, n_bins=10, distance="squared_euclidean"
     ),
     "ECE(MedianVarianceBinning(50))": partial(
-        canonical_calibration_error, binning="median_variance", min_samples=50
+        canonical_calibration_error, strategy="median_variance", min_samples=50
     ),
     "ECE(MedianVarianceBinning(50), Cityblock())": partial(
         canonical_calibration_error,
-        binning="median_variance",
+        strategy="median_variance",
         min_samples=50,
         distance="cityblock",
     ),
     "SKCE(k)": partial(squared_kernel_calibration_error, bandwidth="median"),
     "SKCE(k; unbiased=false)": partial(
-        squared_kernel_calibration_error, bandwidth="median", estimator="biased"
+        squared_kernel_calibration_error, bandwidth="median", unbiased=False
     ),
     "SKCE(k; blocksize=2)": partial(
         squared_kernel_calibration_error, bandwidth="median", block_size=2

@@ -95,7 +95,7 @@ def measure(labels, predictions):
     levels = np.unique(predictions, return_inverse=True)[1]
     return {
         "dCE_low": lower_calibration_distance(labels, predictions, tol=1e-5),
-        "best merging": calibration_distance_bounds(labels, predictions).upper,
+        "best merging": calibration_distance_bounds(labels, predictions).high,
         "dCE_up": upper_calibration_distance(labels, predictions) if levels.max() < 10 else np.nan,
         "intCE": interval_calibration_error(labels, predictions),
         "SintCE": surrogate_interval_calibration_error(labels, predictions),

@@ -124,9 +124,9 @@ for (n_samples, temperature), table in trials.items():
     problem = make_temperature_family(10, inverse_temperature=1 / temperature, population=True)
     rows[n_samples, temperature] = {
         "smCE": table["smCE"].mean(),
-        "smCE, truth": problem.true_values["smooth_calibration_error"],
+        "smCE, truth": problem.true_value("smooth_calibration_error"),
         "ECE20": table["ECE20"].mean(),
-        "ECE, truth": problem.true_values["expected_calibration_error(n_bins=2)"],
+        "ECE, truth": problem.true_value("expected_calibration_error", n_bins=2),
     }
 truths = pd.DataFrame(rows).T
 truths.index.names = means.index.names

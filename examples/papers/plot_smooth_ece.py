@@ -75,7 +75,7 @@ curve = smooth_ece_curve(toy, toy_proba, bandwidth=0.1)
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 for outcome, color in (0, "C0"), (1, "C3"):
-    share = curve.calibration if outcome else 1 - curve.calibration
+    share = curve.prob_true if outcome else 1 - curve.prob_true
     axes[0].fill_between(curve.grid, share * curve.density, alpha=0.3, color=color)
     axes[0].plot(curve.grid, share * curve.density, color=color, label=f"outcome {outcome}")
     rows = toy == outcome
@@ -84,7 +84,7 @@ for outcome, color in (0, "C0"), (1, "C3"):
 axes[0].set(xlabel="Prediction", ylabel="Density", xlim=(0, 1), ylim=(0, None))
 axes[0].legend(frameon=False)
 axes[1].plot([0, 1], [0, 1], "k:", linewidth=1)
-axes[1].plot(curve.grid, curve.calibration, color="black", label="share of outcome 1")
+axes[1].plot(curve.grid, curve.prob_true, color="black", label="share of outcome 1")
 axes[1].set(xlabel="Prediction", ylabel="Mean outcome", xlim=(0, 1), ylim=(0, 1), aspect="equal")
 axes[1].legend(frameon=False)
 

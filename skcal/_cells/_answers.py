@@ -163,7 +163,7 @@ def _bound_kernel(cells, value, options):
 
 
 def _bound_cumulative(cells, value, options):
-    return (bound_range if options["statistic"] == "range" else bound_maximum)(cells.facts)
+    return (bound_range if options["deviation"] == "range" else bound_maximum)(cells.facts)
 
 
 def _bound_surrogate(cells, value, options):

@@ -73,7 +73,7 @@ def _check_block_size(block_size, n_rows, minimum):
     return size
 
 
-def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, verbose=0):
+def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None):
     """Estimate of the squared error in each block of rows.
 
     Parameters
@@ -83,7 +83,6 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, verbose=0
     kernel : ClassKernel
     unbiased : bool
     n_jobs : int or None
-    verbose : int
 
     Returns
     -------
@@ -93,7 +92,7 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, verbose=0
     pairs, own = np.zeros((2, n_blocks))
     tasks = list(_list_tasks(vectors, bounds, kernel))
     calls = ((function, vectors, kernel, *rows) for _, function, rows in tasks)
-    sums = run_in_threads(calls, n_jobs, verbose)
+    sums = run_in_threads(calls, n_jobs)
     for (blocks, _, _), (task_pairs, task_own) in zip(tasks, sums, strict=True):
         pairs[blocks] += task_pairs
         own[blocks] += task_own

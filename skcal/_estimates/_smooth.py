@@ -34,7 +34,7 @@ class SmoothedCurve(NamedTuple):
     """Mean outcome and density on a grid, the bandwidth, and smECE."""
 
     grid: np.ndarray
-    calibration: np.ndarray
+    prob_true: np.ndarray
     density: np.ndarray
     bandwidth: float
     value: float

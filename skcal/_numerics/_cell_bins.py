@@ -50,12 +50,12 @@ def range_bins(facts, edges):
             sums[1, bins] += largest[cell]
         return sums
 
-    nil = np.zeros_like(mass)
+    nothing = np.zeros_like(mass)
     return BinRanges(
         limit(facts.above - facts.below, -facts.below, facts.above),
-        limit(mass, nil, mass),
-        limit(facts.mass[1], nil, facts.mass[1]),
-        limit(facts.squares, nil, facts.squares),
+        limit(mass, nothing, mass),
+        limit(facts.mass[1], nothing, facts.mass[1]),
+        limit(facts.squares, nothing, facts.squares),
     )
 
 

@@ -1,7 +1,7 @@
 """How far a measure of rows can be from the same measure of what cells remember of them.
 
-Of the rows of a cell that holds several predictions only sums are known; the bounds hold for all
-rows with these sums. All sums are divided by the total weight. C is the cumulative residual, and D
+A cell that holds several predictions knows only sums of its rows; the bounds hold for all rows
+with these sums. All sums are divided by the total weight. C is the cumulative residual, and D
 the sum of |r_i| d_i, or more, d_i the distance of a row from the mean prediction of its cell. For
 functions with slopes of at most 1, sum_i r_i w(v_i) changes by at most D when rows move there.
 """

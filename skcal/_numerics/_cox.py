@@ -25,7 +25,7 @@ _MAX_CROSSING_STEPS = 8
 _CROSSING_ERROR = 1e-6
 
 
-class Bounds(NamedTuple):
+class ProfileInterval(NamedTuple):
     """Estimate of a coefficient and the ends of its interval, infinite ones included."""
 
     estimate: float
@@ -101,7 +101,7 @@ class CoxLikelihood:
         return float(2 * self.total_weight * gain), float(gain)
 
     def bound_intercept(self, fit, confidence_level):
-        """`Bounds` of the intercept by its profile likelihood."""
+        """`ProfileInterval` of the intercept by its profile likelihood."""
         if self._thresholds and self._thresholds[0] <= 0 <= self._thresholds[1]:
             # The slope that fits any intercept best is infinite: rows at log odds 0 alone are left.
             rows = self._select(self.log_odds == 0)
@@ -109,13 +109,13 @@ class CoxLikelihood:
         return self._bound(0, (1,), (fit.intercept, fit.slope), fit, confidence_level)
 
     def bound_slope(self, fit, confidence_level):
-        """`Bounds` of the slope by its profile likelihood."""
+        """`ProfileInterval` of the slope by its profile likelihood."""
         is_finite = np.isfinite(fit.slope)
         level = fit.intercept + fit.slope * fit.centre if is_finite else 0.0
         return self._bound(1, (0,), (level, fit.slope), fit, confidence_level, fit.centre)
 
     def bound_level(self, confidence_level):
-        """`Bounds` of the intercept at slope 1, always finite."""
+        """`ProfileInterval` of the intercept at slope 1, always finite."""
         point, _, loss = self._minimize([0.0, 1.0], (0,))[:3]
         return self._bound(0, (), point, CoxFit(*point, loss), confidence_level)
 
@@ -179,7 +179,7 @@ class CoxLikelihood:
         return best
 
     def _bound(self, place, free, start, fit, confidence_level, centre=0.0):
-        """`Bounds` of the coordinate at a place while others are free."""
+        """`ProfileInterval` of the coordinate at a place while others are free."""
         critical = chdtri(1, 1 - confidence_level)
         point = np.where(np.isfinite(start), start, 0.0)
         hessian = self._expand(point, centre)[2]
@@ -199,7 +199,7 @@ class CoxLikelihood:
             side * np.inf if opened else find_end(side)
             for side, opened in zip((-1.0, 1.0), fit.is_open[place], strict=True)
         )
-        return Bounds(float(start[place]), *map(float, ends))
+        return ProfileInterval(float(start[place]), *map(float, ends))
 
     def _profile(self, place, free, point, hessian, least, centre):
         """Function of the coordinate at a place: deviance once others are fitted, and its slope.

@@ -84,20 +84,20 @@ class DealtOutcomes:
         variance = n * (m / total) * (k / total) * ((total - k) / (total - 1))
         self.error = float(np.sqrt(variance.sum()))
 
-    def observe(self, statistic):
-        """The statistic of the samples themselves, "range" or "max"."""
-        return float(self._measure(self._observed[None], statistic)[0])
+    def observe(self, deviation):
+        """The deviation of the samples themselves, "range" or "max"."""
+        return float(self._measure(self._observed[None], deviation)[0])
 
-    def draw(self, rng, n_draws, statistic):
-        """Values of the statistic for outcomes that are dealt out anew."""
+    def draw(self, rng, n_draws, deviation):
+        """Values of the deviation for outcomes that are dealt out anew."""
         shape = n_draws, len(self._rows)
         drawn = draw_overlaps(rng, self._positive, self._rows, self._n_rows, shape)
-        return self._measure(drawn, statistic)
+        return self._measure(drawn, deviation)
 
-    def _measure(self, positive, statistic):
+    def _measure(self, positive, deviation):
         sums = np.cumsum(positive - self._mean, axis=1)
         high, low = np.maximum(sums.max(axis=1), 0.0), np.minimum(sums.min(axis=1), 0.0)
-        return high - low if statistic == "range" else np.maximum(high, -low)
+        return high - low if deviation == "range" else np.maximum(high, -low)
 
 
 def draw_overlaps(rng, marked, taken, total, shape):

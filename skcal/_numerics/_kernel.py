@@ -14,7 +14,7 @@ _CHUNK = 1 << 15
 _SPAN = 600.0
 # Grid steps in one bandwidth of the Gaussian kernel, for an error below 5e-8.
 _STEPS = 67
-# exp(-7^2) = 5e-22 is nil beside the residuals, which sum to 1 at most.
+# exp(-7^2) = 5e-22 is nothing beside the residuals, which sum to 1 at most.
 _REACH = 7
 
 

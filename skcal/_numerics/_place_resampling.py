@@ -108,7 +108,7 @@ class _Scale:
 
     def _measure_on_grid(self, residuals, sizes, n_cells):
         share, smallest = self._share_places(n_cells), 0.9 * _COARSE / n_cells
-        n_modes = int(LAST_MODE / smallest) + 2  # all others are nil
+        n_modes = int(LAST_MODE / smallest) + 2  # all others vanish
         sizes = sizes / _LENIENCE
         values, step = np.empty(len(residuals)), max(1, _BUDGET // n_cells)
         for start in range(0, len(residuals), step):

@@ -133,7 +133,7 @@ class CellResampler:
     its mean in the group, at most :math:`(\sup|f'|/(2 n_{groups}))^2`, is missing from the
     bootstrap variance. For the smoothed residual at bandwidth s this is a share of about
     :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 3e-3 with 4 groups in a
-    bandwidth. Equal predictions lose nothing. Where the density is nil, far from
+    bandwidth. Equal predictions lose nothing. Where the density is 0, far from
     all predictions, the curve depends on the nearest rows alone, and here the rows of a
     group come and go together.
     """

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 TOLERANCE = 4e-7
 # Below this bandwidth the grid would outgrow memory; smECE_s < s <= 1e-5 pins s* to 1e-5.
 SMALLEST_BANDWIDTH = 1e-5
-# Modes beyond exp(-8.5^2 / 2) = 2e-16 are nil.
+# Modes beyond exp(-8.5^2 / 2) = 2e-16 vanish.
 LAST_MODE = 8.5 / np.pi
 
 

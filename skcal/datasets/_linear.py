@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import hyp1f1
 
-from skcal.datasets._problem import CalibrationProblem, Rows, check_between
+from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Terms of the series of SmoothECE of shrunk outcomes; what is left out is below 1e-12.
 _N_TERMS = 5000
@@ -51,7 +51,7 @@ def make_shifted(n_samples, *, shift, population=False, random_state=None):
     >>> from skcal.datasets import make_shifted
     >>> from skcal.metrics import smooth_ece
     >>> problem = make_shifted(1000, shift=0.1, population=True)
-    >>> problem.true_values["smooth_ece"]
+    >>> problem.true_value("smooth_ece")
     0.1
     >>> round(smooth_ece(problem.y_true, problem.y_proba), 6)
     0.1
@@ -115,7 +115,7 @@ def make_shrunk(n_samples, *, slope, population=False, random_state=None):
     >>> from skcal.datasets import make_shrunk
     >>> from skcal.metrics import expected_calibration_error
     >>> problem = make_shrunk(100_000, slope=0.6, random_state=0)
-    >>> problem.true_values["expected_calibration_error(n_bins=2)"]
+    >>> problem.true_value("expected_calibration_error", n_bins=2)
     0.1
     >>> round(expected_calibration_error(problem.y_true, problem.y_proba, n_bins=2), 2)
     0.1
@@ -132,44 +132,47 @@ def make_shrunk(n_samples, *, slope, population=False, random_state=None):
 def _find_values_of_shift(shift):
     """True values where the mean outcome exceeds every prediction by `shift`."""
     equal_to_shift = (
-        "expected_calibration_error",
-        "expected_calibration_error(n_bins=2)",
-        "maximum_calibration_error",
-        "adaptive_calibration_error",
-        "smooth_ece",
-        "smooth_calibration_error",
-        "lower_calibration_distance",  # at least |E r|, at most the expected calibration error
-        "interval_calibration_error",
-        "random_interval_calibration_error",
-        "surrogate_interval_calibration_error",
-        "cumulative_calibration_error",
-        'cumulative_calibration_error(statistic="max")',
+        ("expected_calibration_error", {}),
+        ("expected_calibration_error", {"n_bins": 2}),
+        ("maximum_calibration_error", {}),
+        ("adaptive_calibration_error", {}),
+        ("smooth_ece", {}),
+        ("smooth_calibration_error", {}),
+        ("lower_calibration_distance", {}),  # at least |E r|, at most the calibration error
+        ("interval_calibration_error", {}),
+        ("random_interval_calibration_error", {}),
+        ("surrogate_interval_calibration_error", {}),
+        ("cumulative_calibration_error", {}),
+        ("cumulative_calibration_error", {"deviation": "max"}),
     )
-    return dict.fromkeys(equal_to_shift, shift) | {
-        "squared_calibration_error": shift**2,
-        # The mean of exp(-|u - v|) over two predictions is 2 (L - 1 + exp(-L)) / L^2 with
-        # L = 1 - d, written without the cancellation near L = 0.
-        "kernel_calibration_error": shift * float(np.sqrt(hyp1f1(1, 3, shift - 1))),
-        "averaged_two_bin_calibration_error": shift**2 * (2 + shift) / 3,
-    }
+    # The mean of exp(-|u - v|) over two predictions is 2 (L - 1 + exp(-L)) / L^2 with L = 1 - d,
+    # written without the cancellation near L = 0.
+    kernel_error = shift * float(np.sqrt(hyp1f1(1, 3, shift - 1)))
+    return [
+        *(TrueValue(measure, options, shift) for measure, options in equal_to_shift),
+        TrueValue("squared_calibration_error", {}, shift**2),
+        TrueValue("kernel_calibration_error", {}, kernel_error),
+        TrueValue("averaged_two_bin_calibration_error", {}, shift**2 * (2 + shift) / 3),
+    ]
 
 
 def _find_values_of_shrinkage(a):
     """True values where the residual is a (1/2 - v) and v is uniform."""
     middle = 1 / 15**2  # the part that cancels in the middle one of 15 bins
-    return {
-        "expected_calibration_error": a / 4 * (1 - middle),
-        "expected_calibration_error(n_bins=2)": a / 4,
-        "maximum_calibration_error": a / 2 * (1 - 1 / 15),
-        "adaptive_calibration_error": a / 4 * (1 - middle),
-        "squared_calibration_error": a**2 / 12 * (1 - middle),
-        "smooth_ece": _find_smooth_ece_of_shrinkage(a),
-        "smooth_calibration_error": a / 12,
-        "kernel_calibration_error": a * float(np.sqrt(5 / 3 - 4.5 / np.e)),
-        "cumulative_calibration_error": a / 8,
-        'cumulative_calibration_error(statistic="max")': a / 8,
-        "averaged_two_bin_calibration_error": a**2 / 60,
-    }
+    kernel_error = a * float(np.sqrt(5 / 3 - 4.5 / np.e))
+    return [
+        TrueValue("expected_calibration_error", {}, a / 4 * (1 - middle)),
+        TrueValue("expected_calibration_error", {"n_bins": 2}, a / 4),
+        TrueValue("maximum_calibration_error", {}, a / 2 * (1 - 1 / 15)),
+        TrueValue("adaptive_calibration_error", {}, a / 4 * (1 - middle)),
+        TrueValue("squared_calibration_error", {}, a**2 / 12 * (1 - middle)),
+        TrueValue("smooth_ece", {}, _find_smooth_ece_of_shrinkage(a)),
+        TrueValue("smooth_calibration_error", {}, a / 12),
+        TrueValue("kernel_calibration_error", {}, kernel_error),
+        TrueValue("cumulative_calibration_error", {}, a / 8),
+        TrueValue("cumulative_calibration_error", {"deviation": "max"}, a / 8),
+        TrueValue("averaged_two_bin_calibration_error", {}, a**2 / 60),
+    ]
 
 
 def _find_smooth_ece_of_shrinkage(a):

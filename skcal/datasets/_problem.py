@@ -8,6 +8,21 @@ from skcal._records import show_record
 from skcal._validation import check_flag, check_integer, check_number, check_rng
 
 
+class TrueValue(NamedTuple):
+    """What a measure returns on a population.
+
+    Attributes
+    ----------
+    measure : str
+    options : dict
+    value : float
+    """
+
+    measure: str
+    options: dict[str, object]
+    value: float
+
+
 class CalibrationProblem(NamedTuple):
     """Labels and predictions whose true calibration error is known.
 
@@ -22,18 +37,55 @@ class CalibrationProblem(NamedTuple):
         Predicted probabilities of label 1.
     sample_weight : ndarray of shape (n_samples,)
         Weights, which sum to the number of rows; all 1 in a random sample.
-    true_values : dict of str to float
-        What measures return on the population, where that is known. A key reads as the call of
-        the measure: its name in :data:`skcal.metrics.MEASURES`, followed by the options that
-        are not left at their defaults, such as ``"expected_calibration_error(n_bins=2)"``.
+    true_values : list of TrueValue
+        What measures return on the population, where that is known: records of ``measure`` (a name
+        in :mod:`skcal.metrics`), ``options`` (those that are not left at their defaults) and
+        ``value``.
+
+    Examples
+    --------
+    >>> from skcal.datasets import make_shrunk
+    >>> problem = make_shrunk(100, slope=0.6)
+    >>> problem.true_value("expected_calibration_error", n_bins=2)
+    0.1
     """
 
     y_true: np.ndarray
     y_proba: np.ndarray
     sample_weight: np.ndarray
-    true_values: dict[str, float]
+    true_values: list[TrueValue]
 
     __repr__ = show_record
+
+    def true_value(self, measure, **options):
+        """What a measure returns on the population.
+
+        Parameters
+        ----------
+        measure : str
+            Name of a function of :mod:`skcal.metrics`.
+        **options
+            Options of the measure that are not left at their defaults.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If it is not known; the message lists what is.
+        """
+        for known in self.true_values:
+            if (known.measure, known.options) == (measure, options):
+                return known.value
+        names = ", ".join(_show_call(*known[:2]) for known in self.true_values)
+        asked = _show_call(measure, options)
+        raise ValueError(f"The true value of {asked} is not known; known are {names}.")
+
+
+def _show_call(measure, options):
+    return f"{measure}({', '.join(f'{key}={value!r}' for key, value in options.items())})"
 
 
 class Rows:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import expit, logit
 
-from skcal.datasets._problem import CalibrationProblem, Rows, check_between
+from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Beyond this logit a uniform probability has no mass left in double precision.
 _LARGEST_LOGIT = 40.0
@@ -66,7 +66,7 @@ def make_temperature_family(n_samples, *, inverse_temperature, population=False,
     >>> from skcal.datasets import make_temperature_family
     >>> from skcal.metrics import expected_calibration_error
     >>> problem = make_temperature_family(1000, inverse_temperature=2, population=True)
-    >>> round(problem.true_values["expected_calibration_error(n_bins=2)"], 6)
+    >>> round(problem.true_value("expected_calibration_error", n_bins=2), 6)
     0.096574
     >>> round(expected_calibration_error(problem.y_true, problem.y_proba, n_bins=2), 6)
     0.096574
@@ -91,12 +91,13 @@ def _find_true_values(inverse_temperature):
         return find_gap(score) * (expit(inverse_temperature * score) - 0.5)
 
     expected_error = _average_over_logits(find_gap, inverse_temperature)
-    return {
-        "expected_calibration_error(n_bins=2)": expected_error,
-        "smooth_calibration_error": _average_over_logits(find_weighted_gap, inverse_temperature),
-        "cumulative_calibration_error": expected_error / 2,
-        'cumulative_calibration_error(statistic="max")': expected_error / 2,
-    }
+    smooth_error = _average_over_logits(find_weighted_gap, inverse_temperature)
+    return [
+        TrueValue("expected_calibration_error", {"n_bins": 2}, expected_error),
+        TrueValue("smooth_calibration_error", {}, smooth_error),
+        TrueValue("cumulative_calibration_error", {}, expected_error / 2),
+        TrueValue("cumulative_calibration_error", {"deviation": "max"}, expected_error / 2),
+    ]
 
 
 def _average_over_logits(function, inverse_temperature):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal.datasets._problem import CalibrationProblem, Rows, check_between
+from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 
 def make_two_point_gap(
@@ -71,7 +71,7 @@ def make_two_point_gap(
     >>> problem = make_two_point_gap(4, alpha=0.1, population=True)
     >>> problem.y_true, problem.y_proba
     (array([0.6, 0.6, 0.4, 0.4]), array([0.4, 0.4, 0.6, 0.6]))
-    >>> round(problem.true_values["smooth_calibration_error"], 6)
+    >>> round(problem.true_value("smooth_calibration_error"), 6)
     0.02
     """
     alpha = check_between("alpha", alpha, 0, 0.5)
@@ -102,21 +102,20 @@ def _find_true_values(alpha, upper_outcome):
     def measure_shifted_bins(width):
         return gap * min(1.0, distance / width)
 
-    return {
-        "expected_calibration_error(n_bins=2)": gap,
-        "maximum_calibration_error(n_bins=2)": gap,
-        "adaptive_calibration_error": gap,
-        "squared_calibration_error": gap**2,
-        "smooth_calibration_error": alpha * gap,
-        "lower_calibration_distance": distance * gap / (1 + distance * too_extreme),
-        "upper_calibration_distance": min(gap, alpha),
-        "interval_calibration_error": min(gap, distance),
-        "random_interval_calibration_error": measure_shifted_bins(0.1),
-        "surrogate_interval_calibration_error": min(
-            [gap, *(measure_shifted_bins(2.0**-k) + 2.0**-k for k in range(60))]
-        ),
-        "kernel_calibration_error": gap * float(np.sqrt(-np.expm1(-distance) / 2)),
-        "cumulative_calibration_error": gap / 2,
-        'cumulative_calibration_error(statistic="max")': gap / 2,
-        "averaged_two_bin_calibration_error": gap**2 * alpha,
-    }
+    surrogate = min([gap, *(measure_shifted_bins(2.0**-k) + 2.0**-k for k in range(60))])
+    return [
+        TrueValue("expected_calibration_error", {"n_bins": 2}, gap),
+        TrueValue("maximum_calibration_error", {"n_bins": 2}, gap),
+        TrueValue("adaptive_calibration_error", {}, gap),
+        TrueValue("squared_calibration_error", {}, gap**2),
+        TrueValue("smooth_calibration_error", {}, alpha * gap),
+        TrueValue("lower_calibration_distance", {}, distance * gap / (1 + distance * too_extreme)),
+        TrueValue("upper_calibration_distance", {}, min(gap, alpha)),
+        TrueValue("interval_calibration_error", {}, min(gap, distance)),
+        TrueValue("random_interval_calibration_error", {}, measure_shifted_bins(0.1)),
+        TrueValue("surrogate_interval_calibration_error", {}, surrogate),
+        TrueValue("kernel_calibration_error", {}, gap * float(np.sqrt(-np.expm1(-distance) / 2))),
+        TrueValue("cumulative_calibration_error", {}, gap / 2),
+        TrueValue("cumulative_calibration_error", {"deviation": "max"}, gap / 2),
+        TrueValue("averaged_two_bin_calibration_error", {}, gap**2 * alpha),
+    ]

@@ -119,7 +119,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     >>> found = calibration_sharpness_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
     >>> curve = SharpnessCurve(
     ...     prob_pred=found.grid,
-    ...     prob_true=found.calibration,
+    ...     prob_true=found.prob_true,
     ...     sharpness_gap=found.sharpness_gap,
     ...     density=found.density,
     ... )
@@ -421,7 +421,7 @@ def _estimate_curve(y_true, y_proba, data, options):
     reduction, pos_label = name_reduction(predictions, "auto")
     found = SharpnessCurve(
         prob_pred=curve.grid,
-        prob_true=curve.calibration,
+        prob_true=curve.prob_true,
         density=curve.density,
         n_samples=RowSource(sample).n_samples,
         pos_label=pos_label,

@@ -223,7 +223,7 @@ class Estimate:
         )
         self.edges = None
         if options.kind == "smooth":
-            points = self.smooth.grid, self.smooth.calibration
+            points = self.smooth.grid, self.smooth.prob_true
         elif options.kind == "isotonic":
             points = _find_isotonic_knots(source.merged.sorted)
         else:

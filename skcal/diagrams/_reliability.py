@@ -141,7 +141,7 @@ class ReliabilityDisplay(CurveDisplay):
     >>> from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
     >>> from skcal.metrics import smooth_ece_curve
     >>> smooth = smooth_ece_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
-    >>> curve = ReliabilityCurve(prob_pred=smooth.grid, prob_true=smooth.calibration)
+    >>> curve = ReliabilityCurve(prob_pred=smooth.grid, prob_true=smooth.prob_true)
     >>> display = ReliabilityDisplay(curves=[curve], name="by hand")
     >>> display.plot().line_.get_label()
     'by hand'

@@ -56,7 +56,7 @@ class ReliabilityCurve(Curve):
     Examples
     --------
     >>> from skcal.diagrams import ReliabilityCurve
-    >>> band = {"prediction": [0.2, 0.8], "low": [0.1, 0.5], "high": [0.4, 0.9]}
+    >>> band = {"prob_pred": [0.2, 0.8], "low": [0.1, 0.5], "high": [0.4, 0.9]}
     >>> curve = ReliabilityCurve(prob_pred=[0.2, 0.8], prob_true=[0.3, 0.7], layers={"band": band})
     >>> curve
     ReliabilityCurve(n_points=2, kind='smooth', layers=['band'])

@@ -1,11 +1,11 @@
 """Is a calibration error more than chance: tests, intervals and bands."""
 
 from skcal.inference._bootstrap import bootstrap_interval, bootstrap_interval_from_summary
-from skcal.inference._calibration_test import calibration_test, calibration_test_from_summary
+from skcal.inference._calibration import calibration_test, calibration_test_from_summary
 from skcal.inference._compare import compare_summaries
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
-from skcal.inference._cumulative_test import cumulative_calibration_test
+from skcal.inference._cumulative import cumulative_calibration_test
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band

@@ -15,7 +15,7 @@ _MEANING = ("n_cells", "reduction", "pos_label", "labels")
 
 
 def compare_summaries(
-    first, second, *, statistic="range", n_resamples=999, n_jobs=None, random_state=None
+    first, second, *, deviation="range", n_resamples=999, n_jobs=None, random_state=None
 ):
     r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
 
@@ -27,7 +27,7 @@ def compare_summaries(
     first, second : CalibrationSummary
         Summaries of hard labels without weights, with the same settings, of one binary problem
         (`reduction` "auto" or "confidence").
-    statistic : {"range", "max"}, default="range"
+    deviation : {"range", "max"}, default="range"
         "range" reads the largest difference over an interval of predictions (Kuiper), "max" the
         largest one from the lowest prediction on (Kolmogorov-Smirnov), which has more power if one
         period has higher outcomes everywhere.
@@ -117,7 +117,7 @@ def compare_summaries(
     >>> result.pvalue, round(result.estimate, 1)
     (0.001, 0.1)
     """
-    check_option("statistic", statistic, ("range", "max"))
+    check_option("deviation", deviation, ("range", "max"))
     draws = Draws(n_resamples, random_state, n_jobs)
     cells = [check_summary("first", first), check_summary("second", second)]
     for name in _MEANING:
@@ -135,8 +135,8 @@ def compare_summaries(
         raise ValueError(
             "first and second must hold predictions near each other to be compared; got none."
         )
-    observed = outcomes.observe(statistic)
-    (drawn,) = draws.run(lambda rng, n_draws: outcomes.draw(rng, n_draws, statistic))
+    observed = outcomes.observe(deviation)
+    (drawn,) = draws.run(lambda rng, n_draws: outcomes.draw(rng, n_draws, deviation))
     value, chance = (
         float(sums / outcomes.error) if outcomes.error > 0 else 0.0
         for sums in (observed, drawn.mean())

@@ -20,9 +20,9 @@ class ConsistencyBand(NamedTuple):
 
     Attributes
     ----------
-    prediction : ndarray of shape (n_filled_bins,)
+    prob_pred : ndarray of shape (n_filled_bins,)
         Mean prediction of each bin.
-    outcome : ndarray of shape (n_filled_bins,)
+    prob_true : ndarray of shape (n_filled_bins,)
         Mean outcome of each bin.
     low : ndarray of shape (n_filled_bins,)
         Lower end of the range.
@@ -32,8 +32,8 @@ class ConsistencyBand(NamedTuple):
         Probability, at least, that a mean outcome lies in the range if the model is calibrated.
     """
 
-    prediction: np.ndarray
-    outcome: np.ndarray
+    prob_pred: np.ndarray
+    prob_true: np.ndarray
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
@@ -126,7 +126,7 @@ def consistency_band(
     --------
     >>> from skcal.inference import consistency_band
     >>> band = consistency_band([0, 1] * 5 + [1] * 10, [0.2] * 10 + [0.9] * 10, n_bins=2)
-    >>> band.outcome
+    >>> band.prob_true
     array([0.5, 1. ])
     >>> band.low, band.high
     (array([0. , 0.7]), array([0.5, 1. ]))
@@ -139,6 +139,6 @@ def consistency_band(
         y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
     )
     edges = find_edges(sample, n_bins, strategy)
-    _, prediction, outcome = average_by_bin(sample, edges)
-    each = level ** (1 / len(prediction)) if simultaneous else level
-    return ConsistencyBand(prediction, outcome, *bound_bins(sample, edges, each), level)
+    _, prob_pred, prob_true = average_by_bin(sample, edges)
+    each = level ** (1 / len(prob_pred)) if simultaneous else level
+    return ConsistencyBand(prob_pred, prob_true, *bound_bins(sample, edges, each), level)

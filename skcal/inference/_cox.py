@@ -29,7 +29,7 @@ class CoxRecalibration(NamedTuple):
         Intercept that goes with the slope; 0 for a calibrated model.
     slope : Interval
         Slope of the log odds: 1 for a calibrated model, below 1 for predictions that are too
-        extreme, above 1 for timid ones.
+        extreme, above 1 where they are not extreme enough.
     calibration_in_the_large : Interval
         Intercept at slope 1: above 0 for predictions that are too low as a whole.
     test : TestResult

@@ -20,7 +20,7 @@ class IsotonicBand(NamedTuple):
 
     Attributes
     ----------
-    prediction : ndarray of shape (n_knots,)
+    prob_pred : ndarray of shape (n_knots,)
         Knots, increasing: distinct predictions, or the ends of blocks of them.
     low : ndarray of shape (n_knots,)
         Lower end of the band at the knots and up to the next one; it does not decrease.
@@ -31,7 +31,7 @@ class IsotonicBand(NamedTuple):
         Probability, at least, that the band holds the whole curve.
     """
 
-    prediction: np.ndarray
+    prob_pred: np.ndarray
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
@@ -60,8 +60,8 @@ class IsotonicBand(NamedTuple):
         if not ((places >= 0) & (places <= 1)).all():
             strange = places[~((places >= 0) & (places <= 1))].flat[0]
             raise ValueError(f"y_proba must lie in [0, 1]; got {strange}.")
-        before = np.searchsorted(self.prediction, places, side="right")
-        after = np.searchsorted(self.prediction, places, side="left")
+        before = np.searchsorted(self.prob_pred, places, side="right")
+        after = np.searchsorted(self.prob_pred, places, side="left")
         return np.append(0.0, self.low)[before], np.append(self.high, 1.0)[after]
 
     def find_deviations(self):
@@ -80,8 +80,8 @@ class IsotonicBand(NamedTuple):
             First and last prediction of every region where outcomes are less frequent than
             predicted.
         """
-        too_low = _find_regions(self.prediction, self.low)
-        too_high = 1.0 - _find_regions(1.0 - self.prediction[::-1], 1.0 - self.high[::-1])
+        too_low = _find_regions(self.prob_pred, self.low)
+        too_high = 1.0 - _find_regions(1.0 - self.prob_pred[::-1], 1.0 - self.high[::-1])
         return too_low, too_high[::-1, ::-1]
 
 

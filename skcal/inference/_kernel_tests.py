@@ -18,7 +18,7 @@ from skcal._numerics._kernel_tests import (
 from skcal._numerics._squared_kernel import square_residuals
 from skcal._parallel import run_in_threads
 from skcal._reduction import check_class_vectors
-from skcal._validation import check_integer, check_number, check_option, check_rng
+from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
 from skcal.inference._test_result import TestResult
 
 
@@ -32,7 +32,7 @@ def kernel_calibration_test(
     kernel="total_variation",
     bandwidth=1.0,
     label_kernel=None,
-    estimator="unbiased",
+    unbiased=True,
     kernel_bound=None,
     block_size=2,
     n_resamples=1000,
@@ -70,8 +70,9 @@ def kernel_calibration_test(
     label_kernel : array-like of shape (n_classes, n_classes), default=None
         Symmetric positive semidefinite matrix of a kernel on labels, in the order of the columns.
         None is the white kernel, the identity.
-    estimator : {"unbiased", "biased"}, default="unbiased"
-        Estimator of which ``method="distribution-free"`` bounds the p-value. Not used by others.
+    unbiased : bool, default=True
+        Whether ``method="distribution-free"`` bounds the p-value of the unbiased estimate, or of
+        the biased one. Not used by others.
     kernel_bound : float, default=None
         Largest value of the kernel on predictions, 1 by default. ``method="distribution-free"``
         needs it for a callable kernel. Not used by others.
@@ -142,7 +143,7 @@ def kernel_calibration_test(
     True
     """
     check_option("method", method, ("bootstrap", "block", "distribution-free"))
-    check_option("estimator", estimator, ("unbiased", "biased"))
+    check_flag("unbiased", unbiased)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
     vectors = check_class_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
     _check_rows(vectors, minimum=2)
@@ -153,7 +154,7 @@ def kernel_calibration_test(
         return _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs)
     if method == "block":
         return _test_by_blocks(vectors, kernel, block_size, n_jobs)
-    return _test_by_bound(vectors, kernel, estimator == "unbiased", kernel_bound, n_jobs)
+    return _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs)
 
 
 def _check_rows(vectors, minimum):

@@ -58,8 +58,7 @@ class RowSource:
             With `observed`, the value to compare, and `draw(rng, n_draws)`.
         """
         statistic, rows = self.statistic, self._rows
-        is_mergeable = self._is_binary and statistic.row.soft_labels
-        if not (is_mergeable and (self._is_large or statistic.is_plain_smooth_ece)):
+        if not (self._is_binary and (self._is_large or statistic.is_plain_smooth_ece)):
             return NullRows(statistic, rows, self.estimate)
         merged, unit = self._merge(), self._find_unit()
         predictions, weights = rows.proba[merged.order], unit

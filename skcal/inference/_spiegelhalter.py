@@ -17,8 +17,8 @@ def spiegelhalter_test(
     r"""Test calibration by the Brier score (Spiegelhalter).
 
     A calibrated model knows its own Brier score: predictions that are too extreme have a larger
-    one than they promise, timid ones a smaller one. The test is two-sided; rows must be
-    independent.
+    one than they promise, predictions that are not extreme enough a smaller one. The test is
+    two-sided; rows must be independent.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def spiegelhalter_test(
     -------
     TestResult
         The statistic z, above 0 where the Brier score is larger than promised (predictions that
-        are too extreme) and below 0 where it is smaller (timid ones); its p-value; and as estimate
-        the Brier score minus its expectation.
+        are too extreme) and below 0 where it is smaller (not extreme enough); its p-value; and as
+        estimate the Brier score minus its expectation.
 
     Raises
     ------

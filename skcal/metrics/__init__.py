@@ -66,13 +66,13 @@ from skcal.metrics._squared_kernel import (
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure(expected_calibration_error, on_device=True),
-        Measure(maximum_calibration_error, on_device=True),
-        Measure(adaptive_calibration_error, reads_counts=True, on_device=True),
-        Measure(squared_calibration_error, reads_counts=True, is_signed=True, on_device=True),
-        Measure(smooth_ece, accuracy=1e-6, on_device=True),
-        Measure(smooth_calibration_error, accuracy=1e-5),
-        Measure(lower_calibration_distance, accuracy=1e-3),
+        Measure(expected_calibration_error),
+        Measure(maximum_calibration_error),
+        Measure(adaptive_calibration_error),
+        Measure(squared_calibration_error, is_signed=True),
+        Measure(smooth_ece),
+        Measure(smooth_calibration_error),
+        Measure(lower_calibration_distance),
         Measure(interval_calibration_error),
         Measure(random_interval_calibration_error),
         Measure(surrogate_interval_calibration_error),
@@ -80,13 +80,7 @@ MEASURES = {
         Measure(cumulative_calibration_error),
         Measure(averaged_two_bin_calibration_error),
         Measure(canonical_calibration_error, reduces=False),
-        Measure(
-            squared_kernel_calibration_error,
-            maximum=2.0,
-            reads_counts=True,
-            is_signed=True,
-            reduces=False,
-        ),
+        Measure(squared_kernel_calibration_error, is_signed=True, reduces=False),
     )
 }
 

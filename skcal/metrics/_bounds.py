@@ -10,14 +10,14 @@ class Bounds(NamedTuple):
 
     Attributes
     ----------
-    lower : float
+    low : float
         The measure is not smaller.
-    upper : float
+    high : float
         The measure is not larger.
     """
 
-    lower: float
-    upper: float
+    low: float
+    high: float
 
 
 def average_bounds(bracket, samples):

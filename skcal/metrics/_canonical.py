@@ -20,7 +20,7 @@ def canonical_calibration_error(
     sample_weight=None,
     pos_label=None,
     labels=None,
-    binning="uniform",
+    strategy="uniform",
     n_bins=10,
     min_samples=10,
     max_bins=None,
@@ -40,7 +40,7 @@ def canonical_calibration_error(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights; ``binning="median_variance"`` reads them as counts.
+        Non-negative weights; ``strategy="median_variance"`` reads them as counts.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -48,16 +48,16 @@ def canonical_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    binning : {"uniform", "median_variance"}, default="uniform"
+    strategy : {"uniform", "median_variance"}, default="uniform"
         "uniform" takes bins of equal width for each component, and puts rows together whose
         components all share bins. "median_variance" halves the rows again and again, the bin
         with the largest variance first, at the median of its component with the largest variance.
     n_bins : int, default=10
-        Number of bins of each component, at most 2^24. Not used by ``binning="median_variance"``.
+        Number of bins of each component, at most 2^24. Not used by ``strategy="median_variance"``.
     min_samples : int, default=10
-        Least number of rows in a bin. Not used by ``binning="uniform"``.
+        Least number of rows in a bin. Not used by ``strategy="uniform"``.
     max_bins : int, default=None
-        Largest number of bins; None sets no limit. Not used by ``binning="uniform"``.
+        Largest number of bins; None sets no limit. Not used by ``strategy="uniform"``.
     distance : str or callable, default="total_variation"
         Distance of the mean prediction p from the mean outcome q of a bin: "total_variation" for
         :math:`\sum_k |p_k - q_k| / 2`, "cityblock" for :math:`\sum_k |p_k - q_k|`,
@@ -123,10 +123,11 @@ def canonical_calibration_error(
     0.0
     >>> canonical_calibration_error([0, 0, 1, 1], y_proba, labels=[0, 1, 2])
     0.25
-    >>> canonical_calibration_error([0, 0, 1, 2], y_proba, binning="median_variance", min_samples=2)
+    >>> options = {"strategy": "median_variance", "min_samples": 2}
+    >>> canonical_calibration_error([0, 0, 1, 2], y_proba, **options)
     0.0
     """
-    check_option("binning", binning, ("uniform", "median_variance"))
+    check_option("strategy", strategy, ("uniform", "median_variance"))
     n_bins = check_integer("n_bins", n_bins, minimum=1)
     min_samples = check_integer("min_samples", min_samples, 1, np.inf)
     max_bins = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
@@ -136,7 +137,7 @@ def canonical_calibration_error(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
     proba, weights = vectors.proba, vectors.weights
-    if binning == "uniform":
+    if strategy == "uniform":
         bins = bin_uniformly(proba, weights, n_bins)
     elif has_enough(weights, len(proba), min_samples):
         rows = proba
@@ -146,7 +147,7 @@ def canonical_calibration_error(
     else:
         given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
         raise ValueError(
-            f'binning="median_variance" needs at least min_samples={min_samples} rows, counting '
+            f'strategy="median_variance" needs at least min_samples={min_samples} rows, counting '
             f"each by its weight; got {given}."
         )
     measure = _measure_each(distance) if callable(distance) else DISTANCES[distance]

@@ -8,7 +8,7 @@ from skcal._numerics._cumulative import (
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._validation import check_option
 
-_STATISTICS = {"range": cumulative_range, "max": cumulative_maximum}
+_DEVIATIONS = {"range": cumulative_range, "max": cumulative_maximum}
 
 
 def cumulative_calibration_error(
@@ -19,7 +19,7 @@ def cumulative_calibration_error(
     pos_label=None,
     labels=None,
     reduction="auto",
-    statistic="range",
+    deviation="range",
 ):
     r"""Cumulative calibration error (Kuiper, Kolmogorov-Smirnov): how far summed residuals stray.
 
@@ -44,7 +44,7 @@ def cumulative_calibration_error(
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`.
-    statistic : {"range", "max"}, default="range"
+    deviation : {"range", "max"}, default="range"
         "range" is the largest sum over an interval of predictions (Kuiper, ECCE-R), "max" the
         largest sum from one end (Kolmogorov-Smirnov, ECCE-MAD).
 
@@ -82,10 +82,10 @@ def cumulative_calibration_error(
     >>> y_true, y_proba = [0, 1, 1, 0], [0.2, 0.4, 0.6, 0.8]
     >>> round(cumulative_calibration_error(y_true, y_proba), 3)
     0.25
-    >>> round(cumulative_calibration_error(y_true, y_proba, statistic="max"), 3)
+    >>> round(cumulative_calibration_error(y_true, y_proba, deviation="max"), 3)
     0.2
     """
-    check_option("statistic", statistic, _STATISTICS)
+    check_option("deviation", deviation, _DEVIATIONS)
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -94,7 +94,7 @@ def cumulative_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-    measure = _STATISTICS[statistic]
+    measure = _DEVIATIONS[deviation]
     return average_over_samples(lambda sample: measure(sample.sorted.residual), samples)
 
 

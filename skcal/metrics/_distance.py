@@ -184,7 +184,7 @@ def lower_calibration_bounds(
     --------
     >>> from skcal.metrics import lower_calibration_bounds
     >>> bounds = lower_calibration_bounds([0, 1], [0.4, 0.6])
-    >>> bounds.lower <= 0.08 <= bounds.upper <= bounds.lower + 2e-6
+    >>> bounds.low <= 0.08 <= bounds.high <= bounds.low + 2e-6
     True
     """
     tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)
@@ -359,7 +359,7 @@ def calibration_distance_bounds(
     --------
     >>> from skcal.metrics import calibration_distance_bounds
     >>> bounds = calibration_distance_bounds([0, 1], [0.4, 0.6])
-    >>> round(bounds.lower, 4), round(bounds.upper, 4)
+    >>> round(bounds.low, 4), round(bounds.high, 4)
     (0.08, 0.1)
     """
     tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)

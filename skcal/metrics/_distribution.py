@@ -16,7 +16,7 @@ from skcal._numerics._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
-from skcal._validation import check_number, check_option, check_sample_weight
+from skcal._validation import check_flag, check_number, check_option, check_sample_weight
 from skcal.metrics._predicted_distribution import LARGEST, read_predictions
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
@@ -38,7 +38,7 @@ def distribution_kernel_calibration_error(
     kernel="wasserstein",
     bandwidth=1.0,
     target_bandwidth=1.0,
-    estimator="unbiased",
+    unbiased=True,
     block_size=None,
 ):
     r"""Squared kernel calibration error (SKCE) of predicted distributions, as in regression.
@@ -71,13 +71,13 @@ def distribution_kernel_calibration_error(
     target_bandwidth : float, default=1.0
         Scale h of the kernel on targets, in their units: the Gaussian
         exp(-\|y - y'\|^2 / (2 h^2)), or exp(-\|y - y'\| / h) for Laplace predictions.
-    estimator : {"unbiased", "biased"}, default="unbiased"
-        Whether a row is left out of its own comparisons. The unbiased estimate has mean 0 if
-        the model is calibrated, and so may be negative.
+    unbiased : bool, default=True
+        Whether to leave out the pairs of a row with itself: the mean is then 0 for calibrated
+        models, and the estimate may be negative. The biased one never is.
     block_size : int or callable, default=None
         Average the estimates of blocks of that many rows, in their order; an incomplete last
         block is dropped. A callable computes it from the number of rows. None stands for one
-        block of all rows. At least 2, or 1 for the biased estimator.
+        block of all rows. At least 2, or 1 for the biased estimate.
 
     Returns
     -------
@@ -146,10 +146,9 @@ def distribution_kernel_calibration_error(
     >>> print(f"{calibrated:.4f} {overconfident:.4f}")
     -0.0005 0.1159
     """
-    check_option("estimator", estimator, ("unbiased", "biased"))
+    check_flag("unbiased", unbiased)
     compare, target_bandwidth = _check_kernels(kernel, bandwidth, target_bandwidth)
     targets, predictions = read_predictions("y_true", y_true, "distribution", distribution)
-    unbiased = estimator == "unbiased"
     weights = check_sample_weight(sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
     present = np.flatnonzero(weights)  # a row without weight need not be compared

@@ -23,7 +23,7 @@ class CalibrationSharpnessCurve(NamedTuple):
     ----------
     grid : ndarray of shape (n_points,)
         Equally spaced predictions in [0, 1].
-    calibration : ndarray of shape (n_points,)
+    prob_true : ndarray of shape (n_points,)
         Mean outcome at the grid.
     sharpness_gap : ndarray of shape (n_points,)
         Mean divergence at the grid minus the divergence of the grid from the mean outcome.
@@ -34,7 +34,7 @@ class CalibrationSharpnessCurve(NamedTuple):
     """
 
     grid: np.ndarray
-    calibration: np.ndarray
+    prob_true: np.ndarray
     sharpness_gap: np.ndarray
     density: np.ndarray
     bandwidth: float
@@ -154,7 +154,7 @@ def calibration_sharpness_curve(
     >>> curve = calibration_sharpness_curve(y_true, y_proba, n_points=5)
     >>> curve.grid
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
-    >>> curve.calibration.round(3)
+    >>> curve.prob_true.round(3)
     array([0.333, 0.333, 0.5  , 0.667, 0.667])
     >>> curve.density.round(3)
     array([0. , 0.5, 0. , 0.5, 0. ])

@@ -26,7 +26,7 @@ class SmoothECECurve(NamedTuple):
     ----------
     grid : ndarray of shape (n_points,)
         Equally spaced predictions in [0, 1].
-    calibration : ndarray of shape (n_points,)
+    prob_true : ndarray of shape (n_points,)
         Smoothed mean outcome at the grid.
     density : ndarray of shape (n_points,)
         Smoothed density of the predictions at the grid.
@@ -37,7 +37,7 @@ class SmoothECECurve(NamedTuple):
     """
 
     grid: np.ndarray
-    calibration: np.ndarray
+    prob_true: np.ndarray
     density: np.ndarray
     bandwidth: float
     value: float
@@ -237,7 +237,7 @@ def smooth_ece_curve(
     >>> curve = smooth_ece_curve([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8], n_points=5)
     >>> curve.grid
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
-    >>> curve.calibration.round(2)
+    >>> curve.prob_true.round(2)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """
     bandwidth = check_curve_bandwidth(bandwidth, scale)

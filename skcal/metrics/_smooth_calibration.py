@@ -202,7 +202,7 @@ def smooth_calibration_bounds(
     >>> from skcal.metrics import smooth_calibration_bounds
     >>> proba = np.linspace(0, 0.9, 1001)
     >>> bounds = smooth_calibration_bounds(proba + 0.1, proba, method="grid")
-    >>> bounds.lower <= 0.1 <= bounds.upper <= bounds.lower + 2e-5
+    >>> bounds.low <= 0.1 <= bounds.high <= bounds.low + 2e-5
     True
     """
     check_option("method", method, _METHODS)

@@ -6,7 +6,7 @@ from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
 from skcal._estimates._test_points import check_test_points, embed_rows
 from skcal._reduction import check_class_vectors
-from skcal._validation import check_option
+from skcal._validation import check_flag
 
 
 def squared_kernel_calibration_error(
@@ -18,11 +18,9 @@ def squared_kernel_calibration_error(
     labels=None,
     kernel="total_variation",
     bandwidth=1.0,
-    estimator="unbiased",
+    unbiased=True,
     block_size=None,
     label_kernel=None,
-    n_jobs=None,
-    verbose=0,
 ):
     r"""Squared kernel calibration error (SKCE) of the whole vector of class probabilities.
 
@@ -56,21 +54,17 @@ def squared_kernel_calibration_error(
     bandwidth : float or "median", default=1.0
         Scale h >= 1e-5 of the kernel, or the median distance between two different rows of
         `y_proba`; see Notes. Not used by a callable.
-    estimator : {"unbiased", "biased"}, default="unbiased"
-        "unbiased" leaves out the pairs of a row with itself: its mean is 0 for calibrated models,
-        and it may be negative. "biased" is never negative.
+    unbiased : bool, default=True
+        Whether to leave out the pairs of a row with itself: the mean is then 0 for calibrated
+        models, and the estimate may be negative. The biased one never is.
     block_size : int, callable or None, default=None
         Average the estimates of blocks of that many rows, in their order; an incomplete last
         block is dropped. A callable computes it from the number of rows. None stands for one
-        block of all rows. At least 2, or 1 for the biased estimator.
+        block of all rows. At least 2, or 1 for the biased estimate.
     label_kernel : array-like of shape (n_classes, n_classes), default=None
         Symmetric positive semidefinite matrix of a kernel on labels, in the order of the columns
         (for one column: the other label, the positive label). None is the white kernel, the
         identity.
-    n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
-    verbose : int, default=0
-        How much progress joblib reports.
 
     Returns
     -------
@@ -129,19 +123,16 @@ def squared_kernel_calibration_error(
     >>> y_proba = [[0.2, 0.8, 0.0], [0.9, 0.1, 0.0], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]]
     >>> round(squared_kernel_calibration_error(y_true, y_proba), 4)
     -0.028
-    >>> round(squared_kernel_calibration_error(y_true, y_proba, estimator="biased"), 4)
+    >>> round(squared_kernel_calibration_error(y_true, y_proba, unbiased=False), 4)
     0.0352
     """
-    check_option("estimator", estimator, ("unbiased", "biased"))
+    check_flag("unbiased", unbiased)
     vectors = check_class_vectors(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
     kernel = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
-    unbiased = estimator == "unbiased"
     vectors, bounds = split_vectors(vectors, block_size, unbiased=unbiased)
-    blocks = estimate_blocks(
-        vectors, bounds, kernel, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
-    )
+    blocks = estimate_blocks(vectors, bounds, kernel, unbiased=unbiased)
     return float(blocks.mean())
 
 

@@ -42,7 +42,7 @@ from skcal.recalibration._class_scores import (
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 # Logits further than this many temperatures below the largest of their row are raised to there.
-# Their probability is nil either way, but classes masked by -1e9 would drown all other differences.
+# Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
 
 

@@ -88,9 +88,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     smoothing leaves of the error and what it blurs are equal [1]_. The map need not increase; it
     varies over distances of the bandwidth, within which it cannot tell rows apart, and far from
     all fitted rows it tends to the outcome of the nearest ones: where those within some eight
-    bandwidths all have one outcome it stops 2.2e-16 short of 0 or 1. With few rows between crowds
-    at 0 and 1 that costs log loss, and a larger bandwidth helps. With more than two classes each
-    class is mapped against the rest, and rows are divided by their sums.
+    bandwidths all have one outcome it stops 2.2e-16 short of 0 or 1. With few rows between many
+    near 0 and many near 1 that costs log loss, and a larger bandwidth helps. With more than two
+    classes each class is mapped against the rest, and rows are divided by their sums.
 
     The curve is kept at knots and is straight between them: some ten knots in a bandwidth, more
     where it is steep. The error is at most 4e-4: an interval is halved until its length times the

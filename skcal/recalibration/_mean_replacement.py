@@ -41,7 +41,7 @@ class MeanReplacement(BaseRecalibrator):
     -----
     The class with the largest score, the first of several, gets the probability
     :math:`\hat{a}`, the accuracy, and each of the K - 1 others :math:`(1 - \hat{a}) / (K - 1)`
-    [1]_; so too for two classes. Of the common measures the confidence errors (ECE, SmoothECE)
+    [1]_; so too for two classes. Calibration errors of the confidence (ECE, SmoothECE)
     get better, log loss and Brier score usually worse: report a proper score beside a
     calibration error.
 

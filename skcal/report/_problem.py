@@ -38,12 +38,9 @@ class Problem:
     """
 
     def __init__(self, vectors, names, reduction):
-        present = slice(None) if vectors.weights is None else vectors.weights > 0
-        self.proba = vectors.proba[present].astype(np.float64, copy=False)
-        self.codes = vectors.target[present]
-        self.weights = None
-        if vectors.weights is not None:
-            self.weights = vectors.weights[present].astype(np.float64)
+        vectors = vectors.drop_absent()
+        self.proba, self.codes = vectors.proba.astype(np.float64, copy=False), vectors.target
+        self.weights = None if vectors.weights is None else vectors.weights.astype(np.float64)
         self.names, self.reduction = names, reduction
 
     @property
@@ -52,7 +49,7 @@ class Problem:
         return len(self.names) == 2
 
     @property
-    def reads_confidence(self):
+    def uses_confidence(self):
         """Whether measures read the largest probability."""
         return self.reduction == "confidence" or not self.is_binary
 

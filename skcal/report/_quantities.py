@@ -15,7 +15,7 @@ SHOWN = (
     "smooth_calibration_error",
     "cumulative_calibration_error",
 )
-# Of these it finds predictions that are too extreme or too timid most often.
+# Of these it finds predictions that are too extreme or not extreme enough most often.
 TESTED = "smooth_ece"
 
 
@@ -29,7 +29,7 @@ def describe_sample(problem):
         labels=problem.names,
         frequency=np.bincount(problem.codes, shares, minlength=len(problem.names)),
         mean_probability=shares @ problem.proba,
-        reads=None if problem.reads_confidence else problem.names[1],
+        pos_label=None if problem.uses_confidence else problem.names[1],
         mean_prediction=float(shares @ predictions),
         mean_outcome=float(shares @ outcomes),
     )
@@ -53,13 +53,13 @@ def _decompose(problem, score, base_rate):
         parts = corp_decomposition(
             *problem.data, **problem.keywords, reduction=problem.reduction, score=score
         )
-        remainder = max(parts.uncertainty - parts.discrimination, 0.0)
-        return ScoreSummary(parts.score, parts.miscalibration, remainder, base_rate)
+        refinement = max(parts.uncertainty - parts.discrimination, 0.0)
+        return ScoreSummary(parts.score, parts.miscalibration, refinement, base_rate)
     parts = calibration_decomposition(
         *problem.data, **problem.keywords, divergence=score, estimator="isotonic"
     )
-    remainder = None if np.isinf(parts.calibration) else parts.sharpness_gap
-    return ScoreSummary(parts.total, parts.calibration, remainder, base_rate)
+    refinement = None if np.isinf(parts.calibration) else parts.sharpness_gap
+    return ScoreSummary(parts.total, parts.calibration, refinement, base_rate)
 
 
 def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):

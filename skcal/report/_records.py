@@ -26,7 +26,7 @@ class SampleSummary(NamedTuple):
         How often each label is the true one, weighted.
     mean_probability : ndarray of shape (n_classes,)
         Mean probability that each label is given, weighted.
-    reads : label or None
+    pos_label : label or None
         Label whose probability the measures read; None where they read the confidence.
     mean_prediction : float
         Mean of the predictions that the measures read: of the positive label, or confidences.
@@ -39,7 +39,7 @@ class SampleSummary(NamedTuple):
     labels: list
     frequency: np.ndarray
     mean_probability: np.ndarray
-    reads: object
+    pos_label: object
     mean_prediction: float
     mean_outcome: float
 
@@ -55,7 +55,7 @@ class ScoreSummary(NamedTuple):
         Mean score of the predictions; infinite if the log loss is.
     miscalibration : float
         Part of the score that miscalibration accounts for.
-    remainder : float or None
+    refinement : float or None
         ``score - miscalibration``: what is left without it. None if both are infinite and nothing
         can be said.
     base_rate : float
@@ -64,7 +64,7 @@ class ScoreSummary(NamedTuple):
 
     score: float
     miscalibration: float
-    remainder: float | None
+    refinement: float | None
     base_rate: float
 
 
@@ -98,8 +98,8 @@ class Direction(NamedTuple):
         Mean prediction minus mean outcome: above 0 for predictions that are too high.
     slope : Interval or None
         By how much the outcome rises with the prediction: 1 for a calibrated model, below 1 for
-        predictions that are too extreme, above 1 for timid ones. None if all predictions are
-        equal.
+        predictions that are too extreme, above 1 for ones that are not extreme enough. None if all
+        predictions are equal.
     log_odds_slope : Interval or None
         The same of log odds, see :func:`~skcal.inference.cox_recalibration`. None if a prediction
         is 0 or 1, or if all predictions or all outcomes are equal.
@@ -165,11 +165,17 @@ class ModelReport(NamedTuple):
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary
-        Rows and labels.
+        Rows and labels: ``n_rows``, ``n_effective`` (the square of the sum of the weights over the
+        sum of their squares), ``labels``, ``frequency`` and ``mean_probability`` of each label,
+        ``pos_label`` (None where measures read the confidence), ``mean_prediction`` and
+        ``mean_outcome`` of what measures read.
     scores : dict
-        `ScoreSummary` of "brier_score" and "log_loss".
+        A `ScoreSummary` for "brier_score" and "log_loss": ``score``, ``miscalibration``,
+        ``refinement`` (their difference; None if both are infinite) and ``base_rate`` (the score of
+        the frequencies of the labels).
     measures : dict
-        `MeasureSummary` by name of the measure.
+        A `MeasureSummary` by name of the measure: ``estimate``, ``null_mean`` (what chance alone
+        gives) and ``excess``, an :class:`~skcal.inference.Interval` without chance.
     test : TestResult
         Exact test of calibration.
     error : float
@@ -181,9 +187,13 @@ class ModelReport(NamedTuple):
     skill_pvalue : float
         p-value of the hypothesis that probabilities tell no more than the base rate.
     direction : Direction
-        In which direction, and where.
+        Intervals of ``overconfidence`` (mean confidence minus accuracy), ``bias`` (mean prediction
+        minus mean outcome), ``slope`` and ``log_odds_slope`` of the outcomes (below 1 where
+        predictions are too extreme), and the regions ``too_low`` and ``too_high``.
     recalibration : RecalibrationSummary
-        What recalibration would gain.
+        What recalibration would gain on rows that it was not fitted on: ``method``, ``log_loss``,
+        ``log_loss_after``, ``brier_score``, ``brier_score_after``, ``gain`` with its interval,
+        ``candidates``, and the ``reason`` if none was tried.
     diagram : ReliabilityDisplay
         Reliability diagram; draw it with ``diagram.plot()``.
     """

@@ -208,7 +208,7 @@ def calibration_report(
 
     **Test.** SmoothECE is tested rather than the smooth calibration error, the default of
     :func:`~skcal.inference.calibration_test`, because it finds predictions that are too extreme or
-    too timid far more often, and is what the diagram shows.
+    not extreme enough far more often, and is what the diagram shows.
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
     of log odds is by profile likelihood, with weights that sum to their effective number of rows;
@@ -306,7 +306,7 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         "confidence_level": confidence_level,
     }
     skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
-    side = find_side(direction, signs, sample.reads)
+    side = find_side(direction, signs, sample.pos_label)
     verdict = find_verdict(
         test, side, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
@@ -338,6 +338,6 @@ def _describe_diagram(problem, sample, confidence_level):
         reduction=problem.reduction,
         **options,
     )
-    if sample.reads is not None:
-        display.curves = [replace(curve, pos_label=sample.reads) for curve in display.curves]
+    if sample.pos_label is not None:
+        display.curves = [replace(curve, pos_label=sample.pos_label) for curve in display.curves]
     return display

@@ -79,7 +79,7 @@ def _show_sample(sample):
             ("base rate", f"{rate} of rows are {show_label(sample.labels[1])}"),
             ("predicted", f"{mean} on average"),
         ]
-    if sample.reads is not None:
+    if sample.pos_label is not None:
         return Section("Sample", (), rows)
     confidence, accuracy = show_percentages(sample.mean_prediction, sample.mean_outcome)
     rows.append(("confidence", f"{confidence} on average, right in {accuracy} of rows"))
@@ -115,13 +115,13 @@ def _show_tests(model, confidence_level):
 
 def _show_scores(scores):
     rows = [(SCORE_TITLES[name], *map(show_number, score)) for name, score in scores.items()]
-    return Section("Proper score", ("value", "miscalibr.", "remainder", "base rate"), rows)
+    return Section("Proper score", ("value", "miscalibr.", "refinement", "base rate"), rows)
 
 
 def _show_direction(model, interval):
     direction = model.direction
     rows = [("confidence - accuracy", direction.overconfidence)]
-    if model.sample.reads is not None:
+    if model.sample.pos_label is not None:
         rows.append(("prediction - outcome", direction.bias))
     if direction.slope is not None:
         rows.append(("slope (calibrated: 1)", direction.slope))
@@ -139,7 +139,7 @@ def _show_regions(direction):
         for title, regions in (("too low", direction.too_low), ("too high", direction.too_high))
         if len(regions)
     ]
-    return Section("Where", (), rows or [("certainly wrong", "nowhere, as far as rows can tell")])
+    return Section("Where", (), rows or [("certainly wrong", "nowhere, with so few rows")])
 
 
 def _list_regions(regions):

@@ -58,7 +58,7 @@ def _write_inconclusive(_, facts):
 def _write_wrong(verdict, facts):
     """What is wrong, by the respect in which it shows best; and by how much."""
     signs = facts["signs"]
-    has_bias = facts["summary"].reads is not None and abs(signs.bias) > 1
+    has_bias = facts["summary"].pos_label is not None and abs(signs.bias) > 1
     if abs(signs.gap) > 1:
         story = _tell_gap(facts)
     elif abs(signs.spread) > 1:
@@ -84,8 +84,8 @@ def _tell_bias(facts):
     where = "high" if facts["signs"].bias > 0 else "low"
     predicted, observed = show_percentages(summary.mean_prediction, summary.mean_outcome)
     return (
-        f"the probability of {show_label(summary.reads)} is too {where}: {predicted} on average, "
-        f"where it comes true in {observed} of rows"
+        f"the probability of {show_label(summary.pos_label)} is too {where}: "
+        f"{predicted} on average, where it comes true in {observed} of rows"
     )
 
 
@@ -106,10 +106,10 @@ def _tell_gap(facts):
 
 
 def _tell_spread(facts):
-    kind = "extreme" if facts["signs"].spread > 0 else "timid"
+    kind = "too extreme" if facts["signs"].spread > 0 else "not extreme enough"
     slope = facts["direction"].slope.estimate
     return (
-        f" because its probabilities are too {kind}: where they rise by 10 points, outcomes rise "
+        f" because its probabilities are {kind}: where they rise by 10 points, outcomes rise "
         f"by {10 * slope:.1f}"
     )
 

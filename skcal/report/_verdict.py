@@ -100,7 +100,7 @@ def bound_size(problem, size, confidence_level):
 
 def find_tolerated(summary, tolerance):
     """The tolerance, but no more than the frequency that the rarer of two labels is given."""
-    if summary.reads is None:
+    if summary.pos_label is None:
         return tolerance
     return min(tolerance, summary.mean_prediction, max(1 - summary.mean_prediction, 0.0))
 
@@ -118,15 +118,15 @@ def find_verdict(test, side, bound, tolerated, skill_pvalue, confidence_level):
     return "uninformative" if skill_pvalue > alpha else "calibrated"
 
 
-def find_side(direction, signs, reads):
+def find_side(direction, signs, pos_label):
     """1 for over-confident, -1 for under-confident, 0 where the intervals do not tell.
 
-    Of a confidence its gap decides. Of the probability of one label the gap is as much about a
-    base rate that is wrong: there predictions must be too far apart, or too close, by both slopes,
+    The gap of a confidence decides. The gap of the probability of one label may also come from a
+    wrong base rate: there both slopes must say that predictions are too far apart, or too close,
     and the gap must not be on the other side. Where log odds have no slope it must be on the same.
     """
     gap, spread = (np.sign(sign) if abs(sign) > 1 else 0 for sign in (signs.gap, signs.spread))
-    if reads is None:
+    if pos_label is None:
         return int(gap)
     is_backed = gap == spread if direction.log_odds_slope is None else gap != -spread
     return int(spread) if is_backed else 0

@@ -1,7 +1,5 @@
 """Synthetic problems: the population has the true values, and samples come from it."""
 
-import ast
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -15,6 +13,7 @@ from skcal.datasets import (
     make_temperature_family,
     make_two_point_gap,
 )
+from tests.measures import ACCURACY, READ_COUNTS
 
 MAKERS = {
     make_shifted: [{"shift": 0}, {"shift": 0.01}, {"shift": 0.3}, {"shift": 0.95}, {"shift": 1}],
@@ -28,10 +27,10 @@ MAKERS = {
 }
 PROBLEMS = [(maker, options) for maker, cases in MAKERS.items() for options in cases]
 NAMES = [f"{maker.__name__}-{options}" for maker, options in PROBLEMS]
-KEYS = [
-    (maker, options, key)
+KNOWN = [
+    (maker, options, known)
     for maker, options in PROBLEMS
-    for key in maker(2, **options, population=True).true_values
+    for known in maker(2, **options, population=True).true_values
 ]
 # A multiple of the 15 bins and of 2: no cell lies in two bins.
 N_CELLS = 6000
@@ -40,40 +39,31 @@ every_problem = pytest.mark.parametrize(("maker", "options"), PROBLEMS, ids=NAME
 every_maker = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 
 
-def read_key(key):
-    """Name and options of a key of `true_values`."""
-    node = ast.parse(key, mode="eval").body
-    if isinstance(node, ast.Name):
-        return node.id, {}
-    return node.func.id, {item.arg: ast.literal_eval(item.value) for item in node.keywords}
-
-
-def measure(key, problem):
-    """Call the measure of a key."""
-    name, options = read_key(key)
-    row = metrics.MEASURES.get(name)
+def measure(known, problem):
+    """Call the measure of a `TrueValue`."""
     # To a measure that reads weights as counts a population is many rows, not N_CELLS of them.
-    scale = 1e9 if row is not None and row.reads_counts else 1
-    return getattr(metrics, name)(
-        problem.y_true, problem.y_proba, sample_weight=scale * problem.sample_weight, **options
+    scale = 1e9 if known.measure in READ_COUNTS else 1
+    return getattr(metrics, known.measure)(
+        problem.y_true,
+        problem.y_proba,
+        sample_weight=scale * problem.sample_weight,
+        **known.options,
     )
 
 
-def allow(key, error):
-    """Tolerance: the documented accuracy of the measure of a key, and `error`."""
-    row = metrics.MEASURES.get(read_key(key)[0])
-    return error + (row.accuracy if row is not None else 1e-12)
+def allow(known, error):
+    """Tolerance: the documented accuracy of the measure, and `error`."""
+    return error + ACCURACY.get(known.measure, 1e-12)
 
 
 @pytest.mark.parametrize(
-    ("maker", "options", "key"), KEYS, ids=[f"{m.__name__}-{o}-{k}" for m, o, k in KEYS]
+    ("maker", "options", "known"), KNOWN, ids=[f"{m.__name__}-{o}-{k[:2]}" for m, o, k in KNOWN]
 )
-def test_population_has_the_true_values(maker, options, key):
+def test_population_has_the_true_values(maker, options, known):
     problem = maker(N_CELLS, **options, population=True)
+    assert problem.true_value(known.measure, **known.options) == known.value
     # The midpoint rule errs by the order of the squared width of a cell, 3e-8.
-    assert measure(key, problem) == pytest.approx(
-        problem.true_values[key], rel=0, abs=allow(key, 1e-6)
-    )
+    assert measure(known, problem) == pytest.approx(known.value, rel=0, abs=allow(known, 1e-6))
 
 
 @every_problem
@@ -89,37 +79,42 @@ def test_sample_comes_from_the_population(maker, options):
 
 
 # Measures whose sampling error is of the order of n^(-1/2) or smaller.
-CONVERGING = {
-    "expected_calibration_error(n_bins=2)",
-    "smooth_ece",
-    "smooth_calibration_error",
-    "kernel_calibration_error",
-    "cumulative_calibration_error",
-    "averaged_two_bin_calibration_error",
-}
+CONVERGING = [
+    ("expected_calibration_error", {"n_bins": 2}),
+    ("smooth_ece", {}),
+    ("smooth_calibration_error", {}),
+    ("kernel_calibration_error", {}),
+    ("cumulative_calibration_error", {}),
+    ("averaged_two_bin_calibration_error", {}),
+]
 
 
-@pytest.mark.parametrize(
-    ("maker", "key"),
-    [
-        (maker, key)
-        for maker, cases in MAKERS.items()
-        for key in maker(1, **cases[2]).true_values
-        if key in CONVERGING
-    ],
-)
-def test_measures_of_samples_converge_to_the_true_values(maker, key):
+@every_maker
+def test_measures_of_samples_converge_to_the_true_values(maker):
     for n in (400, 40_000):
         problem = maker(n, **MAKERS[maker][2], random_state=1)
-        assert measure(key, problem) == pytest.approx(
-            problem.true_values[key], rel=0, abs=allow(key, 2 / np.sqrt(n))
-        )
+        for known in problem.true_values:
+            if known[:2] in CONVERGING:
+                assert measure(known, problem) == pytest.approx(
+                    known.value, rel=0, abs=allow(known, 2 / np.sqrt(n))
+                )
+
+
+def test_unknown_value():
+    problem = make_shifted(2, shift=0.1)
+    match = r"value of smooth_ece\(scale='logit'\) is not known; known are expected_calib.*n_bins=2"
+    with pytest.raises(ValueError, match=match):
+        problem.true_value("smooth_ece", scale="logit")
 
 
 @every_problem
 def test_true_values_are_ordered_as_the_theorems_say(maker, options):
     """The inequalities between the measures, where both sides are known."""
-    values = maker(2, **options, population=True).true_values
+    values = {
+        name: value
+        for name, given, value in maker(2, **options, population=True).true_values
+        if given == ({"n_bins": 2} if name == "expected_calibration_error" else {})
+    }
     missing = object()
 
     def compare(smaller, larger, bound=lambda value: value):
@@ -137,7 +132,7 @@ def test_true_values_are_ordered_as_the_theorems_say(maker, options):
     compare(interval, lower, lambda value: 4 * np.sqrt(value))
     compare(surrogate, lower, lambda value: 6 * np.sqrt(value))
     compare("random_interval_calibration_error", lower, lambda value: 21 * value)
-    compare(lower, "expected_calibration_error(n_bins=2)")
+    compare(lower, "expected_calibration_error")
     compare(smooth, "kernel_calibration_error", lambda value: 3 * value)
     compare("kernel_calibration_error", smooth, np.sqrt)
     compare("smooth_ece", smooth, lambda value: max(value, (2 / np.pi) ** 0.25 * value**0.5))
@@ -149,75 +144,73 @@ class TestClosedForms:
 
     def test_shift(self):
         d = 0.25
-        values = make_shifted(1, shift=d).true_values
+        true = make_shifted(1, shift=d).true_value
         length = 1 - d
         mean_kernel = 2 * (length - 1 + np.exp(-length)) / length**2
-        assert values["kernel_calibration_error"] ** 2 == pytest.approx(d**2 * mean_kernel)
-        assert values["averaged_two_bin_calibration_error"] == pytest.approx(d**2 * (2 + d) / 3)
+        assert true("kernel_calibration_error") ** 2 == pytest.approx(d**2 * mean_kernel)
+        assert true("averaged_two_bin_calibration_error") == pytest.approx(d**2 * (2 + d) / 3)
 
     def test_shrink(self):
-        values = make_shrunk(1, slope=0.5).true_values
-        assert values["smooth_ece"] == pytest.approx(0.118034013, rel=0, abs=1e-9)
-        assert values["kernel_calibration_error"] ** 2 == pytest.approx(0.0028022955, abs=2e-10)
+        true = make_shrunk(1, slope=0.5).true_value
+        assert true("smooth_ece") == pytest.approx(0.118034013, rel=0, abs=1e-9)
+        assert true("kernel_calibration_error") ** 2 == pytest.approx(0.0028022955, abs=2e-10)
         # The double integral over u < v by Gauss-Legendre quadrature, u = v t.
         nodes, weights = np.polynomial.legendre.leggauss(40)
         t, w = (nodes + 1) / 2, weights / 2
         v, u = t[:, None], t[:, None] * t
         integrand = (u - 0.5) * (v - 0.5) * np.exp(u - v) * v
-        assert values["kernel_calibration_error"] == pytest.approx(
+        assert true("kernel_calibration_error") == pytest.approx(
             0.5 * np.sqrt(2 * w @ integrand @ w), rel=1e-12
         )
 
     def test_temperature(self):
-        values = make_temperature_family(1, inverse_temperature=2).true_values
+        true = make_temperature_family(1, inverse_temperature=2).true_value
         error = np.log(2) / 2 - 1 / 4
-        assert values["expected_calibration_error(n_bins=2)"] == pytest.approx(error, abs=1e-12)
-        assert values["smooth_calibration_error"] == pytest.approx(np.pi / 4 - 3 / 4, abs=1e-12)
-        assert values["cumulative_calibration_error"] == pytest.approx(error / 2, abs=1e-12)
+        assert true("expected_calibration_error", n_bins=2) == pytest.approx(error, abs=1e-12)
+        assert true("smooth_calibration_error") == pytest.approx(np.pi / 4 - 3 / 4, abs=1e-12)
+        assert true("cumulative_calibration_error") == pytest.approx(error / 2, abs=1e-12)
 
     @pytest.mark.parametrize("beta", [1e-6, 1e-3, 0.3, 0.999])
     def test_temperature_and_its_inverse_have_the_same_expected_error(self, beta):
         """Their graphs are mirror images, and the error is the area between one and its mirror."""
-        cold, hot = (
-            make_temperature_family(1, inverse_temperature=b).true_values for b in (1 / beta, beta)
-        )
-        key = "expected_calibration_error(n_bins=2)"
-        assert cold[key] == pytest.approx(hot[key], rel=0, abs=1e-12)
+        cold, hot = (make_temperature_family(1, inverse_temperature=b) for b in (1 / beta, beta))
+        key = {"measure": "expected_calibration_error", "n_bins": 2}
+        assert cold.true_value(**key) == pytest.approx(hot.true_value(**key), rel=0, abs=1e-12)
 
     @pytest.mark.parametrize(("beta", "error", "smooth"), [(1e6, 0.25, 0.125), (1e-6, 0.25, 0)])
     def test_extreme_temperatures(self, beta, error, smooth):
         """Predictions of 0 and 1, or of 1/2 alone, against a uniform mean outcome."""
-        values = make_temperature_family(1, inverse_temperature=beta).true_values
-        assert values["expected_calibration_error(n_bins=2)"] == pytest.approx(error, abs=1e-6)
-        assert values["smooth_calibration_error"] == pytest.approx(smooth, abs=1e-6)
+        true = make_temperature_family(1, inverse_temperature=beta).true_value
+        assert true("expected_calibration_error", n_bins=2) == pytest.approx(error, abs=1e-6)
+        assert true("smooth_calibration_error") == pytest.approx(smooth, abs=1e-6)
 
     @pytest.mark.parametrize("alpha", [0.001, 0.1, 0.25, 0.5])
     def test_lemma_of_crossed_outcomes(self, alpha):
-        values = make_two_point_gap(1, alpha=alpha).true_values
-        assert values["lower_calibration_distance"] == pytest.approx(
+        true = make_two_point_gap(1, alpha=alpha).true_value
+        assert true("lower_calibration_distance") == pytest.approx(
             4 * alpha**2 / (1 + 2 * alpha), rel=1e-12
         )
-        assert values["smooth_calibration_error"] == pytest.approx(2 * alpha**2, rel=1e-12)
-        assert values["interval_calibration_error"] == pytest.approx(2 * alpha, rel=1e-12)
-        assert values["upper_calibration_distance"] == pytest.approx(alpha, rel=1e-12)
+        assert true("smooth_calibration_error") == pytest.approx(2 * alpha**2, rel=1e-12)
+        assert true("interval_calibration_error") == pytest.approx(2 * alpha, rel=1e-12)
+        assert true("upper_calibration_distance") == pytest.approx(alpha, rel=1e-12)
 
     @pytest.mark.parametrize("e", [0.001, 0.1, 0.25, 0.4])
     def test_certain_outcomes(self, e):
-        values = make_two_point_gap(1, alpha=e, upper_outcome=1).true_values
-        assert values["expected_calibration_error(n_bins=2)"] == pytest.approx(0.5 - e)
-        assert values["lower_calibration_distance"] == pytest.approx(e - 2 * e**2)
-        assert values["smooth_calibration_error"] == pytest.approx(e * (0.5 - e))
-        assert values["upper_calibration_distance"] == pytest.approx(min(e, 0.5 - e))
+        true = make_two_point_gap(1, alpha=e, upper_outcome=1).true_value
+        assert true("expected_calibration_error", n_bins=2) == pytest.approx(0.5 - e)
+        assert true("lower_calibration_distance") == pytest.approx(e - 2 * e**2)
+        assert true("smooth_calibration_error") == pytest.approx(e * (0.5 - e))
+        assert true("upper_calibration_distance") == pytest.approx(min(e, 0.5 - e))
 
     @pytest.mark.parametrize("alpha", [0.01, 0.2, 0.5])
     @pytest.mark.parametrize("outcome", [0, 0.3, 0.6, 1])
     def test_lower_distance_of_two_points_is_the_best_coupling(self, alpha, outcome):
         """The linear program over couplings, on a grid that holds its solution."""
-        values = make_two_point_gap(1, alpha=alpha, upper_outcome=outcome).true_values
+        true = make_two_point_gap(1, alpha=alpha, upper_outcome=outcome).true_value
         predictions = np.array([0.5 - alpha, 0.5 + alpha])
         outcomes = np.array([1 - outcome, outcome])
         targets = np.union1d(np.linspace(0, 1, 21), np.concatenate([predictions, outcomes]))
-        assert values["lower_calibration_distance"] == pytest.approx(
+        assert true("lower_calibration_distance") == pytest.approx(
             find_best_coupling(predictions, outcomes, targets), rel=0, abs=1e-9
         )
 
@@ -233,7 +226,7 @@ class TestClosedForms:
     )
     def test_calibrated_member_of_the_family(self, maker, options):
         problem = maker(1, **options)
-        assert set(problem.true_values.values()) == {0}
+        assert {known.value for known in problem.true_values} == {0}
 
 
 def find_best_coupling(predictions, outcomes, targets):
@@ -270,14 +263,17 @@ def test_fields(maker, options, population):
         assert problem.y_true.dtype == np.int64
         assert set(problem.y_true) <= {0, 1}
         assert (problem.sample_weight == 1).all()
-    for value in problem.true_values.values():
+    for _, _, value in problem.true_values:
         assert type(value) is float
         assert 0 <= value <= 1
 
 
 @every_maker
 def test_known_measures_do_not_depend_on_the_parameters(maker):
-    keys = {tuple(maker(2, **options).true_values) for options in MAKERS[maker]}
+    keys = {
+        tuple((name, *given) for name, given, _ in maker(2, **options).true_values)
+        for options in MAKERS[maker]
+    }
     assert len(keys) == 1
 
 

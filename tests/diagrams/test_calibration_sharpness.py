@@ -28,7 +28,7 @@ def test_curve_is_that_of_the_metrics(options, rows):
     display = draw(*rows, **options)
     (curve,), expected = display.curves, calibration_sharpness_curve(*rows, **options)
     np.testing.assert_array_equal(curve.prob_pred, expected.grid)
-    np.testing.assert_array_equal(curve.prob_true, expected.calibration)
+    np.testing.assert_array_equal(curve.prob_true, expected.prob_true)
     np.testing.assert_array_equal(curve.sharpness_gap, expected.sharpness_gap)
     np.testing.assert_array_equal(curve.density, expected.density)
     assert curve.bandwidth == expected.bandwidth

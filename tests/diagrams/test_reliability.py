@@ -57,7 +57,7 @@ def test_bandwidth_changes_the_curve_and_not_the_measure(data):
     display = draw(y, proba, bandwidth=0.3)
     curve = smooth_ece_curve(y, proba, bandwidth=0.3)
     assert display.curves[0].bandwidth == 0.3
-    np.testing.assert_array_equal(display.prob_true, curve.calibration)
+    np.testing.assert_array_equal(display.prob_true, curve.prob_true)
     assert display.smooth_ece == smooth_ece(y, proba) != curve.value
 
 
@@ -164,7 +164,7 @@ def test_everything_is_on_the_scale_of_logits(rare):
     n_points = len(display.prob_pred)
     smooth = smooth_ece_curve(*rare, scale="logit", bandwidth=0.4, n_points=n_points)
     np.testing.assert_array_equal(display.prob_pred, smooth.grid)
-    np.testing.assert_array_equal(display.prob_true, smooth.calibration)
+    np.testing.assert_array_equal(display.prob_true, smooth.prob_true)
     np.testing.assert_array_equal(display.curves[0].density, smooth.density)
     assert display.smooth_ece == smooth_ece(*rare, scale="logit")
     assert display.ax_.get_xscale() == display.ax_.get_yscale() == display.scale == "logit"

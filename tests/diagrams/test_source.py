@@ -62,10 +62,10 @@ def test_predictions_alone_in_their_cells_lose_nothing(rounded, kind):
     np.testing.assert_allclose(curve.prob_pred, expected.prob_pred, **close)
     np.testing.assert_allclose(curve.prob_true, expected.prob_true, **close)
     witness, known = curve.layers["witness"], expected.layers["witness"]
-    np.testing.assert_allclose(witness.prediction, known.prediction, **close)
+    np.testing.assert_allclose(witness.prob_pred, known.prob_pred, **close)
     np.testing.assert_allclose(witness.weight, known.weight, atol=1e-9)
     band, known = curve.layers["band"], expected.layers["band"]
-    np.testing.assert_allclose(band.prediction, known.prediction, rtol=1e-12)
+    np.testing.assert_allclose(band.prob_pred, known.prob_pred, rtol=1e-12)
     np.testing.assert_allclose(band.low, known.low, atol=1e-9)
     np.testing.assert_allclose(band.high, known.high, atol=1e-9)
 

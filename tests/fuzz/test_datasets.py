@@ -34,7 +34,7 @@ def make(function):
         for values in (problem.y_true, problem.y_proba):
             assert ((values >= 0) & (values <= 1)).all()
         assert problem.sample_weight.sum() == pytest.approx(arguments["n_samples"])
-        assert np.isfinite(list(problem.true_values.values())).all()
+        assert np.isfinite([known.value for known in problem.true_values]).all()
         return problem
 
     return run

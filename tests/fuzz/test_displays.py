@@ -181,10 +181,10 @@ def test_hostile_rows(name):
 # Of each kind of curve the arrays that go together.
 ARRAYS = {"reliability": ["density", "density_grid"], "sharpness": ["density", "sharpness_gap"]}
 DATA = {
-    "band": ["prediction", "low", "high"],
-    "split_density": ["prediction", "negative", "positive"],
-    "rug": ["prediction", "outcome"],
-    "witness": ["prediction", "weight"],
+    "band": ["prob_pred", "low", "high"],
+    "split_density": ["prob_pred", "negative", "positive"],
+    "rug": ["prob_pred", "prob_true"],
+    "witness": ["prob_pred", "weight"],
 }
 
 

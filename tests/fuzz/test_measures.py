@@ -24,7 +24,7 @@ N_BINS = mostly([1, 2, 10, 15, 1000], [0, 2.0, None, 2**63])
 KERNEL_OPTIONS = {
     "kernel": st.sampled_from(["total_variation", "gaussian", "laplace", "exponential"]),
     "bandwidth": BANDWIDTH,
-    "estimator": st.sampled_from(["unbiased", "biased", "block"]),
+    "unbiased": mostly([True, False], ["biased"]),
 }
 # Options that are drawn beside the rows, some of them invalid; all others keep their defaults.
 OPTIONS = {
@@ -50,9 +50,9 @@ OPTIONS = {
         "bandwidth": BANDWIDTH,
         "squared": st.booleans(),
     },
-    "cumulative_calibration_error": {"statistic": st.sampled_from(["range", "max"])},
+    "cumulative_calibration_error": {"deviation": st.sampled_from(["range", "max"])},
     "canonical_calibration_error": {
-        "binning": st.sampled_from(["uniform", "median_variance"]),
+        "strategy": st.sampled_from(["uniform", "median_variance"]),
         "n_bins": st.sampled_from([1, 3, 10]),
         "min_samples": st.sampled_from([1, 2, 10]),
         "distance": st.sampled_from(["total_variation", "euclidean", "squared_euclidean"]),
@@ -74,7 +74,7 @@ OPTIONS = {
         "debias": st.booleans(),
     },
     "consistency_band": {"n_bins": N_BINS, "simultaneous": st.booleans()},
-    "cumulative_calibration_test": {"statistic": st.sampled_from(["range", "max"])},
+    "cumulative_calibration_test": {"deviation": st.sampled_from(["range", "max"])},
     "hosmer_lemeshow_test": {
         "n_bins": N_BINS,
         "strategy": st.sampled_from(["uniform", "quantile"]),

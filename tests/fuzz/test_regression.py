@@ -140,7 +140,7 @@ def calls(draw, name):
         "kernel": mostly(["wasserstein"], ["gauss", add_shifts]),
         "bandwidth": BANDWIDTH,
         "target_bandwidth": BANDWIDTH,
-        "estimator": mostly(["unbiased", "biased"], ["x"]),
+        "unbiased": mostly([True, False], ["x"]),
         "block_size": mostly([None, 1, 2, 3], [0, np.sqrt]),
     }
     for key, values in drawn.items():

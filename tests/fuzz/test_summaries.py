@@ -93,14 +93,14 @@ def test_hostile_questions(function, summarized_rows, name, data):
 
 
 @given(summarized(), summarized(), mostly(["range", "max"], ["x"]), st.booleans())
-def test_hostile_pairs_of_periods(first, second, statistic, same_settings):
-    def compare(first, second, statistic):
+def test_hostile_pairs_of_periods(first, second, deviation, same_settings):
+    def compare(first, second, deviation):
         summaries = [make_summary(*first), make_summary(*second)]
-        return compare_summaries(*summaries, statistic=statistic, n_resamples=9, random_state=0)
+        return compare_summaries(*summaries, deviation=deviation, n_resamples=9, random_state=0)
 
     if same_settings:
         second = first[0], second[1] if first[0] == second[0] else first[1]
-    check_call(compare, {"first": first, "second": second, "statistic": statistic})
+    check_call(compare, {"first": first, "second": second, "deviation": deviation})
 
 
 @pytest.mark.parametrize("R", FITTED)

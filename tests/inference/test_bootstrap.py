@@ -172,7 +172,7 @@ def test_coverage_of_the_population_value(name):
         p = make_shrunk(600, slope=0, random_state=seed)
         options = {"n_resamples": 100, "random_state": 0}
         low, high = bootstrap_interval(name, p.y_true, p.y_proba, **options)[1:]
-        hits.append(low <= p.true_values[name] <= high)
+        hits.append(low <= p.true_value(name) <= high)
     assert np.mean(hits) >= 0.95 - 3.5 * np.sqrt(0.95 * 0.05 / 120)
 
 

@@ -10,7 +10,7 @@ from skcal.inference import compare_summaries
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.inference.samples import summarize
 
-both = pytest.mark.parametrize("statistic", ["range", "max"])
+both = pytest.mark.parametrize("deviation", ["range", "max"])
 
 
 def curve(v):
@@ -33,7 +33,7 @@ def repeat(counts):
 
 
 @both
-def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(statistic):
+def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(deviation):
     first = {0.1: (3, 1), 0.4: (1, 4), 0.6: (2, 2), 0.9: (0, 3)}
     second = {0.1: (5, 1), 0.4: (4, 2), 0.6: (1, 1), 0.9: (2, 2)}
     n, m = (np.sum(list(part.values()), axis=1) for part in (first, second))
@@ -43,7 +43,7 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(statistic):
     def measure(dealt):
         sums = np.cumsum(weight * (dealt / n - (positive - dealt) / m))
         sums = np.append(0.0, sums)
-        return np.ptp(sums) if statistic == "range" else np.abs(sums).max()
+        return np.ptp(sums) if deviation == "range" else np.abs(sums).max()
 
     laws = [hypergeom(*law) for law in zip(n + m, positive, n, strict=True)]
     ways = np.array(list(product(*(range(count + 1) for count in n))))
@@ -52,16 +52,16 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(statistic):
     observed = measure(k)
     exact = chance @ (values >= observed - 1e-9)
     result = compare_summaries(
-        repeat(first), repeat(second), statistic=statistic, n_resamples=40_000, random_state=0
+        repeat(first), repeat(second), deviation=deviation, n_resamples=40_000, random_state=0
     )
     assert 0.01 < exact < 0.99
     assert abs(result.pvalue - exact) < 4 * np.sqrt(exact * (1 - exact) / 40_000)
     assert result.estimate == pytest.approx(observed / weight.sum(), rel=1e-12)
-    deviation = np.sqrt(sum(law.var() for law in laws))
-    assert result.statistic == pytest.approx(observed / deviation, rel=1e-12)
+    sd = np.sqrt(sum(law.var() for law in laws))
+    assert result.statistic == pytest.approx(observed / sd, rel=1e-12)
     mean = chance @ values
     error = np.sqrt(chance @ (values - mean) ** 2 / 40_000)
-    assert result.null_mean * deviation == pytest.approx(mean, abs=4 * error)
+    assert result.null_mean * sd == pytest.approx(mean, abs=4 * error)
     assert result.worst_group is None
 
 
@@ -88,13 +88,13 @@ def test_level_with_other_predictions_and_no_change(digits, n_rows):
 
 
 @both
-def test_power_and_estimate_for_a_change_everywhere(statistic):
+def test_power_and_estimate_for_a_change_everywhere(deviation):
     rng = np.random.default_rng(2)
     first, second = observe(rng, 20_000, change=0.1), observe(rng, 10_000, law=(2, 1))
-    result = compare_summaries(first, second, statistic=statistic, random_state=0)
+    result = compare_summaries(first, second, deviation=deviation, random_state=0)
     assert result.pvalue == 0.001
     assert result.estimate == pytest.approx(0.1, abs=0.03)
-    back = compare_summaries(second, first, statistic=statistic, random_state=0)
+    back = compare_summaries(second, first, deviation=deviation, random_state=0)
     np.testing.assert_allclose(back[:3], result[:3], rtol=1e-9)
 
 
@@ -195,7 +195,7 @@ def test_bad_input():
     good = repeat({0.25: (3, 4)})
     with pytest.raises(ValueError, match="must hold predictions near each other"):
         compare_summaries(good, repeat({0.75: (3, 4)}))
-    with pytest.raises(ValueError, match="statistic must be"):
-        compare_summaries(good, good, statistic="chi2")
+    with pytest.raises(ValueError, match="deviation must be"):
+        compare_summaries(good, good, deviation="chi2")
     with pytest.raises(ValueError, match="n_resamples must be"):
         compare_summaries(good, good, n_resamples=0)

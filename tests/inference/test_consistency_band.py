@@ -86,9 +86,9 @@ def test_bins_are_those_of_the_diagram(rng):
     band = consistency_band(y, proba, n_bins=5)
     index = np.ceil(5 * proba).astype(int)
     for b in range(1, 6):
-        assert band.prediction[b - 1] == pytest.approx(proba[index == b].mean())
-        assert band.outcome[b - 1] == pytest.approx(y[index == b].mean())
-    assert (band.outcome < band.low).any()  # over-confident, and seen to be
+        assert band.prob_pred[b - 1] == pytest.approx(proba[index == b].mean())
+        assert band.prob_true[b - 1] == pytest.approx(y[index == b].mean())
+    assert (band.prob_true < band.low).any()  # over-confident, and seen to be
 
 
 def test_ranges_do_not_depend_on_outcomes(rng):
@@ -97,7 +97,7 @@ def test_ranges_do_not_depend_on_outcomes(rng):
         one, other = (
             consistency_band(rng.random(200) < p, proba, strategy=strategy) for p in (0.1, 0.9)
         )
-        for name in ("prediction", "low", "high"):
+        for name in ("prob_pred", "low", "high"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -111,7 +111,7 @@ def test_certain_predictions_allow_no_other_outcome():
 def test_single_row(proba, ends):
     band = consistency_band([1], [proba])
     assert (band.low[0], band.high[0]) == ends
-    assert band.outcome[0] == 1
+    assert band.prob_true[0] == 1
 
 
 def test_simultaneous_is_a_flag():

@@ -25,7 +25,7 @@ def data(rng):
 def test_published_value():
     """Eight of ten: the Clopper-Pearson interval."""
     band = isotonic_band([1] * 8 + [0] * 2, [0.7] * 10)
-    np.testing.assert_array_equal(band.prediction, [0.7])
+    np.testing.assert_array_equal(band.prob_pred, [0.7])
     np.testing.assert_allclose([*band.low, *band.high], [0.443905, 0.974789], atol=5e-7)
 
 
@@ -93,25 +93,25 @@ def test_a_falling_curve_is_not_covered(rng):
 def test_ends_are_monotone_probabilities(rng, n):
     proba = rng.random(n).round(4)
     band = isotonic_band(rng.random(n) < proba, proba)
-    assert (np.diff(band.prediction) > 0).all()
+    assert (np.diff(band.prob_pred) > 0).all()
     for end in (band.low, band.high):
         assert (np.diff(end) >= 0).all()
         assert ((end >= 0) & (end <= 1)).all()
-    assert np.isin(band.prediction, proba).all()
+    assert np.isin(band.prob_pred, proba).all()
 
 
 def test_mirrored(data):
     y, proba = data
     band, mirror = isotonic_band(y, proba), isotonic_band(1 - y, 1 - proba)
-    np.testing.assert_allclose(mirror.prediction, 1 - band.prediction[::-1], atol=1e-15)
+    np.testing.assert_allclose(mirror.prob_pred, 1 - band.prob_pred[::-1], atol=1e-15)
     np.testing.assert_allclose(mirror.low, 1 - band.high[::-1], atol=1e-12)
 
 
 def test_blocks_do_not_depend_on_outcomes(rng):
     proba = rng.random(3000)
     one, other = (isotonic_band(rng.random(3000) < p, proba) for p in (0.1, proba))
-    np.testing.assert_array_equal(one.prediction, other.prediction)
-    assert len(one.prediction) < 1000
+    np.testing.assert_array_equal(one.prob_pred, other.prob_pred)
+    assert len(one.prob_pred) < 1000
 
 
 # ------------------------------------------------------------------------------ methods

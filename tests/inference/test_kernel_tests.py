@@ -29,16 +29,16 @@ def list_terms(y, proba, bandwidth=1.0):
 
 
 @pytest.mark.parametrize("shrink", [0.0, 1.0])
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
-def test_distribution_free_bounds(rng, shrink, estimator):
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_distribution_free_bounds(rng, shrink, unbiased):
     """Hoeffding's and McDiarmid's bounds of Widmann, Lindsten, Zachariah (2019), with B = 2."""
     n = 401
     y, proba = draw_classes(rng, n, 3, shrink)
-    options = {"method": "distribution-free", "estimator": estimator}
+    options = {"method": "distribution-free", "unbiased": unbiased}
     result = kernel_calibration_test(y, proba, **options)
-    estimate = squared_kernel_calibration_error(y, proba, estimator=estimator)
+    estimate = squared_kernel_calibration_error(y, proba, unbiased=unbiased)
     assert result.statistic == result.estimate == pytest.approx(estimate, abs=1e-15)
-    if estimator == "unbiased":
+    if unbiased:
         expected = np.exp(-200 * max(estimate, 0) ** 2 / 8)
     else:
         expected = np.exp(-(max(0, np.sqrt(n * estimate / 2) - 1) ** 2) / 2)
@@ -56,7 +56,7 @@ def test_bound_follows_the_kernels(rng):
     """B = sup k times the largest |e_a - e_b|^2 in the label kernel bounds every term."""
     y, proba = draw_classes(rng, 100, 3, 1.0)
     label_kernel = np.array([[1, -0.5, -0.5], [-0.5, 1, -0.5], [-0.5, -0.5, 1]])
-    options = {"method": "distribution-free", "estimator": "biased"}
+    options = {"method": "distribution-free", "unbiased": False}
     options["kernel"] = lambda a, b: 5 * np.exp(-((a[:, None] - b) ** 2).sum(axis=2))
     result = kernel_calibration_test(y, proba, label_kernel=label_kernel, kernel_bound=5, **options)
     root = np.sqrt(100 * result.estimate / (5 * 3))
@@ -132,12 +132,12 @@ def test_mean_embedding_agrees_with_its_definition(rng):
 # ------------------------------------------------------------------------- extremes
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.parametrize("unbiased", [True, False])
 @every_method
-def test_certain_predictions(rng, method, estimator):
+def test_certain_predictions(rng, method, unbiased):
     """Always wrong, which bounds need to see, and always right."""
     y = rng.integers(0, 3, 300)
-    options = {"method": method, "estimator": estimator, "random_state": 0, "n_resamples": 99}
+    options = {"method": method, "unbiased": unbiased, "random_state": 0, "n_resamples": 99}
     assert kernel_calibration_test(y, np.eye(3)[(y + 1) % 3], **options).pvalue < 0.05
     result = kernel_calibration_test(y, np.eye(3)[y], **options)
     assert result.statistic == 0
@@ -163,7 +163,7 @@ def test_biased_estimates_that_rounding_makes_negative():
         [0, 0, 1, 1, 1, 1, 1],
         [5 / 7] * 7,
         method="distribution-free",
-        estimator="biased",
+        unbiased=False,
         kernel=lambda left, right: np.exp(-((left[:, None] - right) ** 2).sum(axis=-1)),
         kernel_bound=1.0,
     )
@@ -216,7 +216,7 @@ def test_labels_of_one_prediction_are_dependent_where_sums_are_rounded(rng, deci
     ("options", "message"),
     [
         ({"method": "boot"}, r"method must be one of .* Did you mean 'bootstrap'\?"),
-        ({"estimator": "best"}, r"estimator must be one of"),
+        ({"unbiased": "best"}, r"unbiased must be True or False"),
         ({"kernel": "laplace"}, r"kernel must be one of"),
         ({"bandwidth": -1}, r"bandwidth must be at least"),
         ({"label_kernel": np.eye(2)}, r"label_kernel must have shape \(3, 3\)"),

@@ -37,8 +37,8 @@ def name_case(value):
     return getattr(value, "__name__", None)
 
 
-kuiper = partial(cumulative_calibration_test, statistic="range")
-smirnov = partial(cumulative_calibration_test, statistic="max")
+kuiper = partial(cumulative_calibration_test, deviation="range")
+smirnov = partial(cumulative_calibration_test, deviation="max")
 exact = partial(calibration_test, statistic="expected_calibration_error")
 
 

@@ -7,10 +7,10 @@ import pytest
 from skcal.metrics import canonical_calibration_error, expected_calibration_error
 
 BINNINGS = [
-    {"binning": "uniform", "n_bins": 2},
-    {"binning": "uniform", "n_bins": 10},
-    {"binning": "median_variance", "min_samples": 5},
-    {"binning": "median_variance", "min_samples": 1, "max_bins": 4},
+    {"strategy": "uniform", "n_bins": 2},
+    {"strategy": "uniform", "n_bins": 10},
+    {"strategy": "median_variance", "min_samples": 5},
+    {"strategy": "median_variance", "min_samples": 1, "max_bins": 4},
 ]
 every_binning = pytest.mark.parametrize("options", BINNINGS, ids=str)
 every_distance = pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_worked_example():
     y = [1, 2, 3, 1, 2]
     # Uniform, 2 bins: rows {0, 1} differ by (.1, -.6, .7) - (0, 0, 0) = (-.1, -.6, .7) in sum.
     # {2}: (.3, .7, -1), {3}: (-.9, 0, .9), {4}: (.8, -.9, .1).
-    options = {"binning": "uniform", "n_bins": 2}
+    options = {"strategy": "uniform", "n_bins": 2}
     assert canonical_calibration_error(y, FIVE, **options) == pytest.approx(
         (0.7 + 1.0 + 0.9 + 0.9) / 5
     )
@@ -63,7 +63,7 @@ def test_worked_example():
     ) == pytest.approx(sum(squares) / 5)
     # Below the median of the last component, 0.2, rows {2, 4} differ by (1.1, -.2, -.9) in sum;
     # the others, {0, 1, 3}, by (-1, -.6, 1.6).
-    options = {"binning": "median_variance", "min_samples": 2}
+    options = {"strategy": "median_variance", "min_samples": 2}
     assert canonical_calibration_error(y, FIVE, **options) == pytest.approx((1.1 + 1.6) / 5)
     # One bin: (2.1, 1.2, 1.7) - (2, 2, 1).
     options["min_samples"] = 3
@@ -90,7 +90,7 @@ def test_closed_form_of_shrunk_vectors(w):
     assert (np.diff(values) > 0).all()
     assert values[-1] < limit + 1e-5 * w
     assert values[-1] == pytest.approx(limit, abs=0.001 * w)
-    value = canonical_calibration_error(target, proba, binning="median_variance", min_samples=20)
+    value = canonical_calibration_error(target, proba, strategy="median_variance", min_samples=20)
     assert 0.98 * limit < value < limit + 1e-5 * w
 
 
@@ -100,7 +100,7 @@ def test_closed_form_of_shrunk_vectors_in_two_classes():
     for options in (
         {"n_bins": 2},
         {"n_bins": 10},
-        {"binning": "median_variance", "min_samples": 700},
+        {"strategy": "median_variance", "min_samples": 700},
     ):
         assert canonical_calibration_error(0.7 * v + 0.15, v, **options) == pytest.approx(
             0.3 / 4, abs=1e-7
@@ -111,7 +111,7 @@ def test_closed_form_of_shrunk_vectors_in_two_classes():
 def test_a_calibrated_sample_has_error_0(distance):
     proba = np.repeat([[0.5, 0.25, 0.25], [0.25, 0.0, 0.75]], 4, axis=0)
     y = ["a", "a", "b", "c", "c", "c", "a", "c"]
-    for options in ({}, {"binning": "median_variance", "min_samples": 4}):
+    for options in ({}, {"strategy": "median_variance", "min_samples": 4}):
         assert canonical_calibration_error(y, proba, distance=distance, **options) == 0
 
 
@@ -203,7 +203,7 @@ def test_scale_of_weights(rng):
     # Counts, on the other hand, have a scale.
     with pytest.raises(ValueError, match=r"min_samples=10 rows.*; got weights that sum to 1\."):
         canonical_calibration_error(
-            y, proba, sample_weight=weights / weights.sum(), binning="median_variance"
+            y, proba, sample_weight=weights / weights.sum(), strategy="median_variance"
         )
 
 
@@ -245,7 +245,7 @@ def test_float32_accumulates_in_float64(rng):
     proba = np.full((200_000, 4), 0.25, dtype=np.float32)
     y = np.repeat(np.arange(4), 50_000)
     assert canonical_calibration_error(y, proba) == 0
-    assert canonical_calibration_error(y, proba, binning="median_variance") == 0
+    assert canonical_calibration_error(y, proba, strategy="median_variance") == 0
     y, proba = draw_problem(rng)  # exact in float32
     for options in BINNINGS:
         assert canonical_calibration_error(
@@ -261,7 +261,7 @@ def test_rows_with_bins_of_their_own(rng, n, n_classes):
     expected = 1 - proba[np.arange(n), y].mean()
     for options in (
         {"n_bins": 100_000},
-        {"binning": "median_variance", "min_samples": 1},
+        {"strategy": "median_variance", "min_samples": 1},
     ):
         assert canonical_calibration_error(
             y, proba, labels=np.arange(n_classes), **options
@@ -271,14 +271,14 @@ def test_rows_with_bins_of_their_own(rng, n, n_classes):
 def test_single_row():
     assert canonical_calibration_error([1], [0.25]) == 0.75
     assert (
-        canonical_calibration_error([1], [0.25], binning="median_variance", min_samples=1) == 0.75
+        canonical_calibration_error([1], [0.25], strategy="median_variance", min_samples=1) == 0.75
     )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"binning": "quantile"}, "binning must be one of 'uniform', 'median_variance'"),
+        ({"strategy": "quantile"}, "strategy must be one of 'uniform', 'median_variance'"),
         ({"n_bins": 0}, "n_bins must be at least 1; got 0"),
         ({"n_bins": 2.5}, "n_bins must be an integer; got 2.5"),
         ({"min_samples": 0}, "min_samples must be at least 1; got 0"),
@@ -291,7 +291,7 @@ def test_single_row():
         ({"distance": lambda p, q: np.inf}, r"finite, non-negative number; got inf"),
         ({"distance": lambda p, q: p - q}, r"distance must return .* got array"),
         ({"distance": lambda p, q: None}, r"distance must return .* got None"),
-        ({"binning": "median_variance"}, r"at least min_samples=10 rows.*; got 5\."),
+        ({"strategy": "median_variance"}, r"at least min_samples=10 rows.*; got 5\."),
         ({"sample_weight": [1, 2]}, r"sample_weight must have shape \(5,\)"),
     ],
 )
@@ -307,11 +307,11 @@ def test_bad_predictions():
         canonical_calibration_error([[0.5, 0.5]] * 5, FIVE)
 
 
-@pytest.mark.parametrize("binning", ["uniform", "median_variance"])
-def test_names_of_two_labels_do_not_matter(binning):
+@pytest.mark.parametrize("strategy", ["uniform", "median_variance"])
+def test_names_of_two_labels_do_not_matter(strategy):
     proba = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
     y, both = np.array(list("nnyyy")), np.column_stack([1 - proba, proba])
-    options = {"binning": binning, "min_samples": 2}
+    options = {"strategy": strategy, "min_samples": 2}
     expected = canonical_calibration_error(y, both, labels=["n", "y"], **options)
     turned = canonical_calibration_error(y, both[:, ::-1], labels=["y", "n"], **options)
     other = canonical_calibration_error(y, both, labels=["n", "y"], pos_label="n", **options)

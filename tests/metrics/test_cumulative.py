@@ -23,8 +23,8 @@ def population(n=40_000):
 def test_closed_forms_of_a_shift(d):
     """Family A of DEFINITIONS.md."""
     v = population() * (1 - d)
-    for statistic in ("range", "max"):
-        value = cumulative_calibration_error(v + d, v, statistic=statistic)
+    for deviation in ("range", "max"):
+        value = cumulative_calibration_error(v + d, v, deviation=deviation)
         assert value == pytest.approx(d, abs=1e-12)
     value = averaged_two_bin_calibration_error(v + d, v)
     assert value == pytest.approx(d**2 * (2 + d) / 3, abs=1e-8)
@@ -35,8 +35,8 @@ def test_closed_forms_of_shrunk_predictions(a):
     """Family B of DEFINITIONS.md."""
     v = population()
     y = 0.5 + (1 - a) * (v - 0.5)
-    for statistic in ("range", "max"):
-        value = cumulative_calibration_error(y, v, statistic=statistic)
+    for deviation in ("range", "max"):
+        value = cumulative_calibration_error(y, v, deviation=deviation)
         assert value == pytest.approx(a / 8, abs=1e-9)
     assert averaged_two_bin_calibration_error(y, v) == pytest.approx(a**2 / 60, abs=1e-9)
 
@@ -45,8 +45,8 @@ def test_closed_form_of_the_temperature_family():
     """Family C of DEFINITIONS.md: half the expected calibration error."""
     f = population()
     v = f**2 / (f**2 + (1 - f) ** 2)
-    for statistic in ("range", "max"):
-        value = cumulative_calibration_error(f, v, statistic=statistic)
+    for deviation in ("range", "max"):
+        value = cumulative_calibration_error(f, v, deviation=deviation)
         assert value == pytest.approx((np.log(2) / 2 - 0.25) / 2, abs=1e-8)
 
 
@@ -54,23 +54,23 @@ def test_range_and_maximum_differ_where_sums_take_both_signs():
     y, v = [1, 0, 0, 1], [0.2, 0.3, 0.6, 0.7]
     # Sums .8, .5, -.1, .2, of quarters.
     assert cumulative_calibration_error(y, v) == pytest.approx(0.9 / 4)
-    assert cumulative_calibration_error(y, v, statistic="max") == pytest.approx(0.8 / 4)
+    assert cumulative_calibration_error(y, v, deviation="max") == pytest.approx(0.8 / 4)
 
 
 def test_sums_are_not_read_inside_ties(rng):
     y, v = np.array([1, 0, 1, 0]), np.full(4, 0.5)
     for order in ([0, 1, 2, 3], [0, 2, 1, 3], [1, 3, 0, 2]):
-        for statistic in ("range", "max"):
-            assert cumulative_calibration_error(y[order], v, statistic=statistic) == 0
+        for deviation in ("range", "max"):
+            assert cumulative_calibration_error(y[order], v, deviation=deviation) == 0
 
 
 def test_real_class_probabilities(shared_data):
     """Section 11 of DEFINITIONS.md."""
     table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
     proba = table.filter(regex=r"^p\d$")
-    for statistic, value in (("max", 0.039702), ("range", 0.040017)):
+    for deviation, value in (("max", 0.039702), ("range", 0.040017)):
         assert cumulative_calibration_error(
-            table.y_true, proba, statistic=statistic
+            table.y_true, proba, deviation=deviation
         ) == pytest.approx(value, abs=6e-7)
 
 
@@ -110,6 +110,6 @@ def test_two_bins_are_continuous_in_the_predictions(rng):
         assert abs(averaged_two_bin_calibration_error(y, moved) - value) <= 6 * shift
 
 
-def test_bad_statistic():
-    with pytest.raises(ValueError, match=r"statistic must be one of 'range', 'max'; got 'maximum'"):
-        cumulative_calibration_error([0, 1], [0.2, 0.7], statistic="maximum")
+def test_bad_deviation():
+    with pytest.raises(ValueError, match=r"deviation must be one of 'range', 'max'; got 'maximum'"):
+        cumulative_calibration_error([0, 1], [0.2, 0.7], deviation="maximum")

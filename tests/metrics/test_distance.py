@@ -35,16 +35,16 @@ class TestLowerDistance:
         assert lower_calibration_distance(y, v) == pytest.approx(distance, abs=2e-6)
         bounds = lower_calibration_bounds(y, v)
         assert type(bounds) is Bounds
-        assert bounds.lower - 1e-12 <= distance <= bounds.upper + 1e-12
-        assert bounds.upper - bounds.lower <= 2e-6
+        assert bounds.low - 1e-12 <= distance <= bounds.high + 1e-12
+        assert bounds.high - bounds.low <= 2e-6
 
     @pytest.mark.parametrize("n", [500, 5000])
     def test_residuals_of_one_sign(self, n):
         """All mass must move by the bias, and no more is needed."""
         v = (np.arange(n) + 0.5) / n * 0.9
         bounds = lower_calibration_bounds(v + 0.1, v)
-        assert bounds.lower == pytest.approx(0.1, abs=1e-12)
-        assert bounds.upper >= 0.1 - 1e-12
+        assert bounds.low == pytest.approx(0.1, abs=1e-12)
+        assert bounds.high >= 0.1 - 1e-12
         assert lower_calibration_distance(v + 0.1, v) == pytest.approx(0.1, abs=1e-3)
 
     @pytest.mark.parametrize("label", [0, 1])
@@ -54,7 +54,7 @@ class TestLowerDistance:
         v = rng.random(n)
         expected = pytest.approx(np.mean(np.abs(v - label)), abs=1e-12)
         assert lower_calibration_distance(np.full(n, label), v) == expected
-        assert lower_calibration_bounds(np.full(n, label), v).upper == expected
+        assert lower_calibration_bounds(np.full(n, label), v).high == expected
 
     @pytest.mark.parametrize("kind", reference.KINDS)
     def test_bounds_contain_the_linear_program_s_optimum(self, rng, kind):
@@ -66,8 +66,8 @@ class TestLowerDistance:
                 np.union1d(knots, points), knots, mass - positive, positive
             )
             bounds = lower_calibration_bounds(y, v, sample_weight=weights)
-            assert bounds.lower <= optimum + 1e-9
-            assert bounds.upper >= optimum - 80**-2 / 2 - 1e-9
+            assert bounds.low <= optimum + 1e-9
+            assert bounds.high >= optimum - 80**-2 / 2 - 1e-9
 
     @pytest.mark.parametrize("tol", [0.1, 1e-3, 1e-4])
     @pytest.mark.parametrize("decimals", [2, 16])
@@ -77,12 +77,12 @@ class TestLowerDistance:
         y = rng.random(8000) < v**1.1
         w = rng.lognormal(sigma=2, size=8000)
         coarse = lower_calibration_bounds(y, v, sample_weight=w, tol=tol)
-        assert coarse.upper - coarse.lower <= 2 * tol
+        assert coarse.high - coarse.low <= 2 * tol
         value = lower_calibration_distance(y, v, sample_weight=w, tol=tol)
-        assert coarse.lower <= value <= coarse.upper
+        assert coarse.low <= value <= coarse.high
         fine = lower_calibration_bounds(y, v, sample_weight=w, tol=3e-5)  # rows are knots
-        assert coarse.lower <= fine.upper
-        assert coarse.upper >= fine.lower
+        assert coarse.low <= fine.high
+        assert coarse.high >= fine.low
         assert value == pytest.approx(np.mean(fine), abs=tol)
 
     @pytest.mark.parametrize("share", [1e-4, 1e-8, 1e-12, 1e-16, 1e-30])
@@ -92,10 +92,10 @@ class TestLowerDistance:
         bounds = lower_calibration_bounds(y, v, sample_weight=w)
         # The frequent class alone has the mean prediction as its distance, and potentials are
         # at most 1 in size: what the rare class adds is at most twice its mass.
-        assert bounds.upper - bounds.lower <= 2e-3
+        assert bounds.high - bounds.low <= 2e-3
         alone = np.average(v * (y == 0), weights=w)
-        assert bounds.lower <= alone + 2 * share + 1e-12
-        assert bounds.upper >= alone - 2 * share - 1e-12
+        assert bounds.low <= alone + 2 * share + 1e-12
+        assert bounds.high >= alone - 2 * share - 1e-12
 
     def test_is_continuous_across_the_numbers_of_rows_that_change_the_method(self, rng):
         """1500 rows are knots themselves, 1501 are shared between those of a grid."""
@@ -116,7 +116,7 @@ class TestLowerDistance:
         table = pd.read_csv(shared_data / "cifar10_densenet40_confidence.csv")
         bounds = lower_calibration_bounds(table.y_true, table.y_prob)
         error = smooth_calibration_error(table.y_true, table.y_prob)
-        assert bounds.lower / 2 <= error <= 2 * bounds.upper
+        assert bounds.low / 2 <= error <= 2 * bounds.high
 
     def test_copies_no_rows(self, rng):
         n = 2_000_000
@@ -180,8 +180,8 @@ class TestBoundsOfTheDistance:
     def test_two_points(self, gap):
         bounds = calibration_distance_bounds([0, 1], [0.5 - gap, 0.5 + gap])
         assert type(bounds) is Bounds
-        assert bounds.lower == pytest.approx(gap - 2 * gap**2, abs=2e-6)
-        assert bounds.upper == pytest.approx(min(gap, 0.5 - gap), abs=1e-12)
+        assert bounds.low == pytest.approx(gap - 2 * gap**2, abs=2e-6)
+        assert bounds.high == pytest.approx(min(gap, 0.5 - gap), abs=1e-12)
 
     @pytest.mark.parametrize("kind", reference.KINDS)
     def test_upper_bound_is_the_best_partition_into_intervals(self, rng, kind):
@@ -191,9 +191,9 @@ class TestBoundsOfTheDistance:
                 reference.list_interval_partitions, *reference.merge_ties(y, v, weights)
             )
             bounds = calibration_distance_bounds(y, v, sample_weight=weights)
-            assert bounds.upper == pytest.approx(expected, abs=1e-12)
-            assert 0 <= bounds.lower <= bounds.upper
-            assert bounds.lower <= upper_calibration_distance(y, v, sample_weight=weights) + 1e-12
+            assert bounds.high == pytest.approx(expected, abs=1e-12)
+            assert 0 <= bounds.low <= bounds.high
+            assert bounds.low <= upper_calibration_distance(y, v, sample_weight=weights) + 1e-12
 
     @pytest.mark.parametrize("decimals", [3, 16])
     def test_many_predictions(self, rng, decimals):
@@ -201,14 +201,14 @@ class TestBoundsOfTheDistance:
         calibrated = rng.random(6000)
         v = np.round(np.clip(calibrated + rng.uniform(-0.04, 0.04, 6000), 0, 1), decimals)
         bounds = calibration_distance_bounds(calibrated, v)
-        assert bounds.lower <= np.abs(v - calibrated).mean() <= 0.02
+        assert bounds.low <= np.abs(v - calibrated).mean() <= 0.02
         lower = lower_calibration_bounds(calibrated, v)
-        assert bounds.lower == lower.lower
-        assert bounds.upper >= lower.upper - 2e-3
+        assert bounds.low == lower.low
+        assert bounds.high >= lower.high - 2e-3
         # Any partition gives an upper bound; the best one is no worse than ten equal intervals.
         group = np.minimum((v * 10).astype(int), 9)
         outcome = np.array([calibrated[group == k].mean() for k in range(10)])
-        assert bounds.upper <= np.abs(v - outcome[group]).mean() + 1e-12
+        assert bounds.high <= np.abs(v - outcome[group]).mean() + 1e-12
 
     def test_calibrated_predictions(self):
         v = np.repeat([0.1, 0.3, 0.6, 0.75], 2000)
@@ -224,9 +224,9 @@ def test_weights_of_thirty_orders_of_magnitude(rng, n):
     for function in (lower_calibration_bounds, calibration_distance_bounds):
         bounds = function(y, v, sample_weight=w)
         alone = function(y[heavy], v[heavy], sample_weight=w[heavy])
-        assert 0 <= bounds.lower <= bounds.upper <= 1
-        assert bounds.lower <= alone.upper + 1e-9
-        assert alone.lower <= bounds.upper + 1e-9
+        assert 0 <= bounds.low <= bounds.high <= 1
+        assert bounds.low <= alone.high + 1e-9
+        assert alone.low <= bounds.high + 1e-9
 
 
 @pytest.mark.parametrize("tol", [0, -1, 9e-6, np.nan, np.inf, "small"])
@@ -245,4 +245,4 @@ def test_bounds_of_a_mean_over_classes(rng, function, reduction):
     y = rng.integers(0, 3, 150)
     bounds = function(y, proba, reduction=reduction)
     value = lower_calibration_distance(y, proba, reduction=reduction)
-    assert bounds.lower - 1e-12 <= value <= bounds.upper + 1e-12
+    assert bounds.low - 1e-12 <= value <= bounds.high + 1e-12

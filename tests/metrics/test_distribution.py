@@ -20,7 +20,7 @@ from skcal.metrics import (
 PAIR_OF_STANDARD_NORMALS = 1 - np.sqrt(2) + 1 / np.sqrt(3)
 KINDS = ["normal", "laplace", "multivariate", "even mixture", "mixture", "multivariate mixture"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
-every_estimator = pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+both_estimates = pytest.mark.parametrize("unbiased", [True, False])
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def integrate_residual(kernel, y, distribution):
 # --------------------------------------------------------------------------- exact values
 
 
-@every_estimator
-def test_two_standard_normals(estimator):
+@both_estimates
+def test_two_standard_normals(unbiased):
     """DEFINITIONS.md, section 10: N(0, 1) twice, y = 0, 0."""
     for distribution in (
         norm(0, 1),
@@ -121,7 +121,7 @@ def test_two_standard_normals(estimator):
         Mixture([1.0], [norm(0, 1)]),
         Mixture([0.25, 0.75], [norm(0, 1), norm([0, 0], 1)]),
     ):
-        value = distribution_kernel_calibration_error([0, 0], distribution, estimator=estimator)
+        value = distribution_kernel_calibration_error([0, 0], distribution, unbiased=unbiased)
         assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
 
 
@@ -149,9 +149,7 @@ def test_values_by_integration(rng, kind):
     shift, spread = (np.subtract.outer(arrays[name], arrays[name]) for name in ("loc", "scale"))
     h *= np.exp(-np.hypot(shift, stretch * spread) / bandwidth)
     options = {"bandwidth": bandwidth, "target_bandwidth": target_bandwidth}
-    assert measure(kind, arrays, y, estimator="biased", **options) == pytest.approx(
-        h.mean(), abs=1e-8
-    )
+    assert measure(kind, arrays, y, unbiased=False, **options) == pytest.approx(h.mean(), abs=1e-8)
     assert measure(kind, arrays, y, **options) == pytest.approx(
         (h.sum() - np.trace(h)) / 6, abs=1e-8
     )
@@ -222,25 +220,25 @@ def test_biased_estimate_is_not_negative(rng, kind):
     for n in (1, 2, 5, 20):
         for bandwidth in (1e-3, 1.0, 1e6):
             arrays, y = draw_problem(rng, kind, n)
-            assert measure(kind, arrays, y, estimator="biased", bandwidth=bandwidth) >= 0
+            assert measure(kind, arrays, y, unbiased=False, bandwidth=bandwidth) >= 0
     # Hardly anything to tell: targets and predictions are the same for the kernel.
     tiny = {"loc": y, "scale": np.full(n, 1e-9)}
-    assert 0 <= measure(kind, tiny, y, estimator="biased") < 1e-8
+    assert 0 <= measure(kind, tiny, y, unbiased=False) < 1e-8
 
 
 # --------------------------------------------------------------------------- laws
 
 
 @every_kind
-@every_estimator
-def test_weights_are_repetition(rng, kind, estimator):
+@both_estimates
+def test_weights_are_repetition(rng, kind, unbiased):
     arrays, y = draw_problem(rng, kind, 9)
     counts = np.array([1, 2, 0, 1, 3, 1, 0, 1, 2])
     rows = np.repeat(np.arange(9), counts)
     tests, test_targets = build(kind, take(arrays, slice(0, 4))), y[:4] + 0.3
     for weights in (counts, counts.astype(np.float32), list(counts)):
         for block_size in (None, 4):
-            options = {"estimator": estimator, "block_size": block_size}
+            options = {"unbiased": unbiased, "block_size": block_size}
             value = measure(kind, arrays, y, sample_weight=weights, **options)
             repeated = measure(kind, take(arrays, rows), y[rows], **options)
             assert value == pytest.approx(repeated, abs=1e-12)
@@ -259,16 +257,16 @@ def test_order_of_rows(rng, kind):
 
 
 @every_kind
-@every_estimator
-def test_chunks(rng, kind, estimator, monkeypatch):
+@both_estimates
+def test_chunks(rng, kind, unbiased, monkeypatch):
     arrays, y = draw_problem(rng, kind, 13)
     tests, test_targets = build(kind, take(arrays, slice(0, 7))), y[:7]
     weights = rng.random(13)
-    expected = measure(kind, arrays, y, sample_weight=weights, estimator=estimator)
+    expected = measure(kind, arrays, y, sample_weight=weights, unbiased=unbiased)
     embedded = embed(kind, arrays, y, tests, test_targets, sample_weight=weights)
     for cells in (1, 40, 200):
         monkeypatch.setattr(_distribution_kernels, "_CELLS", cells)
-        value = measure(kind, arrays, y, sample_weight=weights, estimator=estimator)
+        value = measure(kind, arrays, y, sample_weight=weights, unbiased=unbiased)
         assert value == pytest.approx(expected, abs=1e-12)
         value = embed(kind, arrays, y, tests, test_targets, sample_weight=weights)
         assert value == pytest.approx(embedded, abs=1e-12)
@@ -291,10 +289,10 @@ def test_units_do_not_matter(rng, kind, factor):
     )
 
 
-@every_estimator
-def test_blocks(rng, estimator):
+@both_estimates
+def test_blocks(rng, unbiased):
     arrays, y = draw_problem(rng, "normal", 11)
-    options = {"estimator": estimator}
+    options = {"unbiased": unbiased}
     parts = [
         measure("normal", take(arrays, rows), y[rows], **options)
         for rows in (slice(0, 3), slice(3, 6), slice(6, 9))
@@ -310,7 +308,7 @@ def test_smallest_input():
     """A row makes no pair with others; its own is that of the biased estimate."""
     assert distribution_kernel_calibration_error([0.0], norm()) == 0
     assert distribution_kernel_calibration_error([0.0, 5.0], norm(), sample_weight=[1, 0]) == 0
-    value = distribution_kernel_calibration_error([0.0], norm(), estimator="biased")
+    value = distribution_kernel_calibration_error([0.0], norm(), unbiased=False)
     assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
     # A weight of 2 stands for two rows.
     value = distribution_kernel_calibration_error([0.0], norm(), sample_weight=[2])
@@ -442,7 +440,7 @@ def test_kernels_of_the_user(rng):
             shapes.append((a.shape, b.shape))
             return rbf_kernel(a, b)
 
-        value = measure(kind, *draw_problem(rng, kind, 10), kernel=remember, estimator="biased")
+        value = measure(kind, *draw_problem(rng, kind, 10), kernel=remember, unbiased=False)
         assert value > 0
         assert shapes == [((10, width), (10, width))]
 
@@ -474,14 +472,14 @@ def test_rounded_input(rng):
         ({"bandwidth": "median"}, "^bandwidth must be a number"),
         ({"target_bandwidth": -1.0}, "^target_bandwidth must be at least"),
         ({"target_bandwidth": np.nan}, "^target_bandwidth must be a number"),
-        ({"estimator": "exact"}, "^estimator must be one of 'unbiased', 'biased'"),
+        ({"unbiased": "exact"}, "^unbiased must be True or False"),
         ({"kernel": "waserstein"}, "Did you mean 'wasserstein'"),
         ({"kernel": 3}, "^kernel must be 'wasserstein' or a function"),
         ({"kernel": lambda a, b: np.ones(3)}, r"^kernel must return a matrix of shape \(3, 3\)"),
         ({"kernel": lambda a, b: np.full((3, 3), np.nan)}, "^kernel must return finite values"),
         ({"kernel": lambda a, b: np.tri(3)}, "^kernel must give a symmetric matrix"),
         ({"block_size": 1}, "^block_size must be at least 2; got 1"),
-        ({"block_size": 0, "estimator": "biased"}, "^block_size must be at least 1; got 0"),
+        ({"block_size": 0, "unbiased": False}, "^block_size must be at least 1; got 0"),
         ({"block_size": 4}, "^block_size must be at most 3, .*; got 4"),
         ({"block_size": 2.0}, "^block_size must be an integer"),
         ({"block_size": lambda n: n + 1}, r"^block_size\(n\) must be at most 3"),

@@ -201,7 +201,7 @@ def test_bad_components_of_a_cdf(components, x, message):
 )
 def test_parameters_whose_products_overflow(y, distribution, message):
     with pytest.raises(ValueError, match=message):
-        distribution_kernel_calibration_error(y, distribution, estimator="biased")
+        distribution_kernel_calibration_error(y, distribution, unbiased=False)
 
 
 # --------------------------------------------------------------------------- other packages

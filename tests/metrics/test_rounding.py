@@ -19,6 +19,7 @@ from skcal import metrics
 from skcal._numerics._smooth_calibration import fit_path
 from skcal._sample import CHUNK, Sample
 from skcal.metrics import MEASURES
+from tests.measures import ACCURACY, READ_COUNTS
 from tests.reference_rounding import (
     LongRows,
     Rows,
@@ -98,7 +99,7 @@ EXACT = {
         lambda n: 4 * n + 6,
     ),
     "cumulative_calibration_error, max": (
-        {"statistic": "max"},
+        {"deviation": "max"},
         lambda rows: max(map(abs, rows.cumulative())),
         lambda n: 2 * n + 6,
     ),
@@ -344,9 +345,7 @@ def test_normal_distributions_in_sixty_digits(seed):
                 - smooth(a - c, t**2)
                 + smooth(m - c, s**2 + t**2)
             )
-    value = metrics.distribution_kernel_calibration_error(
-        y, normal(mean, scale), estimator="biased"
-    )
+    value = metrics.distribution_kernel_calibration_error(y, normal(mean, scale), unbiased=False)
     # The four terms of a pair are at most 1, their exponents below 20.
     assert_near(value, total / n**2, 4 * (2 * n + 40))
 
@@ -417,7 +416,7 @@ def test_sums_over_sorted_rows_in_long_double(large, kind, n):
     error = (n if kind == "alike" else 8 * np.sqrt(n)) * np.abs(sums).max() * U + 4 * U
     kuiper = call("cumulative_calibration_error", sample)
     assert abs(kuiper - (sums.max() - sums.min())) <= 2 * error
-    largest = call("cumulative_calibration_error", sample, statistic="max")
+    largest = call("cumulative_calibration_error", sample, deviation="max")
     assert abs(largest - np.abs(sums).max()) <= error
     two_bins = call("averaged_two_bin_calibration_error", sample)
     assert abs(two_bins - rows.two_bins()) <= 6 * np.abs(sums).max() * error
@@ -565,15 +564,15 @@ def test_a_weight_of_hundred_is_a_hundred_rows(name):
     # The two may take different ways to a value within the documented accuracy of it; those that
     # are exact differ by rounding alone.
     rounding = chunked(30_000) * U
-    accuracy = MEASURES[name].accuracy
+    accuracy = ACCURACY.get(name, 1e-12)
     assert weighted == pytest.approx(repeated, abs=2 * accuracy if accuracy > 1e-12 else rounding)
-    if not MEASURES[name].reads_counts:
+    if name not in READ_COUNTS:
         plain = function(outcomes, predictions)
         assert plain == pytest.approx(weighted, abs=rounding)
 
 
 @pytest.mark.parametrize("scale", [1e-280, 0.1, 3.0, 1e280])
-@pytest.mark.parametrize("name", [name for name, row in MEASURES.items() if not row.reads_counts])
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in READ_COUNTS])
 def test_scale_of_weights_is_nothing_but_rounding(name, scale):
     outcomes, predictions, weights = draw_large("weighted", 300)
     function = MEASURES[name].function

@@ -50,7 +50,7 @@ def compute_slowly(y, v, values, divergence, *, weights=None, bandwidth=0.05, ke
 
 def assert_close(curve, expected, tolerance=ACCURACY):
     eta, gap, density = expected
-    np.testing.assert_allclose(curve.calibration, eta, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(curve.prob_true, eta, rtol=0, atol=tolerance)
     np.testing.assert_allclose(curve.sharpness_gap, gap, rtol=0, atol=tolerance)
     np.testing.assert_allclose(curve.density, density, rtol=1e-6, atol=1e-10)
 
@@ -189,7 +189,7 @@ class TestIdentities:
         options = {"sample_weight": w, "divergence": divergence, "kernel": kernel}
         curve = calibration_sharpness_curve(y, v, n_points=n_points, **options)
         parts = calibration_decomposition(y, v, **options)
-        values = divergence_of(divergence, curve.calibration[index], v)
+        values = divergence_of(divergence, curve.prob_true[index], v)
         assert np.average(values, weights=w) == pytest.approx(parts.calibration, abs=ACCURACY)
 
     @every_divergence
@@ -204,7 +204,7 @@ class TestIdentities:
         options["bandwidth"] = 0.04
         curve = calibration_sharpness_curve(y, v, n_points=4001, **options)
         known = curve.density > 0
-        own = divergence_of(divergence, curve.calibration[known], curve.grid[known])
+        own = divergence_of(divergence, curve.prob_true[known], curve.grid[known])
         own[~np.isfinite(own)] = 0  # at 0 and 1, where the density is nil
         gap = np.where(np.isfinite(curve.sharpness_gap[known]), curve.sharpness_gap[known], 0)
         mean = np.sum(curve.density[known] * (gap + own)) / 4000
@@ -226,7 +226,7 @@ class TestIdentities:
         assert curve.density[at] == pytest.approx(1, rel=1e-9)
         assert curve.sharpness_gap[at] == pytest.approx(parts.sharpness_gap, rel=1e-7)
         near = curve.density > 0
-        np.testing.assert_allclose(curve.calibration[near], 0.75, rtol=ACCURACY)
+        np.testing.assert_allclose(curve.prob_true[near], 0.75, rtol=ACCURACY)
 
     def test_gap_of_the_squared_error_in_closed_form(self, rng):
         """Var(y - v) + (eta - mean v)^2 - (eta - t)^2, as the docstring says."""
@@ -249,7 +249,7 @@ class TestIdentities:
         inner = slice(10, -10)
         t = curve.grid[inner]
         np.testing.assert_allclose(curve.sharpness_gap[inner], t * (1 - t), rtol=0, atol=5e-5)
-        np.testing.assert_allclose(curve.calibration[inner], t, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(curve.prob_true[inner], t, rtol=0, atol=1e-6)
 
 
 class TestLaws:
@@ -287,7 +287,7 @@ class TestLaws:
         options = {"divergence": divergence, "kernel": kernel, "n_points": 65}
         one = calibration_sharpness_curve(y, v, **options)
         other = calibration_sharpness_curve(1 - y, 1 - v, **options)
-        np.testing.assert_allclose(one.calibration, 1 - other.calibration[::-1], atol=ACCURACY)
+        np.testing.assert_allclose(one.prob_true, 1 - other.prob_true[::-1], atol=ACCURACY)
         np.testing.assert_allclose(one.sharpness_gap, other.sharpness_gap[::-1], atol=ACCURACY)
         np.testing.assert_allclose(one.density, other.density[::-1], rtol=1e-6)
 
@@ -347,7 +347,7 @@ class TestEdges:
         expected = {"brier": (label - 0.3) ** 2, "log": -np.log([0.7, 0.3][label])}[divergence]
         known = curve.density > 0
         assert known[3]
-        np.testing.assert_array_equal(curve.calibration[known], label)
+        np.testing.assert_array_equal(curve.prob_true[known], label)
         own = divergence_of(divergence, float(label), curve.grid[known])
         np.testing.assert_allclose(curve.sharpness_gap[known], expected - own, rtol=0, atol=1e-8)
         assert curve.sharpness_gap[3] == pytest.approx(0, abs=1e-8)
@@ -361,7 +361,7 @@ class TestEdges:
         curve = calibration_sharpness_curve(
             np.full(n, label), v, divergence=divergence, kernel=kernel
         )
-        np.testing.assert_array_equal(curve.calibration[curve.density > 0], label)
+        np.testing.assert_array_equal(curve.prob_true[curve.density > 0], label)
 
     @pytest.mark.parametrize("bandwidth", [0.001, 0.005, 0.05])
     @every_divergence
@@ -370,18 +370,18 @@ class TestEdges:
         y = np.append(rng.integers(0, 2, 5000), [0, 1])
         options = {"divergence": divergence, "bandwidth": bandwidth}
         curve = calibration_sharpness_curve(y, v, **options)
-        assert np.isfinite(curve.calibration).all()
+        assert np.isfinite(curve.prob_true).all()
         assert np.isfinite(curve.sharpness_gap[1:-1]).all()
         values = divergence_of(divergence, y, v)
         eta, gap, _ = compute_slowly(
             y, v, values, divergence, bandwidth=bandwidth, kernel="gaussian"
         )
-        np.testing.assert_allclose(curve.calibration, eta, rtol=0, atol=ACCURACY)
+        np.testing.assert_allclose(curve.prob_true, eta, rtol=0, atol=ACCURACY)
         np.testing.assert_allclose(curve.sharpness_gap[1:-1], gap[1:-1], rtol=0, atol=ACCURACY)
         if bandwidth == 0.001:
             assert curve.density[0] == curve.density[-1] == 0
-            assert curve.calibration[0] == 0
-            assert curve.calibration[-1] == 1
+            assert curve.prob_true[0] == 0
+            assert curve.prob_true[-1] == 1
 
     def test_epanechnikov_ends_where_predictions_end(self):
         curve = calibration_sharpness_curve(
@@ -389,7 +389,7 @@ class TestEdges:
         )
         known = np.abs(curve.grid - 0.25) < 0.125
         known |= np.abs(curve.grid - 0.75) < 0.125
-        np.testing.assert_array_equal(np.isnan(curve.calibration), ~known)
+        np.testing.assert_array_equal(np.isnan(curve.prob_true), ~known)
         np.testing.assert_array_equal(np.isnan(curve.sharpness_gap), ~known)
         np.testing.assert_array_equal(curve.density == 0, ~known)
 
@@ -415,7 +415,7 @@ class TestInfinities:
         y, v = [1, 0, 1, 1], [0.0, 0.0, 0.8, 0.8]
         curve = calibration_sharpness_curve(y, v, divergence="log")
         assert (curve.sharpness_gap == np.inf).all()
-        assert np.isfinite(curve.calibration).all()
+        assert np.isfinite(curve.prob_true).all()
         curve = calibration_sharpness_curve(y, v, divergence="log", kernel="epanechnikov")
         near, there = curve.grid < 0.05, np.abs(curve.grid - 0.8) < 0.0499
         assert (curve.sharpness_gap[near] == np.inf).all()
@@ -433,7 +433,7 @@ class TestInfinities:
             [end] * 3, [float(end)] * 3, divergence="log", kernel=kernel, bandwidth=0.001
         )
         assert curve.sharpness_gap[-end] == 0
-        assert curve.calibration[-end] == end
+        assert curve.prob_true[-end] == end
 
     @every_kernel
     def test_ends_of_the_grid(self, kernel):
@@ -441,7 +441,7 @@ class TestInfinities:
         y, v = [0, 1, 0, 1], [0.02, 0.02, 0.98, 0.98]
         curve = calibration_sharpness_curve(y, v, divergence="log", kernel=kernel)
         assert curve.sharpness_gap[0] == curve.sharpness_gap[-1] == -np.inf
-        assert curve.calibration[0] == curve.calibration[-1] == 0.5
+        assert curve.prob_true[0] == curve.prob_true[-1] == 0.5
         # The kernel of width 0.02 does not reach them with Epanechnikov.
         narrow = calibration_sharpness_curve(
             y, v, divergence="log", kernel="epanechnikov", bandwidth=0.01

@@ -253,7 +253,7 @@ class TestCurve:
         density = reference.reflected_kernel_sum(curve.grid, v, mass, 0.04)
         positive = reference.reflected_kernel_sum(curve.grid, v, mass * y, 0.04)
         np.testing.assert_allclose(curve.density, density, rtol=1e-4, atol=1e-9)
-        np.testing.assert_allclose(curve.calibration, positive / density, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(curve.prob_true, positive / density, rtol=0, atol=1e-4)
 
     def test_agrees_with_direct_sums_at_a_fine_bandwidth(self, rng):
         v, y = 0.3 + 0.02 * rng.random(50), rng.integers(0, 2, 50)
@@ -261,7 +261,7 @@ class TestCurve:
         inside = (curve.grid > 0.3) & (curve.grid < 0.32)
         density = reference.reflected_kernel_sum(curve.grid[inside], v, np.full(50, 0.02), 5e-4)
         positive = reference.reflected_kernel_sum(curve.grid[inside], v, y * 0.02, 5e-4)
-        np.testing.assert_allclose(curve.calibration[inside], positive / density, atol=1e-3)
+        np.testing.assert_allclose(curve.prob_true[inside], positive / density, atol=1e-3)
 
     def test_fields(self, rng):
         v = rng.random(300)
@@ -270,23 +270,23 @@ class TestCurve:
         assert curve.value == curve.bandwidth == smooth_ece(y, v)
         np.testing.assert_array_equal(curve.grid, np.linspace(0, 1, 201))
         assert trapezoid(curve.density, curve.grid) == pytest.approx(1, abs=1e-3)
-        assert ((curve.calibration >= 0) & (curve.calibration <= 1)).all()
+        assert ((curve.prob_true >= 0) & (curve.prob_true <= 1)).all()
 
     def test_tends_to_the_nearest_outcome_far_from_the_data(self):
         curve = smooth_ece_curve([0, 1], [0.4, 0.5], bandwidth=0.001, n_points=11)
-        np.testing.assert_allclose(curve.calibration, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], atol=1e-12)
+        np.testing.assert_allclose(curve.prob_true, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], atol=1e-12)
         assert curve.density[0] == 0
 
     def test_perfect_forecasts_still_have_a_curve(self):
         curve = smooth_ece_curve([0, 1, 1], [0, 1, 1])
         assert curve.value == 0
         assert curve.bandwidth == 0.001
-        assert np.isfinite(curve.calibration).all()
+        assert np.isfinite(curve.prob_true).all()
 
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_tiny_samples(self, n):
         curve = smooth_ece_curve(np.ones(n), np.linspace(0, 1, n), n_points=2)
-        np.testing.assert_allclose(curve.calibration, 1, atol=1e-12)
+        np.testing.assert_allclose(curve.prob_true, 1, atol=1e-12)
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_logits_agree_with_direct_sums(self, rng, weighted):
@@ -299,7 +299,7 @@ class TestCurve:
         kernel = norm.pdf(places[:, None] - logit(v), scale=0.4) * w / w.sum()
         density = kernel.sum(axis=1)
         np.testing.assert_allclose(curve.density, density, rtol=1e-3)
-        np.testing.assert_allclose(curve.calibration, kernel @ y / density, atol=1e-3)
+        np.testing.assert_allclose(curve.prob_true, kernel @ y / density, atol=1e-3)
 
     def test_fields_on_the_scale_of_logits(self, rng):
         v = rng.beta(2, 20, 400)
@@ -316,7 +316,7 @@ class TestCurve:
     @pytest.mark.parametrize("v", [[0.3], [0.3, 0.3], [0, 1], [0, 0], [1e-300, 1]])
     def test_odd_predictions_on_the_scale_of_logits(self, v):
         curve = smooth_ece_curve(np.ones(len(v)), v, scale="logit", bandwidth=0.1, n_points=5)
-        np.testing.assert_allclose(curve.calibration, 1, atol=1e-12)
+        np.testing.assert_allclose(curve.prob_true, 1, atol=1e-12)
         assert (np.diff(curve.grid) >= 0).all()
         assert np.ptp(logit(curve.grid[[0, -1]])) >= 0.2 - 1e-6
 

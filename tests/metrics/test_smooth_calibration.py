@@ -75,8 +75,8 @@ def test_real_predictions(shared_data, name, value):
     assert smooth_calibration_error(*data, method="exact") == pytest.approx(value, abs=6e-8)
     assert smooth_calibration_error(*data) == pytest.approx(value, abs=1e-5)
     bounds = smooth_calibration_bounds(*data, method="grid")
-    assert bounds.lower <= value + 6e-8
-    assert bounds.upper >= value - 6e-8
+    assert bounds.low <= value + 6e-8
+    assert bounds.high >= value - 6e-8
 
 
 def test_real_class_probabilities(shared_data):
@@ -95,8 +95,8 @@ def test_agrees_with_the_linear_program(rng, kind):
             value = smooth_calibration_error(y, v, sample_weight=weights, method=method)
             assert value == pytest.approx(expected, abs=max(ACCURACY[method], 1e-9))
             bounds = smooth_calibration_bounds(y, v, sample_weight=weights, method=method)
-            assert bounds.lower - 1e-9 <= expected <= bounds.upper + 1e-9
-            assert bounds.lower <= value <= bounds.upper
+            assert bounds.low - 1e-9 <= expected <= bounds.high + 1e-9
+            assert bounds.low <= value <= bounds.high
 
 
 @pytest.mark.parametrize("chance", ["calibrated", "shifted", "always", "coin"])
@@ -108,8 +108,8 @@ def test_grid_keeps_its_promise_on_many_rows(rng, chance, decimals):
     exact = smooth_calibration_error(y, v, method="exact")
     bounds = smooth_calibration_bounds(y, v)  # on a grid, by the number of rows
     assert type(bounds) is Bounds
-    assert bounds.lower - 1e-12 <= exact <= bounds.upper + 1e-12
-    assert bounds.upper - bounds.lower <= 2e-5
+    assert bounds.low - 1e-12 <= exact <= bounds.high + 1e-12
+    assert bounds.high - bounds.low <= 2e-5
     assert smooth_calibration_error(y, v) == pytest.approx(exact, abs=1e-5)
 
 
@@ -127,7 +127,7 @@ def test_bounds_of_a_mean_over_classes(rng):
     for reduction in ("classwise", "top-label"):
         bounds = smooth_calibration_bounds(y, proba, reduction=reduction, method="grid")
         value = smooth_calibration_error(y, proba, reduction=reduction, method="exact")
-        assert bounds.lower <= value <= bounds.upper <= bounds.lower + 2e-5
+        assert bounds.low <= value <= bounds.high <= bounds.low + 2e-5
 
 
 def test_grid_copies_no_rows(rng):

@@ -54,11 +54,11 @@ def measure(request):
 
 
 def lower_bound(m):
-    return m("lower_calibration_bounds").lower
+    return m("lower_calibration_bounds").low
 
 
 def upper_bound(m):
-    return m("lower_calibration_bounds").upper
+    return m("lower_calibration_bounds").high
 
 
 def smooth(m):
@@ -104,7 +104,7 @@ THEOREMS = {
         ),
     ),
     "dCE <= best intervals <= intCE": (
-        lambda m: m("calibration_distance_bounds").upper,
+        lambda m: m("calibration_distance_bounds").high,
         interval,
     ),
     "intCE <= 4 sqrt(dCE_low)": (interval, lambda m: 4 * np.sqrt(upper_bound(m))),
@@ -113,12 +113,12 @@ THEOREMS = {
     "smCE / 3 <= kCE_Laplace": (lambda m: smooth(m) / 3, laplace),
     "kCE_Laplace^2 <= smCE": (lambda m: laplace(m) ** 2, smooth),
     "smCE_grid <= smCE": (
-        lambda m: m("smooth_calibration_bounds", method="grid").lower,
+        lambda m: m("smooth_calibration_bounds", method="grid").low,
         lambda m: m("smooth_calibration_error", method="exact"),
     ),
     "smCE <= smCE_grid + h / 2": (
         lambda m: m("smooth_calibration_error", method="exact"),
-        lambda m: m("smooth_calibration_bounds", method="grid").upper,
+        lambda m: m("smooth_calibration_bounds", method="grid").high,
     ),
 }
 
@@ -140,10 +140,10 @@ def test_random_intervals(measure, width):
 def test_chain_of_distances(measure):
     """Lower distance, upper distance, best post-processing of intervals."""
     bounds = measure("calibration_distance_bounds")
-    assert lower_bound(measure) <= bounds.upper + ROUNDING
+    assert lower_bound(measure) <= bounds.high + ROUNDING
     if measure.distinct > 10:
         with pytest.raises(ValueError, match="at most 10 distinct"):
             measure("upper_calibration_distance")
         return
     assert lower_bound(measure) <= measure("upper_calibration_distance") + ROUNDING
-    assert measure("upper_calibration_distance") <= bounds.upper + ROUNDING
+    assert measure("upper_calibration_distance") <= bounds.high + ROUNDING

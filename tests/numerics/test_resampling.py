@@ -90,7 +90,7 @@ def test_identity_resample_is_the_sample(case, source):
     assert value == pytest.approx(smooth_ece(y, v, labels=[0, 1]), abs=1e-6 + 1e-6)
     curve = smooth_ece_curve(y, v, labels=[0, 1], n_points=101)
     (resample,) = draw_curves(resampler, curve.bandwidth, 101, 1, IdentityDraws())
-    np.testing.assert_allclose(resample, curve.calibration, atol=1e-8)
+    np.testing.assert_allclose(resample, curve.prob_true, atol=1e-8)
 
 
 def test_identity_with_weights_and_soft_labels():
@@ -101,7 +101,7 @@ def test_identity_with_weights_and_soft_labels():
     assert value == pytest.approx(smooth_ece(y, v, sample_weight=w), abs=2e-6)
     curve = smooth_ece_curve(y, v, sample_weight=w, bandwidth=0.03)
     (resample,) = draw_curves(resampler, 0.03, 201, 1, IdentityDraws())
-    np.testing.assert_allclose(resample, curve.calibration, atol=1e-8)
+    np.testing.assert_allclose(resample, curve.prob_true, atol=1e-8)
 
 
 @pytest.mark.parametrize("bandwidth", [1.0, 1 / 128, 0.0077, 0.002, 1e-3, 2.3e-4])
@@ -144,7 +144,7 @@ def test_one_resample_is_a_sample_of_repeated_rows(source):
         assert size == pytest.approx(np.average(np.abs(y - v), weights=counts), rel=1e-12)
         assert value == pytest.approx(smooth_ece(y, v, sample_weight=counts), abs=2e-6)
         expected = smooth_ece_curve(y, v, sample_weight=counts, bandwidth=0.04, n_points=51)
-        np.testing.assert_allclose(curve, expected.calibration, atol=1e-8)
+        np.testing.assert_allclose(curve, expected.prob_true, atol=1e-8)
 
 
 @pytest.mark.parametrize("cells", [3.1, 3.5, 3.9, 6, 20])
@@ -167,7 +167,7 @@ def test_law_is_that_of_redrawn_rows():
     values = np.array([smooth_ece(y[rows], v[rows]) for rows in drawn_rows])
     curves = np.array(
         [
-            smooth_ece_curve(y[rows], v[rows], bandwidth=0.05, n_points=11).calibration
+            smooth_ece_curve(y[rows], v[rows], bandwidth=0.05, n_points=11).prob_true
             for rows in drawn_rows[:300]
         ]
     )
@@ -505,7 +505,7 @@ def test_identity_on_the_grid_that_a_sample_chooses():
         resampler = Sample(v, y).resampler(bandwidth)
         (resample,) = draw_curves(resampler, bandwidth, 201, 1, IdentityDraws())
         curve = smooth_ece_curve(y, v, bandwidth=bandwidth)
-        np.testing.assert_allclose(resample, curve.calibration, atol=1 / 24**2 / 8)
+        np.testing.assert_allclose(resample, curve.prob_true, atol=1 / 24**2 / 8)
     (value,) = bootstrap_smooth_ece(Sample(v, y).resampler(0.03), 1, IdentityDraws())
     assert value == pytest.approx(smooth_ece(y, v), abs=2e-6)
 
@@ -539,7 +539,7 @@ class TestOtherScales:
         # The bounds of the docstrings times the range of the scale.
         expected = smooth_ece(y, v, sample_weight=weights, scale="logit")
         assert value == pytest.approx(expected, abs=2e-6 * line.width)
-        np.testing.assert_allclose(resample[line.inside], curve.calibration, atol=1e-6)
+        np.testing.assert_allclose(resample[line.inside], curve.prob_true, atol=1e-6)
 
     def test_one_resample_is_a_sample_of_repeated_rows(self):
         v, y, _, _, resampler = self.make()

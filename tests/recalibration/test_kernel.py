@@ -69,7 +69,7 @@ def test_is_the_curve_that_the_measure_shows(bandwidth):
         .fit(X, y)
         .predict_proba(np.column_stack([1 - curve.grid, curve.grid]))
     )
-    np.testing.assert_allclose(proba[:, 1], curve.calibration, rtol=0, atol=TOLERANCE + 1e-4)
+    np.testing.assert_allclose(proba[:, 1], curve.prob_true, rtol=0, atol=TOLERANCE + 1e-4)
 
 
 @pytest.mark.parametrize("bandwidth", [0.001, 0.03])

@@ -71,7 +71,7 @@ def test_labels_are_plain(labels):
     found = pass_through_json(make_report(labels=labels, pos_label=labels[1]))["models"][0]
     assert found["sample"]["labels"] == list(labels)
     (curve,) = found["diagram"]["curves"]
-    assert found["sample"]["reads"] == curve["pos_label"] == labels[1]
+    assert found["sample"]["pos_label"] == curve["pos_label"] == labels[1]
 
 
 def test_models_in_the_order_they_came():
@@ -83,7 +83,7 @@ def test_models_in_the_order_they_came():
 
 
 def test_what_json_has_no_number_for():
-    """An infinite log loss, also as the remainder, and what is not known."""
+    """An infinite log loss, also as the refinement, and what is not known."""
     report = calibration_report(
         [0, 1, 1, 0] * 4, [0.2, 0.0, 0.9, 0.4] * 4, n_resamples=19, random_state=0
     )
@@ -106,5 +106,5 @@ def test_three_classes_with_weights():
     )
     (found,) = pass_through_json(report)["models"]
     assert found["sample"]["labels"] == ["a", "b", "c"]
-    assert found["sample"]["reads"] is None
+    assert found["sample"]["pos_label"] is None
     assert found["direction"]["too_low"] is None

@@ -112,8 +112,8 @@ def test_scores_of_many_classes(weighted):
     expected = log_loss(y_true, constant, sample_weight=weights)
     assert scores["log_loss"].base_rate == pytest.approx(expected)
     for score in scores.values():
-        assert score.score == pytest.approx(score.miscalibration + score.remainder)
-    assert model.sample.reads is None
+        assert score.score == pytest.approx(score.miscalibration + score.refinement)
+    assert model.sample.pos_label is None
     assert (model.direction.too_low is None) == weighted
 
 
@@ -137,7 +137,7 @@ def test_one_class_against_the_rest(column):
     report = calibration_report(y_true, y_proba, pos_label=label, **FEW)
     binary = calibration_report(y_true == label, y_proba[:, column], **FEW)
     pd.testing.assert_frame_equal(report.to_frame(), binary.to_frame())
-    assert report.models[None].sample.reads == label
+    assert report.models[None].sample.pos_label == label
 
 
 def test_positive_label_in_the_first_column(rows):
@@ -167,7 +167,7 @@ def test_infinite_log_loss_is_shown(rows):
     report = calibration_report(y_true, y_proba, **FEW)
     model = report.models[None]
     assert model.scores["log_loss"].score == model.recalibration.gain.estimate == np.inf
-    assert np.isfinite(model.scores["log_loss"].remainder)
+    assert np.isfinite(model.scores["log_loss"].refinement)
     assert np.isfinite(model.recalibration.log_loss_after)
     assert "infinite" in str(report)
     assert "makes the log loss finite" in str(report)
@@ -176,7 +176,7 @@ def test_infinite_log_loss_is_shown(rows):
 def test_confidence_of_one_that_is_wrong():
     y_proba = np.eye(3)[[0, 1, 2] * 30]
     report = calibration_report([0, 1, 2] * 29 + [1, 2, 0], y_proba, **FEW)
-    assert report.models[None].scores["log_loss"].remainder is None
+    assert report.models[None].scores["log_loss"].refinement is None
     assert "undefined" in str(report)
 
 

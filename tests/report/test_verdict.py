@@ -10,9 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 from skcal._numerics._verdict import find_skill_pvalue
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
-from skcal.report import Direction, MeasureSummary, calibration_report
+from skcal.report import calibration_report
 from skcal.report._problem import read_problem
 from skcal.report._quantities import describe_sample, subtract_chance
+from skcal.report._records import Direction, MeasureSummary
 from skcal.report._verdict import (
     bound_size,
     describe_direction,

@@ -12,11 +12,11 @@ VALUES = {
     "bandwidth": [0.003, 0.1],
     "bin_width_penalty": [True],
     "debias": [False, "residuals"],
+    "deviation": ["max"],
     "kernel": ["gaussian"],
     "n_bins": [7, 16, 100],
     "norm": [3, np.inf],
     "squared": [True],
-    "statistic": ["max"],
     "strategy": ["uniform"],
     "width": [0.01, 2.0],
 }

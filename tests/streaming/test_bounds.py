@@ -158,9 +158,9 @@ def test_bounds_are_attained():
     """Outcomes sorted within one cell: the cumulative sum goes all the way up before it falls."""
     proba = np.array([0.5 + 1e-6, 0.5 + 2e-6])
     summary = CalibrationSummary(n_cells=16).update([1, 0], proba)
-    call = "cumulative_calibration_error", {"statistic": "max"}
+    call = "cumulative_calibration_error", {"deviation": "max"}
     error = abs(ask(summary, call) - measure_rows(([1, 0], proba, None), call))
-    assert error == pytest.approx(summary.error_bound(call[0], statistic="max"), rel=1e-5)
+    assert error == pytest.approx(summary.error_bound(call[0], deviation="max"), rel=1e-5)
 
 
 def test_more_cells_give_smaller_bounds():

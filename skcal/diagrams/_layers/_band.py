@@ -22,17 +22,17 @@ BANDS = ("bootstrap", "isotonic", "consistency")
 class Band(LayerData):
     """Ends of a band, NaN where they are not known."""
 
-    prediction: Any
+    prob_pred: Any
     low: Any
     high: Any
     kind: str = "bootstrap"
 
     def __post_init__(self):
         check_option("kind of a band", self.kind, BANDS)
-        store_array(self, "prediction")
+        store_array(self, "prob_pred")
         # Bands by a normal approximation may leave [0, 1].
         for name in ("low", "high"):
-            store_array(self, name, -HIGHEST, HIGHEST, like="prediction", allow_nan=True)
+            store_array(self, name, -HIGHEST, HIGHEST, like="prob_pred", allow_nan=True)
 
 
 class BandLayer(Layer):
@@ -58,20 +58,20 @@ class BandLayer(Layer):
                 places, low, high = bound_sample(source.merged, level)
             else:
                 low, high = bound_bins(source.rows, estimate.edges, level)
-        return Band(prediction=places, low=low, high=high, kind=options.band)
+        return Band(prob_pred=places, low=low, high=high, kind=options.band)
 
     def draw(self, ax, curve, line, user_style, view):
         band = curve.layers[self.name]
         # Bins are apart, and so are their bands.
         if curve.kind == "binned" and band.kind != "isotonic":
             return [_draw_bars(ax, band, line, user_style, view)]
-        ends = band.prediction, band.low, band.high
+        ends = band.prob_pred, band.low, band.high
         if band.kind == "isotonic":
             ends = _trace_steps(*ends)
             # The band has a gap where no non-decreasing curve fits.
             shown = ends[1] <= ends[2]
         else:
-            shown = find_supported(curve, band.prediction)
+            shown = find_supported(curve, band.prob_pred)
         return [ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))]
 
 
@@ -99,7 +99,7 @@ def _draw_bars(ax, band, line, user_style, view):
     else:
         default = {"color": color, "linewidth": 1.2, "zorder": 1.92}
     style = merge_style(default, user_style, LineCollection)
-    return draw_bars(ax, band.prediction, band.low, band.high, style)
+    return draw_bars(ax, band.prob_pred, band.low, band.high, style)
 
 
 def _trace_steps(places, low, high):

@@ -33,14 +33,14 @@ class DensityLayer(Layer):
 class SplitDensity(LayerData):
     """Parts of the density that rows of outcome 0 and of outcome 1 make up."""
 
-    prediction: Any
+    prob_pred: Any
     negative: Any
     positive: Any
 
     def __post_init__(self):
-        store_array(self, "prediction")
-        store_array(self, "negative", 0.0, HIGHEST, like="prediction")
-        store_array(self, "positive", 0.0, HIGHEST, like="prediction")
+        store_array(self, "prob_pred")
+        store_array(self, "negative", 0.0, HIGHEST, like="prob_pred")
+        store_array(self, "positive", 0.0, HIGHEST, like="prob_pred")
 
 
 class SplitDensityLayer(Layer):
@@ -55,9 +55,9 @@ class SplitDensityLayer(Layer):
 
     def compute(self, estimate):
         smooth = estimate.smooth
-        positive = smooth.density * smooth.calibration
+        positive = smooth.density * smooth.prob_true
         return SplitDensity(
-            prediction=smooth.grid,
+            prob_pred=smooth.grid,
             # Rounding may leave next to nothing below zero.
             negative=np.maximum(smooth.density - positive, 0.0),
             positive=positive,
@@ -65,12 +65,12 @@ class SplitDensityLayer(Layer):
 
     def draw(self, ax, curve, line, user_style, view):
         data, frame = curve.layers[self.name], view.frame
-        shown = _find_inside(data.prediction, frame)
+        shown = _find_inside(data.prob_pred, frame)
         negative, positive = data.negative[shown], data.positive[shown]
         unit = _find_unit(negative + positive)
         style = _style_density(line, user_style, view)
         return [
-            ax.fill_between(data.prediction[shown], frame.place(base), frame.place(top), **style)
+            ax.fill_between(data.prob_pred[shown], frame.place(base), frame.place(top), **style)
             for base, top in ((0.0, unit * negative), (1.0, 1.0 - unit * positive))
         ]
 

@@ -21,12 +21,12 @@ _LENGTH = 0.025
 class Rug(LayerData):
     """Predictions and outcomes of ticks."""
 
-    prediction: Any
-    outcome: Any
+    prob_pred: Any
+    prob_true: Any
 
     def __post_init__(self):
-        store_array(self, "prediction")
-        store_array(self, "outcome", like="prediction")
+        store_array(self, "prob_pred")
+        store_array(self, "prob_true", like="prob_pred")
 
 
 class RugLayer(Layer):
@@ -42,7 +42,7 @@ class RugLayer(Layer):
     def compute(self, estimate):
         rows = estimate.source.list_rows(_MOST_TICKS)
         if rows is not None:
-            return Rug(prediction=rows[0], outcome=rows[1])
+            return Rug(prob_pred=rows[0], prob_true=rows[1])
         ties = estimate.source.merged.sorted
         share = ties.positive.sum() / ties.total_weight
         # A rare outcome has one tick at least.
@@ -53,14 +53,14 @@ class RugLayer(Layer):
             find_middles(ties.predictions, mass, count)
             for mass, count in zip(masses, counts, strict=True)
         ]
-        return Rug(prediction=np.concatenate(picked), outcome=np.repeat([0.0, 1.0], counts))
+        return Rug(prob_pred=np.concatenate(picked), prob_true=np.repeat([0.0, 1.0], counts))
 
     def draw(self, ax, curve, line, user_style, view):
         from matplotlib.collections import LineCollection
 
         rug = curve.layers[self.name]
-        base = np.round(rug.outcome)
+        base = np.round(rug.prob_true)
         ends = (view.frame.place(end) for end in (base, base + _LENGTH * (1 - 2 * base)))
         default = {"color": line.get_color(), "linewidth": 0.8, "alpha": 0.8, "zorder": 1.7}
         style = merge_style(default, user_style, LineCollection)
-        return [draw_bars(ax, rug.prediction, *ends, style)]
+        return [draw_bars(ax, rug.prob_pred, *ends, style)]

@@ -22,12 +22,12 @@ _N_CELLS = 1 << 14
 class Witness(LayerData):
     """A weight function of the smooth calibration error, linear between predictions."""
 
-    prediction: Any
+    prob_pred: Any
     weight: Any
 
     def __post_init__(self):
-        store_array(self, "prediction")
-        store_array(self, "weight", -1.0, 1.0, like="prediction")
+        store_array(self, "prob_pred")
+        store_array(self, "weight", -1.0, 1.0, like="prob_pred")
 
 
 class WitnessLayer(Layer):
@@ -49,7 +49,7 @@ class WitnessLayer(Layer):
             residual = linear_nodes(moments)
             knots = np.linspace(0.0, 1.0, _N_CELLS + 1)
         weight = balance_witness(find_witness(knots, residual), residual, _KEPT)
-        return Witness(prediction=knots, weight=weight)
+        return Witness(prob_pred=knots, weight=weight)
 
     def draw(self, ax, curve, line, user_style, view):
         from matplotlib.collections import PolyCollection
@@ -67,7 +67,7 @@ class WitnessLayer(Layer):
         style = merge_style(default, user_style, PolyCollection)
         middle, height = 1 + sum(STRIP) / 2, (STRIP[1] - STRIP[0]) / 2
         ends = np.full(len(values), middle), middle + height * values
-        strip = ax.fill_between(witness.prediction, *map(frame.place, ends), **style)
+        strip = ax.fill_between(witness.prob_pred, *map(frame.place, ends), **style)
         strip.set_gid(STRIP_ID)
         if not any(text.get_gid() == WORD_ID for text in ax.texts):
             for words, sign in zip(view.sides, (1, -1), strict=True):

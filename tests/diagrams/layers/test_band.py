@@ -24,15 +24,15 @@ def read_band(display, k=0):
 def test_band_surrounds_the_curve_where_that_is_drawn(rows):
     display = draw(*rows, **RESAMPLES)
     (curve,), band = display.curves, read_band(display)
-    np.testing.assert_array_equal(band.prediction, curve.prob_pred)
+    np.testing.assert_array_equal(band.prob_pred, curve.prob_pred)
     assert (band.low <= band.high).all()
     shown = find_shown(display.line_)
     inside = np.flatnonzero(shown)[10:-10]
     assert (band.low[inside] < curve.prob_true[inside]).all()
     assert (curve.prob_true[inside] < band.high[inside]).all()
     for ends in (band.low, band.high):
-        assert_vertices(display.band_, band.prediction[shown], ends[shown])
-    assert set(read_vertices(display.band_)[:, 0]) == set(band.prediction[shown])
+        assert_vertices(display.band_, band.prob_pred[shown], ends[shown])
+    assert set(read_vertices(display.band_)[:, 0]) == set(band.prob_pred[shown])
 
 
 def test_interval_is_of_percentiles_of_resampled_rows(rows):
@@ -94,8 +94,8 @@ def test_many_rows_are_resampled_where_they_lie():
     y = rng.random(40_000) < proba
     display = draw(y, proba, scale="logit", n_resamples=40, random_state=0)
     (curve,), band = display.curves, read_band(display)
-    at = np.argmin(np.abs(band.prediction - 0.003))
-    distance = logit(band.prediction[at]) - logit(proba)
+    at = np.argmin(np.abs(band.prob_pred - 0.003))
+    distance = logit(band.prob_pred[at]) - logit(proba)
     kernel = np.exp(-0.5 * (distance / curve.bandwidth) ** 2)
     means = []
     for _ in range(200):
@@ -113,17 +113,17 @@ def test_many_rows_are_resampled_where_they_lie():
 def test_isotonic_band_is_that_of_inference(kind, scale, rows):
     display = draw(*rows, kind=kind, scale=scale, band="isotonic", confidence_level=0.9)
     band, expected = read_band(display), isotonic_band(*rows, confidence_level=0.9)
-    np.testing.assert_array_equal(band.prediction, expected.prediction)
+    np.testing.assert_array_equal(band.prob_pred, expected.prob_pred)
     np.testing.assert_array_equal(band.low, expected.low)
     np.testing.assert_array_equal(band.high, expected.high)
     assert display.curves[0].smooth_ece_interval is None
     for ends in (band.low, band.high):
-        assert_vertices(display.band_, band.prediction, ends)
+        assert_vertices(display.band_, band.prob_pred, ends)
 
 
 def test_isotonic_band_is_drawn_in_steps():
     """Between knots the lower end of the left one, the upper end of the right one."""
-    band = {"prediction": [0.2, 0.5, 0.8], "low": [0.1, 0.2, 0.4], "high": [0.5, 0.7, 0.9]}
+    band = {"prob_pred": [0.2, 0.5, 0.8], "low": [0.1, 0.2, 0.4], "high": [0.5, 0.7, 0.9]}
     curve = ReliabilityCurve(
         prob_pred=[0.2, 0.8], prob_true=[0.3, 0.6], layers={"band": {**band, "kind": "isotonic"}}
     )
@@ -149,16 +149,16 @@ def test_isotonic_band_has_a_gap_where_its_ends_cross(rows):
     band = read_band(display)
     crossed = band.low > band.high
     assert crossed.sum() > 100
-    assert not np.isin(band.prediction[crossed][1:-1], read_vertices(display.band_)[:, 0]).any()
+    assert not np.isin(band.prob_pred[crossed][1:-1], read_vertices(display.band_)[:, 0]).any()
 
 
 def test_consistency_bars_are_those_of_inference(rows):
     options = {"n_bins": 6, "strategy": "quantile", "confidence_level": 0.8}
     display = draw(*rows, kind="binned", band="consistency", **options)
     band, expected = read_band(display), consistency_band(*rows, **options)
-    np.testing.assert_array_equal(display.prob_pred, expected.prediction)
-    np.testing.assert_array_equal(display.prob_true, expected.outcome)
-    ends = [np.c_[expected.prediction, values] for values in (expected.low, expected.high)]
+    np.testing.assert_array_equal(display.prob_pred, expected.prob_pred)
+    np.testing.assert_array_equal(display.prob_true, expected.prob_true)
+    ends = [np.c_[expected.prob_pred, values] for values in (expected.low, expected.high)]
     np.testing.assert_array_equal(display.band_.get_segments(), np.stack(ends, axis=1))
     np.testing.assert_array_equal(band.low, expected.low)
     assert display.band_.get_linewidth()[0] > display.line_.get_linewidth()

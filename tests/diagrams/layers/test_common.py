@@ -140,7 +140,7 @@ def test_data_by_hand(name, rows):
     display = ReliabilityDisplay(curves=[by_dictionary]).plot()
     assert getattr(display, f"{name}_") is not None  # all that the curves hold
     with pytest.raises(AttributeError, match="cannot assign"):
-        data.prediction = None
+        data.prob_pred = None
 
 
 def test_on_curve_layers_are_not_drawn_by_default():
@@ -151,19 +151,19 @@ def test_on_curve_layers_are_not_drawn_by_default():
 
 
 DATA = {
-    "band": {"prediction": [0.2, 0.8], "low": [0.1, 0.5], "high": [0.4, 0.9]},
-    "split_density": {"prediction": [0.2, 0.8], "negative": [2, 0.5], "positive": [0, 1]},
-    "rug": {"prediction": [0.3], "outcome": [1]},
-    "witness": {"prediction": [0.3, 0.8], "weight": [-1, 1]},
+    "band": {"prob_pred": [0.2, 0.8], "low": [0.1, 0.5], "high": [0.4, 0.9]},
+    "split_density": {"prob_pred": [0.2, 0.8], "negative": [2, 0.5], "positive": [0, 1]},
+    "rug": {"prob_pred": [0.3], "prob_true": [1]},
+    "witness": {"prob_pred": [0.3, 0.8], "weight": [-1, 1]},
 }
 BAD_DATA = {
-    "long": ("band", {"low": [0.1]}, "low must be as long as prediction; got 1 and 2"),
-    "outside": ("rug", {"prediction": [1.5]}, r"prediction must lie in \[0, 1\]; got 1\.5"),
+    "long": ("band", {"low": [0.1]}, "low must be as long as prob_pred; got 1 and 2"),
+    "outside": ("rug", {"prob_pred": [1.5]}, r"prob_pred must lie in \[0, 1\]; got 1\.5"),
     "huge": ("band", {"high": [0.5, 1.7e308]}, r"high must lie in \[-1e\+100, 1e\+100\]"),
     "negative": ("split_density", {"positive": [-1, 1]}, r"positive must lie in \[0, 1e\+100\]"),
     "weight": ("witness", {"weight": [0, 2]}, r"weight must lie in \[-1, 1\]; got 2"),
-    "text": ("rug", {"outcome": ["a"]}, "outcome must hold real numbers"),
-    "none": ("rug", {"outcome": None}, "outcome must be a one-dimensional array"),
+    "text": ("rug", {"prob_true": ["a"]}, "prob_true must hold real numbers"),
+    "none": ("rug", {"prob_true": None}, "prob_true must be a one-dimensional array"),
     "kind": ("band", {"kind": "isotonik"}, "kind of a band .* Did you mean 'isotonic'"),
     "field": ("rug", {"outcomes": [1]}, "unexpected keyword argument 'outcomes'"),
 }

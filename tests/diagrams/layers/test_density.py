@@ -47,10 +47,10 @@ def test_parts_of_the_density_add_up(rows):
     display = draw(*rows, layers=["split_density"])
     (curve,) = display.curves
     data = curve.layers["split_density"]
-    np.testing.assert_array_equal(data.prediction, curve.density_grid)
+    np.testing.assert_array_equal(data.prob_pred, curve.density_grid)
     np.testing.assert_allclose(data.negative + data.positive, curve.density, rtol=1e-12)
     # The part of outcome 1 is a density of its rows times their share.
-    step = data.prediction[1]
+    step = data.prob_pred[1]
     total = step * (data.positive.sum() - data.positive[[0, -1]].mean())
     assert total == pytest.approx(rows[0].mean(), abs=1e-3)
 
@@ -61,10 +61,10 @@ def test_split_density(rows):
     negative, positive = display.split_density_
     low, high = display.ax_.get_xlim()
     unit = HEIGHT * (high - low) / display.curves[0].density.max()
-    base, top = read_heights(negative, data.prediction[1:-1])
+    base, top = read_heights(negative, data.prob_pred[1:-1])
     np.testing.assert_allclose(base, low, atol=1e-12)
     np.testing.assert_allclose(top - base, unit * data.negative[1:-1], atol=1e-12)
-    bottom, base = read_heights(positive, data.prediction[1:-1])
+    bottom, base = read_heights(positive, data.prob_pred[1:-1])
     np.testing.assert_allclose(base, high, atol=1e-12)
     np.testing.assert_allclose(base - bottom, unit * data.positive[1:-1], atol=1e-12)
 

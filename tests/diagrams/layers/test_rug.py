@@ -17,8 +17,8 @@ def test_every_row_of_few_has_a_tick():
     rng = np.random.default_rng(0)
     proba, y = rng.random(100), rng.integers(0, 2, 100)
     display, rug = draw(y, proba)
-    np.testing.assert_array_equal(rug.prediction, proba)
-    np.testing.assert_array_equal(rug.outcome, y)
+    np.testing.assert_array_equal(rug.prob_pred, proba)
+    np.testing.assert_array_equal(rug.prob_true, y)
     segments = np.array(display.rug_.get_segments())
     np.testing.assert_array_equal(segments[:, 0, 0], proba)
     low, high = display.ax_.get_xlim()
@@ -26,7 +26,7 @@ def test_every_row_of_few_has_a_tick():
     # Ticks point inwards.
     assert ((segments[:, 1, 1] < segments[:, 0, 1]) == (y == 1)).all()
     _, rug = draw(y, proba, sample_weight=np.arange(100) < 30)
-    np.testing.assert_array_equal(rug.prediction, proba[:30])
+    np.testing.assert_array_equal(rug.prob_pred, proba[:30])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -34,11 +34,11 @@ def test_ticks_stand_for_equal_masses(weighted, rows):
     y, proba = rows
     weight = np.random.default_rng(1).integers(0, 5, 500) if weighted else np.ones(500)
     _, rug = draw(y, proba, sample_weight=weight)
-    assert len(rug.prediction) == len(rug.outcome) == 100
+    assert len(rug.prob_pred) == len(rug.prob_true) == 100
     share = np.average(y, weights=weight)
-    assert rug.outcome.mean() == pytest.approx(share, abs=0.005 + 1e-12)
+    assert rug.prob_true.mean() == pytest.approx(share, abs=0.005 + 1e-12)
     for outcome in (0, 1):
-        ticks = rug.prediction[rug.outcome == outcome]
+        ticks = rug.prob_pred[rug.prob_true == outcome]
         mass = weight * (y == outcome)
         for place in np.linspace(0, 1, 33):
             below = mass[proba <= place].sum() / mass.sum()
@@ -48,14 +48,14 @@ def test_ticks_stand_for_equal_masses(weighted, rows):
 @pytest.mark.parametrize(("hits", "expected"), [(0, 0), (1, 1), (4999, 99), (5000, 100)])
 def test_rare_and_missing_outcomes(hits, expected):
     _, rug = draw(np.arange(5000) < hits, np.linspace(0, 0.01, 5000))
-    assert rug.outcome.sum() == expected
-    assert len(rug.outcome) == 100
+    assert rug.prob_true.sum() == expected
+    assert len(rug.prob_true) == 100
 
 
 def test_soft_labels():
     proba = np.linspace(0.1, 0.9, 50)
     _, rug = draw(proba**2, proba)
-    assert rug.outcome.mean() == pytest.approx((proba**2).mean(), abs=0.005)
+    assert rug.prob_true.mean() == pytest.approx((proba**2).mean(), abs=0.005)
 
 
 def test_summary_of_predictions_alone_in_their_cells(rows):
@@ -63,8 +63,8 @@ def test_summary_of_predictions_alone_in_their_cells(rows):
     _, expected = draw(y, proba)
     display = ReliabilityDisplay.from_summary(CalibrationSummary().update(y, proba), layers=["rug"])
     rug = display.curves[0].layers["rug"]
-    np.testing.assert_allclose(rug.prediction, expected.prediction, rtol=1e-12)
-    np.testing.assert_array_equal(rug.outcome, expected.outcome)
+    np.testing.assert_allclose(rug.prob_pred, expected.prob_pred, rtol=1e-12)
+    np.testing.assert_array_equal(rug.prob_true, expected.prob_true)
 
 
 def test_style(rows):

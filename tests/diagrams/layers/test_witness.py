@@ -21,7 +21,7 @@ def test_witness_attains_the_error_with_both_signs_if_it_can(shift):
     y = np.clip(0.5 + 0.5 * (proba - 0.5) + shift, 0, 1)
     _, witness = draw(y, proba)
     expected = smooth_calibration_witness(y, proba)
-    np.testing.assert_array_equal(witness.prediction, expected.knots)
+    np.testing.assert_array_equal(witness.prob_pred, expected.knots)
     # The maximiser but for a constant, which costs 10 % at most.
     assert np.ptp(expected.values - witness.weight) < 1e-12
     error = smooth_calibration_error(y, proba)
@@ -43,10 +43,10 @@ def test_witness_of_many_rows_attains_the_error():
     y = rng.random(40_000) < 0.5 + 0.5 * (proba - 0.5)
     _, witness = draw(y, proba)
     assert len(witness.weight) == 16385
-    slopes = np.diff(witness.weight) / np.diff(witness.prediction)
+    slopes = np.diff(witness.weight) / np.diff(witness.prob_pred)
     assert np.abs(slopes).max() <= 1 + 1e-6
     # A constant away from a function that attains the error but for half a cell.
-    weights = np.interp(proba, witness.prediction, witness.weight)
+    weights = np.interp(proba, witness.prob_pred, witness.weight)
     residual = y - proba
     lowest, highest = -1 - witness.weight.min(), 1 - witness.weight.max()
     value = np.mean(weights * residual)
@@ -64,7 +64,7 @@ def test_strip_rises_where_predictions_are_too_low():
     display, witness = draw(proba > 0.5, 0.25 + proba / 2)
     _, high = display.ax_.get_xlim()
     weight = witness.weight[1:-1]
-    low, top = read_heights(display.witness_, witness.prediction[1:-1])
+    low, top = read_heights(display.witness_, witness.prob_pred[1:-1])
     assert low.min() > high  # above the square
     middle = np.where(weight > 0, low, top)
     assert np.ptp(middle) < 1e-12

@@ -10,7 +10,7 @@ from skcal._numerics._classical_tests import (
 from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
 from skcal.inference._test_result import TestResult
 
-_STATISTICS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
+_DEVIATIONS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
 
 
 def cumulative_calibration_test(
@@ -21,7 +21,7 @@ def cumulative_calibration_test(
     pos_label=None,
     labels=None,
     reduction="auto",
-    statistic="range",
+    deviation="range",
 ):
     r"""Test calibration by the cumulative residuals (Kuiper, Kolmogorov-Smirnov).
 
@@ -49,7 +49,7 @@ def cumulative_calibration_test(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
-    statistic : {"range", "max"}, default="range"
+    deviation : {"range", "max"}, default="range"
         "range" compares the largest sum of residuals over an interval of predictions (Kuiper),
         "max" the largest sum from one end (Kolmogorov-Smirnov).
 
@@ -105,9 +105,9 @@ def cumulative_calibration_test(
     >>> round(result.statistic, 5), round(result.pvalue, 3), round(result.estimate, 2)
     (0.67082, 1.0, 0.15)
     """
-    if not isinstance(statistic, str) or statistic not in _STATISTICS:
+    if not isinstance(deviation, str) or deviation not in _DEVIATIONS:
         raise ValueError(
-            f"statistic must be 'range' (Kuiper) or 'max' (Kolmogorov-Smirnov); got {statistic!r}."
+            f"deviation must be 'range' (Kuiper) or 'max' (Kolmogorov-Smirnov); got {deviation!r}."
         )
     sample = reduce_to_labelled_sample(
         y_true,
@@ -117,7 +117,7 @@ def cumulative_calibration_test(
         labels=labels,
         reduction=reduction,
     )
-    measure, find_tail = _STATISTICS[statistic]
+    measure, find_tail = _DEVIATIONS[deviation]
     estimate = measure(sample.sorted.residual)
     error = cumulative_error(sample.predictions, list_weights(sample))
     value = float(divide_by_error(estimate, error))
