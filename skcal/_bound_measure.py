@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class BoundMeasure(NamedTuple):
     """
 
     function: Callable[..., float]
-    options: dict
+    options: dict[str, Any]
     keywords: list[str] | None
     row: Measure | None
     argument: str = "measure"

@@ -1,7 +1,10 @@
 """Calibration in cross-validation: a rule that chooses models by it, and its pooled value."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
@@ -24,12 +27,16 @@ from skcal._predict_proba import (
     warn_of_unseen_labels,
 )
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import check_sample_weight, suggest_name
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]
 
 
-def calibrated_within_one_se(score, calibration):
+def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]:
     """Make a ``refit=`` rule: the best calibrated of the candidates that score about the best.
 
     A calibration error alone is no target for a search, because a model that always predicts
@@ -203,21 +210,22 @@ class PooledScore(NamedTuple):
     fold_mean: float
     folds: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def pooled_cross_val_score(
-    estimator,
-    X,
-    y,
+    estimator: BaseEstimator,
+    X: Any,
+    y: ArrayLike,
     *,
-    measure,
-    sample_weight=None,
-    cv=None,
-    params=None,
-    n_jobs=None,
-    **options,
-):
+    measure: str | Callable[..., Any],
+    sample_weight: ArrayLike | None = None,
+    cv: Any = None,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> PooledScore:
     r"""Measure calibration on the pooled predictions of a cross-validation.
 
     Every row is predicted by a model that was fitted on other rows, and the measure is taken of
@@ -304,21 +312,21 @@ def pooled_cross_val_score(
     """
     if "labels" in options:
         raise TypeError("labels cannot be an option: they come from the classifiers.")
-    measure = bind_for_labels(measure, options, pooled_cross_val_score)
-    X, y = check_rows(estimator, X, y)
-    weight = check_sample_weight(sample_weight, len(y))
-    if weight is not None and not measure.takes("sample_weight"):
-        raise ValueError(f"sample_weight must be None: {measure.name} takes no weights.")
-    splitter = choose_splitter(cv, y)
+    bound = bind_for_labels(measure, options, pooled_cross_val_score)
+    X, target = check_rows(estimator, X, y)
+    weight = check_sample_weight(sample_weight, len(target))
+    if weight is not None and not bound.takes("sample_weight"):
+        raise ValueError(f"sample_weight must be None: {bound.name} takes no weights.")
+    splitter = choose_splitter(cv, target)
     fit_params, split_params = _route_params(estimator, splitter, params)
     tests, probas, labels = _predict_folds(
-        estimator, X, y, make_splits(splitter, X, y, split_params), fit_params, n_jobs
+        estimator, X, target, make_splits(splitter, X, target, split_params), fit_params, n_jobs
     )
 
     def apply(rows, proba):
         weights = None if weight is None else weight[rows]
         complete = complete_labels(proba, labels, options.get("pos_label"))
-        return measure(y[rows], complete[0], weights, labels=complete[1])
+        return bound(target[rows], complete[0], weights, labels=complete[1])
 
     folds = np.array([apply(rows, proba) for rows, proba in zip(tests, probas, strict=True)])
     pooled = apply(np.concatenate(tests), np.concatenate(probas))

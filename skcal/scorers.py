@@ -6,7 +6,11 @@ hand over the whole `predict_proba` matrix and the label of every column. They a
 scikit-learn otherwise, and share the predictions of the scorers that stand beside them.
 """
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
@@ -27,10 +31,12 @@ __all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
 
 # The class of scikit-learn's own scorers has no public name. What goes by it shares predictions
 # with them, and is a scorer to other packages.
-_Scorer = type(make_scorer(log_loss))
+_Scorer: Any = type(make_scorer(log_loss))
 
 
-def make_calibration_scorer(measure, *, greater_is_better=False, **options):
+def make_calibration_scorer(
+    measure: str | Callable[..., Any], *, greater_is_better: bool = False, **options: Any
+) -> Callable[..., Any]:
     """Make a scorer from a calibration measure.
 
     The scorer is called as ``scorer(estimator, X, y, sample_weight=None)``, and goes wherever
@@ -106,7 +112,7 @@ def make_calibration_scorer(measure, *, greater_is_better=False, **options):
     return _CalibrationScorer(measure, bool(greater_is_better), options)
 
 
-def get_scorer(name, **options):
+def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
     """Get a new scorer of a calibration measure by its name.
 
     Parameters
@@ -151,7 +157,7 @@ def get_scorer(name, **options):
     return make_calibration_scorer(name.removeprefix("neg_"), **options)
 
 
-def get_scorer_names():
+def get_scorer_names() -> list[str]:
     """Get the names of all calibration scorers.
 
     Returns

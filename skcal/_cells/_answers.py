@@ -6,7 +6,7 @@ the same sums in each cell as the rows of the stream.
 
 import inspect
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
         ``refuse(options) -> str or None``, why no bound is known that is of use.
     """
 
-    rows: Callable[..., tuple]
+    rows: Callable[..., tuple[Any, ...]]
     bound: Callable[..., float]
     refuse: Callable[..., str | None] | None = None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class ClassKernel:
         None stands for the identity: the white kernel.
     """
 
-    function: str | Callable
+    function: str | Callable[..., Any]
     bandwidth: float
     label_kernel: np.ndarray | None
 

@@ -52,7 +52,7 @@ class CoxFit(NamedTuple):
     intercept: float
     slope: float
     loss: float
-    is_open: tuple = ((False, False), (False, False))
+    is_open: tuple[tuple[bool, bool], ...] = ((False, False), (False, False))
     centre: float = 0.0
 
 

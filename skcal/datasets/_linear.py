@@ -1,16 +1,21 @@
 """Uniform predictions whose mean outcome is a straight line: shifted, or shrunk towards 1/2."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import hyp1f1
 
+from skcal._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Terms of the series of SmoothECE of shrunk outcomes; what is left out is below 1e-12.
 _N_TERMS = 5000
 
 
-def make_shifted(n_samples, *, shift, population=False, random_state=None):
+def make_shifted(
+    n_samples: int, *, shift: float, population: bool = False, random_state: RandomState = None
+) -> CalibrationProblem:
     r"""Draw predictions that are too low by the same amount everywhere.
 
     Parameters
@@ -66,7 +71,9 @@ def make_shifted(n_samples, *, shift, population=False, random_state=None):
     )
 
 
-def make_shrunk(n_samples, *, slope, population=False, random_state=None):
+def make_shrunk(
+    n_samples: int, *, slope: float, population: bool = False, random_state: RandomState = None
+) -> CalibrationProblem:
     r"""Draw over-confident predictions: outcomes are closer to 1/2 by a constant factor.
 
     Parameters

@@ -1,6 +1,8 @@
 """What every synthetic problem consists of, and how its rows come about."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,9 +57,10 @@ class CalibrationProblem(NamedTuple):
     sample_weight: np.ndarray
     true_values: list[TrueValue]
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
-    def true_value(self, measure, **options):
+    def true_value(self, measure: str, **options: Any) -> float:
         """What a measure returns on the population.
 
         Parameters

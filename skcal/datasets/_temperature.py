@@ -1,18 +1,27 @@
 """Calibrated uniform predictions sharpened or flattened by a temperature."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import expit, logit
 
+from skcal._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Beyond this logit a uniform probability has no mass left in double precision.
 _LARGEST_LOGIT = 40.0
 
 
-def make_temperature_family(n_samples, *, inverse_temperature, population=False, random_state=None):
+def make_temperature_family(
+    n_samples: int,
+    *,
+    inverse_temperature: float,
+    population: bool = False,
+    random_state: RandomState = None,
+) -> CalibrationProblem:
     r"""Draw the softmax-temperature family of the paper on the distance from calibration.
 
     Parameters

@@ -1,13 +1,21 @@
 """Two predictions on both sides of 1/2: where continuous measures and the others part."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from skcal._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 
 def make_two_point_gap(
-    n_samples, *, alpha, upper_outcome=None, population=False, random_state=None
-):
+    n_samples: int,
+    *,
+    alpha: float,
+    upper_outcome: float | None = None,
+    population: bool = False,
+    random_state: RandomState = None,
+) -> CalibrationProblem:
     r"""Draw two predictions a small gap apart, with opposite residuals.
 
     By default the outcomes are crossed: the lower prediction has the higher mean outcome. With

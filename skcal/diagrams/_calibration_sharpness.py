@@ -1,9 +1,14 @@
 """Calibration-sharpness diagram: a reliability curve in a band of what recalibration leaves."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from skcal._reduction import REDUCTIONS, check_predictions
+from skcal._typing import ArrayLike
 from skcal.diagrams._display import CurveDisplay
+from skcal.diagrams._layer import Layer
 from skcal.diagrams._layers._density import DensityLayer
 from skcal.diagrams._legend import Term
 from skcal.diagrams._response import (
@@ -20,6 +25,10 @@ from skcal.metrics import (
     calibration_decomposition,
     calibration_sharpness_curve,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 _DIVERGENCE_NAMES = {None: "divergence", "brier": "Brier", "log": "log loss"}
 
@@ -129,24 +138,31 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     """
 
     _Curve = SharpnessCurve
-    _known_layers: Mapping = {"density": DensityLayer(), "band": SharpnessBandLayer()}
+    _known_layers: Mapping[str, Layer] = {"density": DensityLayer(), "band": SharpnessBandLayer()}
     # Thinner than elsewhere, for the sake of narrow bands.
-    _curve_style: Mapping = {"linewidth": 1.4}
+    _curve_style: Mapping[str, Any] = {"linewidth": 1.4}
     _highest = HIGHEST
 
-    def __init__(self, *, curves, divergence=None, name=None, reduction=None):
+    def __init__(
+        self,
+        *,
+        curves: list[SharpnessCurve],
+        divergence: str | None = None,
+        name: str | list[str] | None = None,
+        reduction: str | None = None,
+    ) -> None:
         self.curves = curves
         self.divergence = divergence
         self.name = name
         self.reduction = reduction
 
     @property
-    def total(self):
+    def total(self) -> float | list[float] | None:
         """Mean divergence, or None; a list for several curves."""
         return self._share("total")
 
     @property
-    def calibration(self):
+    def calibration(self) -> float | list[float] | None:
         """Part of the mean divergence that recalibration takes off, or None; a list for several."""
         return self._share("calibration")
 
@@ -160,19 +176,19 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        divergence="brier",
-        kernel="gaussian",
-        bandwidth=0.05,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
+        bandwidth: float = 0.05,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> CalibrationSharpnessDisplay:
         r"""Draw the calibration-sharpness diagram of a fitted classifier.
 
         Parameters
@@ -249,19 +265,19 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_proba,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        labels=None,
-        divergence="brier",
-        kernel="gaussian",
-        bandwidth=0.05,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        labels: ArrayLike | None = None,
+        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
+        bandwidth: float = 0.05,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> CalibrationSharpnessDisplay:
         r"""Draw the calibration-sharpness diagram of given probabilities.
 
         Parameters
@@ -327,19 +343,19 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     @classmethod
     def from_cv_results(
         cls,
-        cv_results,
-        X,
-        y,
+        cv_results: dict[str, Any],
+        X: Any,
+        y: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        divergence="brier",
-        kernel="gaussian",
-        bandwidth=0.05,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
+        bandwidth: float = 0.05,
+        name: str | list[str] | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> CalibrationSharpnessDisplay:
         r"""Draw a diagram with a curve for each fold of a cross-validation.
 
         Parameters

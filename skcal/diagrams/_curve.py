@@ -1,7 +1,7 @@
 """What the curves of all diagrams share: checked arrays, and where there is enough to draw."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +29,10 @@ class Curve:
     # What a subclass may say otherwise: how the curve was estimated, and the integral of the kernel
     # in units of its maximum, by which the density was divided; None if that is not known.
     kind = "smooth"
-    _kernel_width = None
+    _kernel_width: ClassVar[float | None] = None
 
     @property
-    def density_grid(self):
+    def density_grid(self) -> Any:
         """Predictions at which the density is known."""
         return self.prob_pred
 

@@ -1,8 +1,12 @@
 """What all displays do alike: hold curves, and draw them with their layers."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
 from skcal._validation import check_flag, check_option
@@ -17,9 +21,12 @@ from skcal.diagrams._frame import (
     name_sides,
     open_figure,
 )
-from skcal.diagrams._layer import View, check_layer_kwargs, check_layers
+from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
 from skcal.diagrams._legend import as_list, check_curve_kwargs, check_lengths, label_curves
 from skcal.diagrams._style import check_look, merge_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class CurveDisplay(ABC):
@@ -31,44 +38,44 @@ class CurveDisplay(ABC):
 
     scale = "probability"
     panels = False
-    layers = None
+    layers: Sequence[str] | None = None
 
     # Class of the curves, layers by name, what curves look like if not as usual, and up to which
     # coordinate the frame follows layers that rise above the square.
     _Curve: type
-    _known_layers: Mapping
-    _curve_style: Mapping = {}
+    _known_layers: Mapping[str, Layer]
+    _curve_style: Mapping[str, Any] = {}
     _highest = 1.0
 
     @property
-    def prob_pred(self):
+    def prob_pred(self) -> Any:
         """Predicted probabilities at which the curve is known; a list for several curves."""
         return self._share("prob_pred")
 
     @property
-    def prob_true(self):
+    def prob_true(self) -> Any:
         """Mean outcome at `prob_pred`; a list for several curves."""
         return self._share("prob_true")
 
     @property
-    def pos_label(self):
+    def pos_label(self) -> Any:
         """The label whose probability is shown, or None; a list for panels."""
         labels = [curve.pos_label for curve in self.curves]
         return labels if self.panels else labels[0]
 
     def plot(
         self,
-        ax=None,
+        ax: Axes | np.ndarray | None = None,
         *,
-        name=None,
-        curve_kwargs=None,
-        layers=None,
-        layer_kwargs=None,
-        ref_line=True,
-        ref_line_kwargs=None,
-        side_labels=True,
-        despine=False,
-    ):
+        name: str | list[str] | None = None,
+        curve_kwargs: dict[str, Any] | list[dict[str, Any]] | None = None,
+        layers: Sequence[str] | None = None,
+        layer_kwargs: dict[str, Any] | None = None,
+        ref_line: bool = True,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        side_labels: bool = True,
+        despine: bool = False,
+    ) -> Self:
         """Draw the diagram.
 
         Parameters
@@ -117,11 +124,8 @@ class CurveDisplay(ABC):
             self.figure_ = axes[0].figure
         for key in drawn[0]:
             artists = [square[key] for square in drawn]
-            if not self.panels:
-                artists = artists[0]
-            elif all(one is None for one in artists):
-                artists = None
-            setattr(self, f"{key}_", artists)
+            of_panels = None if all(one is None for one in artists) else artists
+            setattr(self, f"{key}_", of_panels if self.panels else artists[0])
         return self
 
     # --------------------------------------------------------------------- before drawing
@@ -245,11 +249,11 @@ class CurveDisplay(ABC):
 class Square(NamedTuple):
     """What is drawn on one axes, checked: a legend entry and a look for each curve."""
 
-    curves: list
-    labels: list
-    styles: list
+    curves: list[Any]
+    labels: list[str]
+    styles: list[dict[str, Any]]
     separate: bool
-    layers: tuple
+    layers: tuple[str, ...]
 
 
 def _unpack(artists):

@@ -52,7 +52,7 @@ class CurveOptions(NamedTuple):
     n_resamples: int
     confidence_level: float
     random_state: Any
-    layers: tuple
+    layers: tuple[str, ...]
 
 
 def check_options(

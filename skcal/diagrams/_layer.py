@@ -25,10 +25,10 @@ class View(NamedTuple):
     """
 
     frame: Any
-    sides: tuple
+    sides: tuple[str, str]
     n_curves: int
     separate: bool
-    layers: tuple
+    layers: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class Layer(ABC):
     name: str
     # Class of what is computed, kept as `ReliabilityCurve.layers[name]`; without one the layer
     # shows the density of the curve.
-    Data = None
+    Data: type[LayerData] | None = None
     # Whether it is drawn, where there is something to draw, unless other layers are named.
     by_default = True
 

@@ -1,7 +1,7 @@
 """Names, looks and legend entries of the curves on one axes."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,9 @@ class Term(NamedTuple):
     """A number of each curve in the legend: its name, values, format, and intervals or None."""
 
     name: str
-    values: list
+    values: list[Any]
     form: str = ".3f"
-    intervals: list | None = None
+    intervals: list[Any] | None = None
 
 
 def as_list(values):

@@ -1,5 +1,13 @@
 """Reliability diagram: mean outcome as a function of the prediction."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skcal._typing import ArrayLike, RandomState, Reduction
 from skcal._validation import check_option
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._estimate import check_options, estimate_rows, estimate_summary
@@ -12,6 +20,12 @@ from skcal.diagrams._response import (
     predict_class_probabilities,
     predict_folds,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
+
+    from skcal.streaming import CalibrationSummary
 
 
 @document_layers
@@ -153,13 +167,13 @@ class ReliabilityDisplay(CurveDisplay):
     def __init__(
         self,
         *,
-        curves,
-        name=None,
-        scale="probability",
-        reduction=None,
-        panels=False,
-        layers=None,
-    ):
+        curves: list[ReliabilityCurve],
+        name: str | list[str] | None = None,
+        scale: Literal["probability", "logit"] = "probability",
+        reduction: str | None = None,
+        panels: bool = False,
+        layers: Sequence[str] | None = None,
+    ) -> None:
         self.curves = curves
         self.name = name
         self.scale = scale
@@ -168,7 +182,7 @@ class ReliabilityDisplay(CurveDisplay):
         self.layers = layers
 
     @property
-    def smooth_ece(self):
+    def smooth_ece(self) -> float | list[float] | None:
         """Smooth calibration error, or None; a list for several curves."""
         return self._share("smooth_ece")
 
@@ -184,27 +198,27 @@ class ReliabilityDisplay(CurveDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        reduction="auto",
-        kind="smooth",
-        n_bins=15,
-        strategy="uniform",
-        scale="probability",
-        bandwidth=None,
-        band="bootstrap",
-        n_resamples=0,
-        confidence_level=0.95,
-        random_state=None,
-        layers=("density", "band"),
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        reduction: Reduction = "auto",
+        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        n_bins: int = 15,
+        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        scale: Literal["probability", "logit"] = "probability",
+        bandwidth: float | None = None,
+        band: Literal["bootstrap", "isotonic", "consistency"] = "bootstrap",
+        n_resamples: int = 0,
+        confidence_level: float = 0.95,
+        random_state: RandomState = None,
+        layers: Sequence[str] = ("density", "band"),
+        name: str | None = None,
+        ax: Axes | np.ndarray | None = None,
+        **plot_kwargs: Any,
+    ) -> ReliabilityDisplay:
         """Draw the reliability diagram of a fitted classifier.
 
         Parameters
@@ -305,27 +319,27 @@ class ReliabilityDisplay(CurveDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_proba,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        labels=None,
-        reduction="auto",
-        kind="smooth",
-        n_bins=15,
-        strategy="uniform",
-        scale="probability",
-        bandwidth=None,
-        band="bootstrap",
-        n_resamples=0,
-        confidence_level=0.95,
-        random_state=None,
-        layers=("density", "band"),
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        labels: ArrayLike | None = None,
+        reduction: Reduction = "auto",
+        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        n_bins: int = 15,
+        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        scale: Literal["probability", "logit"] = "probability",
+        bandwidth: float | None = None,
+        band: Literal["bootstrap", "isotonic", "consistency"] = "bootstrap",
+        n_resamples: int = 0,
+        confidence_level: float = 0.95,
+        random_state: RandomState = None,
+        layers: Sequence[str] = ("density", "band"),
+        name: str | None = None,
+        ax: Axes | np.ndarray | None = None,
+        **plot_kwargs: Any,
+    ) -> ReliabilityDisplay:
         """Draw the reliability diagram of given probabilities.
 
         Parameters
@@ -438,16 +452,16 @@ class ReliabilityDisplay(CurveDisplay):
     @classmethod
     def estimate(
         cls,
-        y_true,
-        y_proba,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        labels=None,
-        reduction="auto",
-        name=None,
-        **options,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        labels: ArrayLike | None = None,
+        reduction: Reduction = "auto",
+        name: str | None = None,
+        **options: Any,
+    ) -> ReliabilityDisplay:
         """Compute a reliability diagram without drawing it, for example where there is no screen.
 
         Parameters
@@ -499,23 +513,23 @@ class ReliabilityDisplay(CurveDisplay):
     @classmethod
     def from_cv_results(
         cls,
-        cv_results,
-        X,
-        y,
+        cv_results: dict[str, Any],
+        X: Any,
+        y: ArrayLike,
         *,
-        sample_weight=None,
-        pos_label=None,
-        reduction="auto",
-        kind="smooth",
-        n_bins=15,
-        strategy="uniform",
-        scale="probability",
-        bandwidth=None,
-        layers=("density", "band"),
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        sample_weight: ArrayLike | None = None,
+        pos_label: int | float | bool | str | None = None,
+        reduction: Literal["auto", "confidence", "full"] = "auto",
+        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        n_bins: int = 15,
+        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        scale: Literal["probability", "logit"] = "probability",
+        bandwidth: float | None = None,
+        layers: Sequence[str] = ("density", "band"),
+        name: str | list[str] | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> ReliabilityDisplay:
         """Draw a reliability diagram with a curve for each fold of a cross-validation.
 
         Parameters
@@ -606,20 +620,20 @@ class ReliabilityDisplay(CurveDisplay):
     @classmethod
     def from_summary(
         cls,
-        summary,
+        summary: CalibrationSummary,
         *,
-        kind="smooth",
-        n_bins=15,
-        bandwidth=None,
-        band="bootstrap",
-        n_resamples=0,
-        confidence_level=0.95,
-        random_state=None,
-        layers=("density", "band"),
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        n_bins: int = 15,
+        bandwidth: float | None = None,
+        band: Literal["bootstrap", "isotonic"] = "bootstrap",
+        n_resamples: int = 0,
+        confidence_level: float = 0.95,
+        random_state: RandomState = None,
+        layers: Sequence[str] = ("density", "band"),
+        name: str | None = None,
+        ax: Axes | np.ndarray | None = None,
+        **plot_kwargs: Any,
+    ) -> ReliabilityDisplay:
         """Draw the reliability diagram of a summary of a stream.
 
         Parameters

@@ -1,5 +1,10 @@
 """Confidence intervals of measures by the bootstrap, of rows and of summaries."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 
 from skcal._bound_measure import bind_for_rows, bind_rows
@@ -8,12 +13,16 @@ from skcal._numerics._bootstrap import (
     basic_interval,
     percentile_interval,
 )
+from skcal._typing import ArrayLike, RandomState, Reduction
 from skcal._validation import check_confidence_level, check_flag, check_option
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._interval import Interval
 from skcal.inference._resamples import Units
 from skcal.inference._row_source import RowSource, check_groups
+
+if TYPE_CHECKING:
+    from skcal.streaming import CalibrationSummary
 
 _METHODS_WITHOUT_ROWS = ("percentile", "basic")
 _METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
@@ -22,23 +31,23 @@ _N_PARTS = 200
 
 
 def bootstrap_interval(
-    measure,
-    y_true,
-    y_proba,
+    measure: str | Callable[..., Any],
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    method="percentile",
-    confidence_level=0.95,
-    debias=False,
-    groups=None,
-    n_resamples=1000,
-    n_jobs=None,
-    random_state=None,
-    **options,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    method: Literal["percentile", "basic", "bca"] = "percentile",
+    confidence_level: float = 0.95,
+    debias: bool = False,
+    groups: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Interval:
     r"""Confidence interval of a measure by the bootstrap.
 
     Rows are drawn from the sample with replacement, and the measure is computed for each such
@@ -190,17 +199,17 @@ def bootstrap_interval(
 
 
 def bootstrap_interval_from_summary(
-    measure,
-    summary,
+    measure: str,
+    summary: CalibrationSummary,
     *,
-    method="percentile",
-    confidence_level=0.95,
-    debias=False,
-    n_resamples=1000,
-    n_jobs=None,
-    random_state=None,
-    **options,
-):
+    method: Literal["percentile", "basic"] = "percentile",
+    confidence_level: float = 0.95,
+    debias: bool = False,
+    n_resamples: int = 1000,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Interval:
     r"""Confidence interval of a measure by the bootstrap, from a summary.
 
     This is :func:`bootstrap_interval` for rows that are gone: numbers of rows are drawn instead.

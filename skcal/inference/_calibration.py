@@ -1,30 +1,39 @@
 """The exact test of calibration, by any measure, of rows and of summaries."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._monte_carlo import find_pvalue, find_smallest_pvalue
+from skcal._typing import ArrayLike, RandomState, Reduction
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._row_source import RowSource, check_groups
 from skcal.inference._test_result import TestResult
 
+if TYPE_CHECKING:
+    from skcal.streaming import CalibrationSummary
+
 
 def calibration_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    statistic="smooth_calibration_error",
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    groups=None,
-    n_resamples=999,
-    n_jobs=None,
-    random_state=None,
-    **options,
-):
+    statistic: str | Callable[..., Any] = "smooth_calibration_error",
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    groups: ArrayLike | None = None,
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> TestResult:
     r"""Test whether a model is calibrated, by any measure, exactly at every number of rows.
 
     The hypothesis gives the law of the labels: they are drawn from the predictions. So labels are
@@ -174,14 +183,14 @@ def calibration_test(
 
 
 def calibration_test_from_summary(
-    summary,
+    summary: CalibrationSummary,
     *,
-    statistic="smooth_calibration_error",
-    n_resamples=999,
-    n_jobs=None,
-    random_state=None,
-    **options,
-):
+    statistic: str = "smooth_calibration_error",
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> TestResult:
     r"""Test whether a model is calibrated, by any measure that a summary answers.
 
     This is :func:`calibration_test` for rows that are gone: exact for predictions rounded to their

@@ -1,22 +1,36 @@
 """Do two periods differ in their calibration: an exact test on summaries."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 
 from skcal._cells._counts import count_rows
 from skcal._numerics._hypergeometric import DealtOutcomes, group_cells
 from skcal._numerics._monte_carlo import find_pvalue
+from skcal._typing import RandomState
 from skcal._validation import check_option
 from skcal.inference._cell_source import check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._test_result import TestResult
+
+if TYPE_CHECKING:
+    from skcal.streaming import CalibrationSummary
 
 # Settings that decide what the cells of a summary mean.
 _MEANING = ("n_cells", "reduction", "pos_label", "labels")
 
 
 def compare_summaries(
-    first, second, *, deviation="range", n_resamples=999, n_jobs=None, random_state=None
-):
+    first: CalibrationSummary,
+    second: CalibrationSummary,
+    *,
+    deviation: Literal["range", "max"] = "range",
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> TestResult:
     r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
 
     A model may be calibrated in both, or in neither: the test asks whether anything changed between

@@ -1,12 +1,15 @@
 """Where the mean outcomes of bins lie if the model is calibrated."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, bound_bins, find_edges
 from skcal._independent_rows import reduce_to_labelled_sample
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import (
     check_confidence_level,
     check_flag,
@@ -38,21 +41,22 @@ class ConsistencyBand(NamedTuple):
     high: np.ndarray
     confidence_level: float
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def consistency_band(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_bins=15,
-    strategy="uniform",
-    confidence_level=0.95,
-    simultaneous=False,
-):
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    n_bins: int = 15,
+    strategy: Literal["uniform", "quantile"] = "uniform",
+    confidence_level: float = 0.95,
+    simultaneous: bool = False,
+) -> ConsistencyBand:
     r"""Exact range of the mean outcome in each bin if the model is calibrated.
 
     A mean outcome outside of its range is more than chance. The ranges lie around the diagonal and
@@ -141,4 +145,5 @@ def consistency_band(
     edges = find_edges(sample, n_bins, strategy)
     _, prob_pred, prob_true = average_by_bin(sample, edges)
     each = level ** (1 / len(prob_pred)) if simultaneous else level
-    return ConsistencyBand(prob_pred, prob_true, *bound_bins(sample, edges, each), level)
+    low, high = bound_bins(sample, edges, each)
+    return ConsistencyBand(prob_pred, prob_true, low, high, level)

@@ -1,6 +1,8 @@
 """Cox's recalibration: intercept and slope of the log odds, and the test of 0 and 1."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -12,6 +14,7 @@ from skcal._independent_rows import (
 )
 from skcal._numerics._classical_tests import chi_squared_tail
 from skcal._numerics._cox import CoxLikelihood
+from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
 from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
@@ -44,15 +47,15 @@ class CoxRecalibration(NamedTuple):
 
 
 def cox_recalibration(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    confidence_level=0.95,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    confidence_level: float = 0.95,
+) -> CoxRecalibration:
     r"""Intercept and slope of a logistic recalibration, with intervals and a test (Cox).
 
     Parameters

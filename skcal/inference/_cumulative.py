@@ -1,5 +1,9 @@
 """Kolmogorov-Smirnov and Kuiper tests of the cumulative residuals."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._classical_tests import (
     cumulative_error,
@@ -8,21 +12,22 @@ from skcal._numerics._classical_tests import (
     range_tail,
 )
 from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
+from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 _DEVIATIONS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
 
 
 def cumulative_calibration_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    deviation="range",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    deviation: Literal["range", "max"] = "range",
+) -> TestResult:
     r"""Test calibration by the cumulative residuals (Kuiper, Kolmogorov-Smirnov).
 
     It needs no bins and no bandwidth, and finds errors anywhere on [0, 1]. Rows must be

@@ -1,5 +1,9 @@
 """The Hosmer-Lemeshow test: observed and expected numbers in groups of predictions."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._independent_rows import (
@@ -10,6 +14,7 @@ from skcal._independent_rows import (
 from skcal._numerics._binned import bin_index, gap_norm, uniform_edges
 from skcal._numerics._classical_tests import chi_squared_tail, sum_squared_groups
 from skcal._numerics._histogram import equal_mass_edges
+from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_option
 from skcal.inference._test_result import TestResult
 
@@ -18,17 +23,17 @@ _FITTED_DEGREES = {"external": 0, "training": 2}
 
 
 def hosmer_lemeshow_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_bins=10,
-    strategy="quantile",
-    data="external",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    n_bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+    data: Literal["external", "training"] = "external",
+) -> TestResult:
     r"""Test calibration by observed and expected numbers in groups (Hosmer-Lemeshow).
 
     Parameters

@@ -1,6 +1,8 @@
 """Confidence band for a non-decreasing calibration curve."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from skcal._arrays import read_numbers
 from skcal._estimates._isotonic import bound_sample
 from skcal._independent_rows import reduce_to_labelled_sample
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
 
 
@@ -36,9 +39,10 @@ class IsotonicBand(NamedTuple):
     high: np.ndarray
     confidence_level: float
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
-    def evaluate(self, y_proba):
+    def evaluate(self, y_proba: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the band at any predictions.
 
         Parameters
@@ -64,7 +68,7 @@ class IsotonicBand(NamedTuple):
         after = np.searchsorted(self.prob_pred, places, side="left")
         return np.append(0.0, self.low)[before], np.append(self.high, 1.0)[after]
 
-    def find_deviations(self):
+    def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the diagonal is outside of the band: predictions that are certainly wrong.
 
         Both answers are empty where the band holds all of the diagonal, so that the outcomes do
@@ -86,8 +90,14 @@ class IsotonicBand(NamedTuple):
 
 
 def isotonic_band(
-    y_true, y_proba, *, pos_label=None, labels=None, reduction="auto", confidence_level=0.95
-):
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    confidence_level: float = 0.95,
+) -> IsotonicBand:
     r"""Confidence band for the whole calibration curve, assumed non-decreasing.
 
     With a probability of at least `confidence_level` it holds the whole curve, for every number
@@ -185,7 +195,8 @@ def isotonic_band(
     sample = reduce_to_labelled_sample(
         y_true, y_proba, pos_label=pos_label, labels=labels, reduction=reduction
     )
-    return IsotonicBand(*bound_sample(sample, level), level)
+    prob_pred, low, high = bound_sample(sample, level)
+    return IsotonicBand(prob_pred, low, high, level)
 
 
 def _find_regions(knots, low):

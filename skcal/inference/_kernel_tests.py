@@ -1,5 +1,10 @@
 """Tests of calibration of the whole predicted vector, by kernels."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
 from skcal._estimates._class_kernels import check_class_kernel
@@ -18,27 +23,29 @@ from skcal._numerics._kernel_tests import (
 from skcal._numerics._squared_kernel import square_residuals
 from skcal._parallel import run_in_threads
 from skcal._reduction import check_class_vectors
+from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
 from skcal.inference._test_result import TestResult
 
 
 def kernel_calibration_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    method="bootstrap",
-    pos_label=None,
-    labels=None,
-    kernel="total_variation",
-    bandwidth=1.0,
-    label_kernel=None,
-    unbiased=True,
-    kernel_bound=None,
-    block_size=2,
-    n_resamples=1000,
-    n_jobs=None,
-    random_state=None,
-):
+    method: Literal["bootstrap", "block", "distribution-free"] = "bootstrap",
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    kernel: Literal["total_variation", "euclidean", "gaussian"]
+    | Callable[..., Any] = "total_variation",
+    bandwidth: float | Literal["median"] = 1.0,
+    label_kernel: ArrayLike | None = None,
+    unbiased: bool = True,
+    kernel_bound: float | None = None,
+    block_size: int | Callable[[int], int] = 2,
+    n_resamples: int = 1000,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> TestResult:
     r"""Test whether a model is calibrated, by the squared kernel calibration error (SKCE).
 
     The hypothesis is calibration in the strongest sense: whatever vector of probabilities is
@@ -285,17 +292,18 @@ def _sum_strip(vectors, kernel, counts, start):
 
 
 def mean_embedding_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    test_proba,
-    test_labels,
-    pos_label=None,
-    labels=None,
-    kernel="total_variation",
-    bandwidth=1.0,
-    label_kernel=None,
-):
+    test_proba: ArrayLike,
+    test_labels: ArrayLike,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    kernel: Literal["total_variation", "euclidean", "gaussian"]
+    | Callable[..., Any] = "total_variation",
+    bandwidth: float | Literal["median"] = 1.0,
+    label_kernel: ArrayLike | None = None,
+) -> TestResult:
     r"""Test whether a model is calibrated at chosen test points (UCME).
 
     At each test point, a predicted vector with a label, it compares how often that label came

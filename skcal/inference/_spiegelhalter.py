@@ -1,19 +1,24 @@
 """Spiegelhalter's test: is the Brier score what the predictions promise."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._classical_tests import compare_brier, two_sided_normal
+from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 
 def spiegelhalter_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+) -> TestResult:
     r"""Test calibration by the Brier score (Spiegelhalter).
 
     A calibrated model knows its own Brier score: predictions that are too extreme have a larger

@@ -1,25 +1,30 @@
 """T-Cal: the squared calibration error on many scales at once."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._dyadic import DyadicErrors
 from skcal._numerics._monte_carlo import find_smallest_pvalue
+from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_integer, check_rng
 from skcal.inference._test_result import TestResult
 
 
 def t_cal_test(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_resamples=999,
-    random_state=None,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    n_resamples: int = 999,
+    random_state: RandomState = None,
+) -> TestResult:
     r"""Test calibration by debiased squared errors on 2, 4, 8, ... bins at once (T-Cal).
 
     Few bins find errors that are small and wide, many bins those that are large and narrow. The

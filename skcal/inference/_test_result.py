@@ -23,10 +23,12 @@ class TestResult(NamedTuple):
         their expected value where it is known. None for tests that draw nothing.
     """
 
-    __test__ = False  # its name makes pytest take it for a class of tests
-
     statistic: float
     pvalue: float
     estimate: float
     worst_group: object = None
     null_mean: float | None = None
+
+
+# Its name makes pytest take it for a class of tests.
+TestResult.__test__ = False  # type: ignore[attr-defined]

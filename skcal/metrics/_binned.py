@@ -1,5 +1,9 @@
 """Calibration errors of binned predictions."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._estimates._bins import find_edges
@@ -12,22 +16,23 @@ from skcal._numerics._binned import (
     squared_gaps,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_flag, check_integer, check_number, check_option
 
 
 def expected_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_bins=15,
-    strategy="uniform",
-    norm=1,
-    bin_width_penalty=False,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    n_bins: int = 15,
+    strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+    norm: float = 1,
+    bin_width_penalty: bool = False,
+) -> float:
     r"""Expected calibration error (ECE): mean gap between predictions and outcomes over bins.
 
     Parameters
@@ -143,16 +148,16 @@ def expected_calibration_error(
 
 
 def maximum_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_bins=15,
-    strategy="uniform",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    n_bins: int = 15,
+    strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+) -> float:
     r"""Maximum calibration error (MCE): largest gap between predictions and outcomes of a bin.
 
     Parameters
@@ -224,15 +229,15 @@ def maximum_calibration_error(
 
 
 def adaptive_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="classwise",
-    n_bins=15,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "classwise",
+    n_bins: int = 15,
+) -> float:
     r"""Adaptive calibration error (ACE): plain mean of the gaps of equal-mass bins of each class.
 
     Parameters
@@ -310,17 +315,17 @@ def adaptive_calibration_error(
 
 
 def squared_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    n_bins=15,
-    strategy="quantile",
-    debias=True,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    n_bins: int = 15,
+    strategy: Literal["uniform", "quantile", "sweep"] = "quantile",
+    debias: bool | Literal["outcomes", "residuals"] = True,
+) -> float:
     r"""Squared calibration error of binned predictions, without the bias of the plain estimate.
 
     Parameters

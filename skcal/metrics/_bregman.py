@@ -64,8 +64,8 @@ class BregmanDivergence:
     array([0.0625, 0.25  ])
     """
 
-    phi: Callable
-    gradient: Callable
+    phi: Callable[[np.ndarray], np.ndarray]
+    gradient: Callable[[np.ndarray], np.ndarray]
 
     def __post_init__(self):
         for name in ("phi", "gradient"):

@@ -1,5 +1,10 @@
 """Canonical calibration error: the whole vector of probabilities, binned on the simplex."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
 from skcal._numerics._simplex_binning import (
@@ -10,22 +15,23 @@ from skcal._numerics._simplex_binning import (
     has_enough,
 )
 from skcal._reduction import check_class_vectors
+from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_option
 
 
 def canonical_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    strategy="uniform",
-    n_bins=10,
-    min_samples=10,
-    max_bins=None,
-    distance="total_variation",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    strategy: Literal["uniform", "median_variance"] = "uniform",
+    n_bins: int = 10,
+    min_samples: int = 10,
+    max_bins: int | None = None,
+    distance: str | Callable[..., Any] = "total_variation",
+) -> float:
     r"""Canonical calibration error: ECE of the whole vector of probabilities.
 
     The mean distance, over bins of the simplex, between the mean prediction and the frequencies
@@ -130,7 +136,7 @@ def canonical_calibration_error(
     check_option("strategy", strategy, ("uniform", "median_variance"))
     n_bins = check_integer("n_bins", n_bins, minimum=1)
     min_samples = check_integer("min_samples", min_samples, 1, np.inf)
-    max_bins = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
+    limit = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
     if not callable(distance):
         check_option("distance", distance, DISTANCES)
     vectors = check_class_vectors(
@@ -143,7 +149,7 @@ def canonical_calibration_error(
         rows = proba
         if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:
             rows = proba[:, ::-1]  # whichever label is called positive, the same one is split
-        bins = bin_by_median_variance(rows, weights, min_samples, max_bins)
+        bins = bin_by_median_variance(rows, weights, min_samples, limit)
     else:
         given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
         raise ValueError(

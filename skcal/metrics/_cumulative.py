@@ -1,26 +1,31 @@
 """Cumulative calibration errors, and the averaged two-bin error."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 from skcal._numerics._cumulative import (
     averaged_two_bin_error,
     cumulative_maximum,
     cumulative_range,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_option
 
 _DEVIATIONS = {"range": cumulative_range, "max": cumulative_maximum}
 
 
 def cumulative_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    deviation="range",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    deviation: Literal["range", "max"] = "range",
+) -> float:
     r"""Cumulative calibration error (Kuiper, Kolmogorov-Smirnov): how far summed residuals stray.
 
     Residuals are summed in the order of the predictions, without bins or kernels.
@@ -99,14 +104,14 @@ def cumulative_calibration_error(
 
 
 def averaged_two_bin_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+) -> float:
     r"""Averaged two-bin calibration error (ATB), a truthful calibration measure.
 
     Predictions are split in two bins at a random threshold; ATB is the mean over the threshold of

@@ -1,6 +1,8 @@
 """Calibration and sharpness: what a proper score is made of."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from skcal._numerics._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, fi
 from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_gaussian
 from skcal._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._sample import CHUNK
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_integer, check_number, check_option
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergence
 
@@ -71,19 +74,19 @@ class CORPDecomposition(NamedTuple):
 
 
 def calibration_decomposition(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    divergence="brier",
-    estimator="kernel",
-    kernel="gaussian",
-    bandwidth=0.05,
-    n_bins=15,
-    strategy="uniform",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+    estimator: Literal["kernel", "isotonic", "binned"] = "kernel",
+    kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
+    bandwidth: float = 0.05,
+    n_bins: int = 15,
+    strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+) -> Decomposition:
     r"""Decompose a proper score into calibration error and sharpness gap.
 
     A calibration error alone is small for predictions that say nothing, such as a constant base
@@ -219,7 +222,12 @@ def calibration_decomposition(
     if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
         total = _average_over_classes(predictions, of_classes)
     else:
-        total = _average(sample, lambda v, y, w: expect_divergence(of_row, *split_mass(y, w), v))
+
+        def expect(predictions, outcomes, weights):
+            negative, positive = split_mass(outcomes, weights)
+            return expect_divergence(of_row, negative, positive, predictions)
+
+        total = _average(sample, expect)
     if estimator == "kernel":
         calibration = _measure_by_kernel(sample, of_row, kernel, bandwidth)
     elif estimator == "isotonic":
@@ -233,15 +241,15 @@ def calibration_decomposition(
 
 
 def corp_decomposition(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    score="brier",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    score: Literal["brier", "log"] = "brier",
+) -> CORPDecomposition:
     r"""Decompose a proper score into miscalibration, discrimination and uncertainty (CORP).
 
     Predictions are compared with their isotonic recalibration, and that with the base rate; there

@@ -1,5 +1,7 @@
 """Lower and upper distance from calibration, and certified bounds of the distance itself."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from skcal._numerics._distance import (
@@ -14,8 +16,9 @@ from skcal._numerics._interval import (
     bound_interval_postprocessing,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_number
-from skcal.metrics._bounds import average_bounds
+from skcal.metrics._bounds import Bounds, average_bounds
 
 # Below this the linear program outgrows what its solution is good for.
 _SMALLEST_TOLERANCE = 1e-5
@@ -30,15 +33,15 @@ _NIL = 1e-14
 
 
 def lower_calibration_distance(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    tol=1e-3,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    tol: float = 0.001,
+) -> float:
     r"""Lower distance from calibration, the least change that makes predictions calibrated.
 
     It is the mean distance from the predictions to the nearest perfectly calibrated ones, where
@@ -122,15 +125,15 @@ def lower_calibration_distance(
 
 
 def lower_calibration_bounds(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    tol=1e-3,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    tol: float = 0.001,
+) -> Bounds:
     r"""Certified bounds of the lower distance from calibration.
 
     Parameters
@@ -205,14 +208,14 @@ def lower_calibration_bounds(
 
 
 def upper_calibration_distance(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+) -> float:
     r"""Upper distance from calibration, for few distinct predictions.
 
     It is the mean distance from the predictions to the nearest perfectly calibrated ones that
@@ -286,15 +289,15 @@ def upper_calibration_distance(
 
 
 def calibration_distance_bounds(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    tol=1e-3,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    tol: float = 0.001,
+) -> Bounds:
     r"""Certified bounds of the distance from calibration.
 
     The distance is the mean distance from the predictions to the nearest perfectly calibrated

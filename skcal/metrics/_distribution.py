@@ -1,6 +1,10 @@
 """Kernel measures of calibration for predicted distributions, beyond classification."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +20,7 @@ from skcal._numerics._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
+from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_number, check_option, check_sample_weight
 from skcal.metrics._predicted_distribution import LARGEST, read_predictions
 
@@ -31,16 +36,16 @@ _EUCLIDEAN = (Normals, Laplaces)
 
 
 def distribution_kernel_calibration_error(
-    y_true,
-    distribution,
+    y_true: ArrayLike,
+    distribution: Any,
     *,
-    sample_weight=None,
-    kernel="wasserstein",
-    bandwidth=1.0,
-    target_bandwidth=1.0,
-    unbiased=True,
-    block_size=None,
-):
+    sample_weight: ArrayLike | None = None,
+    kernel: Literal["wasserstein"] | Callable[..., Any] = "wasserstein",
+    bandwidth: float = 1.0,
+    target_bandwidth: float = 1.0,
+    unbiased: bool = True,
+    block_size: int | Callable[[int], int] | None = None,
+) -> float:
     r"""Squared kernel calibration error (SKCE) of predicted distributions, as in regression.
 
     A model that predicts a distribution for each row is calibrated if, among the rows with
@@ -179,16 +184,16 @@ def distribution_kernel_calibration_error(
 
 
 def distribution_mean_embedding_error(
-    y_true,
-    distribution,
+    y_true: ArrayLike,
+    distribution: Any,
     *,
-    test_distribution,
-    test_targets,
-    sample_weight=None,
-    kernel="wasserstein",
-    bandwidth=1.0,
-    target_bandwidth=1.0,
-):
+    test_distribution: Any,
+    test_targets: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    kernel: Literal["wasserstein"] | Callable[..., Any] = "wasserstein",
+    bandwidth: float = 1.0,
+    target_bandwidth: float = 1.0,
+) -> float:
     r"""Squared calibration mean embedding (UCME) of predicted distributions at test points.
 
     The difference between targets and predictions as it is seen from a few pairs of a distribution
@@ -260,27 +265,25 @@ def distribution_mean_embedding_error(
     """
     compare, target_bandwidth = _check_kernels(kernel, bandwidth, target_bandwidth)
     targets, predictions = read_predictions("y_true", y_true, "distribution", distribution)
-    test_targets, tests = read_predictions(
+    at, tests = read_predictions(
         "test_targets", test_targets, "test_distribution", test_distribution
     )
     _check_same_kind(predictions, tests)
     weights = check_sample_weight(sample_weight, len(targets))
     share = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
     share /= share.sum()
-    scaled, (targets, test_targets) = _rescale(
-        predictions, target_bandwidth, y_true=targets, test_targets=test_targets
-    )
+    scaled, (targets, at) = _rescale(predictions, target_bandwidth, y_true=targets, test_targets=at)
 
     @np.errstate(over="ignore")  # a kernel of a huge distance is 0
     def evaluate(test_rows, rows):
         part = scaled.take(rows)
-        values = part.compare(test_targets[test_rows], targets[rows])
-        values -= part.expect(test_targets[test_rows]).T
+        values = part.compare(at[test_rows], targets[rows])
+        values -= part.expect(at[test_rows]).T
         values *= compare(tests.take(test_rows), predictions.take(rows))
         return values
 
     size = find_chunk_size(predictions, tests)
-    means = embed_residuals(evaluate, share, len(test_targets), size)
+    means = embed_residuals(evaluate, share, len(at), size)
     return float(np.mean(means**2))
 
 

@@ -1,11 +1,14 @@
 """Interval calibration errors: upper bounds on the distance from calibration."""
 
+from __future__ import annotations
+
 from skcal._numerics._interval import (
     interval_error,
     random_interval_error,
     surrogate_interval_error,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_number
 
 # Narrower intervals than this hold one prediction each, to within the accuracy of a double.
@@ -13,14 +16,14 @@ _SMALLEST_WIDTH = 1e-15
 
 
 def interval_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+) -> float:
     r"""Interval calibration error (intCE), an upper bound on the distance from calibration.
 
     Predictions are grouped into intervals; what counts is the error that is left in the
@@ -105,15 +108,15 @@ def interval_calibration_error(
 
 
 def random_interval_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    width=0.1,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    width: float = 0.1,
+) -> float:
     r"""Random interval calibration error (RintCE): binned error, averaged over shifts of the bins.
 
     The mean gap between predictions and outcomes in intervals of one width, when the grid of
@@ -198,14 +201,14 @@ def random_interval_calibration_error(
 
 
 def surrogate_interval_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+) -> float:
     r"""Surrogate interval calibration error (SintCE), a fast upper bound on intCE.
 
     The error in randomly shifted intervals plus their width, for the best of the widths

@@ -1,5 +1,9 @@
 """Kernel calibration error, exact and by the estimators of the literature."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._numerics._kernel import (
@@ -10,6 +14,7 @@ from skcal._numerics._kernel import (
     laplace_error,
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, RandomState, Reduction
 from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
 
 # The grid of the Gaussian kernel has 67 cells in a bandwidth: some million for this one.
@@ -19,20 +24,20 @@ _FEATURES = 100
 
 
 def kernel_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    kernel="laplace",
-    bandwidth=1.0,
-    squared=False,
-    method="exact",
-    n_terms=None,
-    random_state=None,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    kernel: Literal["laplace", "gaussian"] = "laplace",
+    bandwidth: float = 1.0,
+    squared: bool = False,
+    method: Literal["exact", "subsample", "fourier", "binning"] = "exact",
+    n_terms: int | None = None,
+    random_state: RandomState = None,
+) -> float:
     r"""Kernel calibration error (kCE, MMCE), a consistent calibration measure with one kernel.
 
     The mean product of the residuals of all pairs of rows, weighted by how close their predictions

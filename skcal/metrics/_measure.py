@@ -25,6 +25,6 @@ class Measure(NamedTuple):
     reduces: bool = True
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the function, the key of the row in MEASURES."""
         return self.function.__name__

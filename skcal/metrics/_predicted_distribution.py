@@ -1,6 +1,6 @@
 """Predicted distributions: what users may pass, and how it is read and checked."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,7 +78,8 @@ class MultivariateNormal(NamedTuple):
     mean: ArrayLike
     cov: ArrayLike
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class Mixture(NamedTuple):
@@ -97,11 +98,12 @@ class Mixture(NamedTuple):
     """
 
     weights: ArrayLike
-    components: object
+    components: Any
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
-    def cdf(self, x):
+    def cdf(self, x: ArrayLike) -> np.ndarray:
         """Cumulative distribution function of every row, the weighted mean of the components'.
 
         Parameters
@@ -120,16 +122,16 @@ class Mixture(NamedTuple):
             If `x` or the weights are invalid, if the components are not univariate or do not fit
             the rows of `x`, or if one of them gives a value outside [0, 1].
         """
-        x = read_numbers("x", x).astype(np.float64)
-        if x.ndim != 1:
-            raise ValueError(f"x must be one-dimensional; got shape {x.shape}.")
+        at = read_numbers("x", x).astype(np.float64)
+        if at.ndim != 1:
+            raise ValueError(f"x must be one-dimensional; got shape {at.shape}.")
         if _are_listed(self.components):
-            values = [_read_cdf(component, x) for component in self.components]
-            if not values:
+            columns = [_read_cdf(component, at) for component in self.components]
+            if not columns:
                 raise ValueError("components must hold at least one distribution; got none.")
-            values = np.stack(values, axis=-1)
+            values = np.stack(columns, axis=-1)
         else:
-            values = _read_cdf(self.components, x[:, None])
+            values = _read_cdf(self.components, at[:, None])
         return np.sum(_read_weights("weights", self.weights, values.shape) * values, axis=-1)
 
 

@@ -1,5 +1,9 @@
 """Calibration of predictions of real targets: distributions, standard deviations, quantiles."""
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
 from scipy.stats import rv_discrete
 
@@ -11,6 +15,7 @@ from skcal._numerics._regression import (
     coverage,
     mean_normalized_gap,
 )
+from skcal._typing import ArrayLike
 from skcal._validation import (
     check_integer,
     check_number,
@@ -23,7 +28,7 @@ from skcal.metrics._predicted_distribution import advise, evaluate, unwrap
 _LARGEST_ERROR = 1e100
 
 
-def probability_integral_transform(y_true, distribution):
+def probability_integral_transform(y_true: ArrayLike, distribution: Any) -> np.ndarray:
     r"""Probability integral transform (PIT): the predicted cumulative probability of each target.
 
     For predictions that are right, these values are uniform on [0, 1].
@@ -78,7 +83,13 @@ def probability_integral_transform(y_true, distribution):
     return _read_cdf(targets, distribution)
 
 
-def interval_coverage(y_true, distribution, *, sample_weight=None, levels=(0.5, 0.8, 0.9, 0.95)):
+def interval_coverage(
+    y_true: ArrayLike,
+    distribution: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    levels: ArrayLike = (0.5, 0.8, 0.9, 0.95),
+) -> np.ndarray:
     r"""Coverage of central prediction intervals: the share of the targets that they hold.
 
     Parameters
@@ -130,16 +141,22 @@ def interval_coverage(y_true, distribution, *, sample_weight=None, levels=(0.5, 
     """
     targets = _check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    levels = _check_levels("levels", levels)
-    is_covered = np.empty((len(targets), len(levels)))
-    for k, level in enumerate(levels):
+    checked = _check_levels("levels", levels)
+    is_covered = np.empty((len(targets), len(checked)))
+    for k, level in enumerate(checked):
         low = _read_quantiles(len(targets), distribution, (1 - level) / 2)
         high = _read_quantiles(len(targets), distribution, (1 + level) / 2)
         is_covered[:, k] = (low <= targets) & (targets <= high)
     return coverage(is_covered, weights)
 
 
-def miscalibration_area(y_true, distribution, *, sample_weight=None, proportion="quantile"):
+def miscalibration_area(
+    y_true: ArrayLike,
+    distribution: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    proportion: Literal["quantile", "interval"] = "quantile",
+) -> float:
     r"""Area between the observed and the expected proportions of predictive distributions.
 
     Parameters
@@ -211,7 +228,14 @@ def miscalibration_area(y_true, distribution, *, sample_weight=None, proportion=
     return area_to_diagonal(center_levels(levels) if proportion == "interval" else levels, weights)
 
 
-def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weight=None, n_bins=10):
+def expected_normalized_calibration_error(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    y_std: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 10,
+) -> float:
     r"""Expected normalized calibration error (ENCE) of predicted standard deviations.
 
     The mean relative gap, over bins of similar predicted spread, between the predicted standard
@@ -297,7 +321,8 @@ def expected_normalized_calibration_error(y_true, y_pred, *, y_std, sample_weigh
             f"got {counts.sum():g}. Scale them to sum to the number of rows."
         )
     bins = bin_index(deviations, quantile_edges(distinct, counts, n_bins))
-    return mean_normalized_gap(bins, *_square_by_bin(bins, errors, deviations), weights)
+    squares, variances = _square_by_bin(bins, errors, deviations)
+    return mean_normalized_gap(bins, squares, variances, weights)
 
 
 def _square_by_bin(bins, errors, deviations):
@@ -309,7 +334,14 @@ def _square_by_bin(bins, errors, deviations):
     return np.square(np.ldexp(errors, shift)), np.square(np.ldexp(deviations, shift))
 
 
-def quantile_calibration_error(y_true, y_quantiles, *, quantiles, sample_weight=None, norm=1):
+def quantile_calibration_error(
+    y_true: ArrayLike,
+    y_quantiles: ArrayLike,
+    *,
+    quantiles: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    norm: float = 1,
+) -> float:
     r"""Calibration error of predicted quantiles.
 
     The mean difference, over the levels, between the level and the share of the targets at or

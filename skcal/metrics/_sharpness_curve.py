@@ -1,6 +1,8 @@
 """The curves behind a calibration-sharpness diagram."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,9 @@ from skcal._numerics._sharpness_curve import sum_on_grid
 from skcal._records import show_record
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._sample import CHUNK
+from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_number, check_option
-from skcal.metrics._bregman import find_divergence
+from skcal.metrics._bregman import BregmanDivergence, find_divergence
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
 
 
@@ -39,21 +42,22 @@ class CalibrationSharpnessCurve(NamedTuple):
     density: np.ndarray
     bandwidth: float
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def calibration_sharpness_curve(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    divergence="brier",
-    kernel="gaussian",
-    bandwidth=0.05,
-    n_points=201,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+    kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
+    bandwidth: float = 0.05,
+    n_points: int = 201,
+) -> CalibrationSharpnessCurve:
     r"""Mean outcome and sharpness gap as functions of the prediction.
 
     It shows where on [0, 1] the two terms of :func:`calibration_decomposition` come from.

@@ -1,6 +1,9 @@
 """SmoothECE and its reliability curve."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from skcal._numerics._smooth import (
 )
 from skcal._records import show_record
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_integer, check_number
 
 
@@ -42,20 +46,21 @@ class SmoothECECurve(NamedTuple):
     bandwidth: float
     value: float
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def smooth_ece(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    bandwidth=None,
-    scale="probability",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    bandwidth: float | None = None,
+    scale: Literal["probability", "logit"] | Callable[..., Any] = "probability",
+) -> float:
     r"""Smooth expected calibration error (smECE), a consistent calibration measure.
 
     Residuals are smoothed by a Gaussian kernel on [0, 1], reflected at both ends, and their
@@ -161,17 +166,17 @@ def smooth_ece(
 
 
 def smooth_ece_curve(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    bandwidth=None,
-    n_points=201,
-    scale="probability",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence", "full"] = "auto",
+    bandwidth: float | None = None,
+    n_points: int = 201,
+    scale: Literal["probability", "logit"] = "probability",
+) -> SmoothECECurve:
     r"""Smoothed reliability curve: mean outcome as a function of the prediction.
 
     Parameters

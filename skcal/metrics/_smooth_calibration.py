@@ -1,14 +1,17 @@
 """Smooth calibration error, its certified bounds and its witness."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._numerics._smooth_calibration import bracket_on_grid, find_witness, smooth_error
 from skcal._records import show_record
 from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_option
-from skcal.metrics._bounds import average_bounds
+from skcal.metrics._bounds import Bounds, average_bounds
 
 # Cells of the first grid, and the rows up to which sorting them is the quicker way.
 _CELLS = 1 << 14
@@ -34,19 +37,20 @@ class SmoothCalibrationWitness(NamedTuple):
     knots: np.ndarray
     values: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def smooth_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    method="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    method: Literal["auto", "exact", "grid"] = "auto",
+) -> float:
     r"""Smooth calibration error (smCE), the residuals' largest correlation with a smooth weight.
 
     A weight function that changes with the prediction no faster than the prediction itself
@@ -135,15 +139,15 @@ def smooth_calibration_error(
 
 
 def smooth_calibration_bounds(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    method="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    method: Literal["auto", "exact", "grid"] = "auto",
+) -> Bounds:
     """Certified bounds of the smooth calibration error.
 
     Parameters
@@ -218,14 +222,14 @@ def smooth_calibration_bounds(
 
 
 def smooth_calibration_witness(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence", "full"] = "auto",
+) -> SmoothCalibrationWitness:
     """Weight function that attains the smooth calibration error.
 
     It shows where the predictions are off, and in which direction: near predictions with a

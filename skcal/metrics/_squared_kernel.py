@@ -1,27 +1,34 @@
 """Calibration of the whole predicted vector by kernels: SKCE, and mean embeddings (UCME)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
 from skcal._estimates._test_points import check_test_points, embed_rows
 from skcal._reduction import check_class_vectors
+from skcal._typing import ArrayLike
 from skcal._validation import check_flag
 
 
 def squared_kernel_calibration_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    kernel="total_variation",
-    bandwidth=1.0,
-    unbiased=True,
-    block_size=None,
-    label_kernel=None,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    kernel: Literal["total_variation", "euclidean", "gaussian"]
+    | Callable[..., Any] = "total_variation",
+    bandwidth: float | Literal["median"] = 1.0,
+    unbiased: bool = True,
+    block_size: int | Callable[[int], int] | None = None,
+    label_kernel: ArrayLike | None = None,
+) -> float:
     r"""Squared kernel calibration error (SKCE) of the whole vector of class probabilities.
 
     The mean product of the residual vectors of all pairs of rows, weighted by how close their
@@ -137,18 +144,19 @@ def squared_kernel_calibration_error(
 
 
 def calibration_mean_embedding_error(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
     *,
-    test_proba,
-    test_labels,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    kernel="total_variation",
-    bandwidth=1.0,
-    label_kernel=None,
-):
+    test_proba: ArrayLike,
+    test_labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    kernel: Literal["total_variation", "euclidean", "gaussian"]
+    | Callable[..., Any] = "total_variation",
+    bandwidth: float | Literal["median"] = 1.0,
+    label_kernel: ArrayLike | None = None,
+) -> float:
     r"""Squared unnormalized calibration mean embedding (UCME) at chosen test points.
 
     At each test point, a predicted vector with a label, it compares how often that label came

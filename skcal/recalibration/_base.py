@@ -1,7 +1,10 @@
 """The base class of all recalibrators: it alone looks at user input."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -25,6 +28,7 @@ from skcal._arrays import (
     to_numpy,
 )
 from skcal._numerics._temperature import fit_temperature
+from skcal._typing import ArrayLike
 from skcal._validation import (
     check_column_order,
     check_option,
@@ -121,7 +125,12 @@ class BaseRecalibrator(
     _is_on_device = False
     _learns_classes_apart = True
 
-    def __init__(self, *, input="proba", classes=None):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+    ) -> None:
         self.input = input
         self.classes = classes
 
@@ -132,7 +141,7 @@ class BaseRecalibrator(
         tags.array_api_support = self._is_on_device
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the recalibrator.
 
         Parameters
@@ -164,7 +173,7 @@ class BaseRecalibrator(
             self._fit_checked(X, y, sample_weight)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Recalibrated probabilities.
 
         Parameters
@@ -181,7 +190,7 @@ class BaseRecalibrator(
         proba = self._finish(self._recalibrate(scores), dtype)
         return move(proba, device)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Recalibrated probabilities in the layout of X.
 
         Parameters
@@ -198,7 +207,7 @@ class BaseRecalibrator(
         order = move_to(np.argsort(self._order)[-self.n_features_in_ :], proba)
         return namespace(proba).take(proba, order, axis=1)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Label of the largest recalibrated probability.
 
         Parameters

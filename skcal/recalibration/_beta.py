@@ -1,10 +1,13 @@
 """Beta calibration."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._numerics._logistic import fit_logistic
+from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -93,7 +96,13 @@ class BetaCalibration(OneVsRestRecalibrator):
 
     _gives_log_odds = True
 
-    def __init__(self, *, input="proba", classes=None, parameters="abm"):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        parameters: Literal["abm", "am", "ab"] = "abm",
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.parameters = parameters
 

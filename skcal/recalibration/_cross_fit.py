@@ -1,5 +1,9 @@
 """Cross-fitting: out-of-fold class scores for the recalibrator that comes next."""
 
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -19,6 +23,7 @@ from skcal._folds import (
     route_metadata,
     score_rows,
 )
+from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._base import restored_on_error
 
@@ -89,7 +94,14 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     array([[1., 0., 0.]])
     """
 
-    def __init__(self, estimator=None, *, cv=None, method="predict_proba", n_jobs=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = None,
+        method: Literal["predict_proba", "decision_function"] = "predict_proba",
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.method = method
@@ -102,7 +114,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X, y, **params):
+    def fit(self, X: Any, y: ArrayLike, **params: Any) -> Self:
         """Fit the classifier on all rows.
 
         Parameters
@@ -127,7 +139,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         with restored_on_error(self):
             return self._fit_on_all(X, y, fit_params)
 
-    def fit_transform(self, X, y, **params):
+    def fit_transform(self, X: Any, y: ArrayLike, **params: Any) -> np.ndarray:
         """Fit the classifier on all rows, and return out-of-fold class scores.
 
         Parameters
@@ -165,7 +177,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 self.n_jobs,
             )
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Class scores of the classifier fitted on all rows.
 
         Parameters
@@ -181,7 +193,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return score_rows(self.estimator_, X, self.method)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the output columns.
 
         Parameters
@@ -203,7 +215,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         prefix = type(self).__name__.lower()
         return np.asarray([f"{prefix}_{label}" for label in labels], dtype=object)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of the classifier and the splitter.
 
         Returns
@@ -231,17 +243,17 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """Labels of the columns of the output."""
         return self.estimator_.classes_
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features, where the classifier tells."""
         return self.estimator_.n_features_in_
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the features, where the classifier tells."""
         return self.estimator_.feature_names_in_
 

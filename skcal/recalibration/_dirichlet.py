@@ -1,8 +1,13 @@
 """Dirichlet calibration."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 from scipy.special import log_softmax
 
+from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
@@ -78,8 +83,13 @@ class DirichletCalibration(AffineRecalibrator):
     """
 
     def __init__(
-        self, *, input="proba", classes=None, off_diagonal_penalty=0.1, intercept_penalty=0.1
-    ):
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        off_diagonal_penalty: float = 0.1,
+        intercept_penalty: float = 0.1,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.off_diagonal_penalty = off_diagonal_penalty
         self.intercept_penalty = intercept_penalty

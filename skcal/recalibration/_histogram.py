@@ -1,12 +1,15 @@
 """Histogram binning."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._numerics._binned import bin_index, uniform_edges
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
@@ -32,7 +35,8 @@ class BinMap(NamedTuple):
     edges: np.ndarray
     values: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
@@ -124,13 +128,13 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     def __init__(
         self,
         *,
-        input="proba",
-        classes=None,
-        n_bins=15,
-        strategy="uniform",
-        multiclass="one-vs-rest",
-        min_proba=0.0,
-    ):
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        n_bins: int = 15,
+        strategy: Literal["uniform", "quantile"] = "uniform",
+        multiclass: Literal["one-vs-rest", "top-label"] = "one-vs-rest",
+        min_proba: float = 0.0,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.n_bins = n_bins
         self.strategy = strategy

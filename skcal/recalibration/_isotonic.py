@@ -1,7 +1,12 @@
 """Isotonic recalibration."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 from sklearn.isotonic import IsotonicRegression
 
+from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
@@ -64,7 +69,13 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
 
     _gives_hard_probabilities = True
 
-    def __init__(self, *, input="proba", classes=None, min_proba=0.0):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float = 0.0,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.min_proba = min_proba
 

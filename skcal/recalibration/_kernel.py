@@ -1,6 +1,8 @@
 """Kernel recalibration: the smoothed reliability curve as a map."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from skcal._numerics._kernel_curve import (
 )
 from skcal._records import show_record
 from skcal._sample import Sample
+from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
@@ -40,7 +43,8 @@ class KernelMap(NamedTuple):
     knots: np.ndarray
     values: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
@@ -114,7 +118,13 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
            [0.5  , 0.5  ]])
     """
 
-    def __init__(self, *, input="proba", classes=None, bandwidth=None):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        bandwidth: float | None = None,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.bandwidth = bandwidth
 

@@ -1,7 +1,12 @@
 """Matrix scaling."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
+from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
@@ -72,7 +77,13 @@ class MatrixScaling(AffineRecalibrator):
            [0.5 , 0.5 ]])
     """
 
-    def __init__(self, *, input="proba", classes=None, ridge=0.01):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        ridge: float = 0.01,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.ridge = ridge
 

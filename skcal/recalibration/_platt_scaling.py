@@ -1,10 +1,13 @@
 """Platt scaling."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._numerics._logistic import fit_logistic
+from skcal._typing import ArrayLike
 from skcal._validation import check_flag
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -89,7 +92,13 @@ class PlattScaling(OneVsRestRecalibrator):
 
     _gives_log_odds = True
 
-    def __init__(self, *, input="proba", classes=None, target_smoothing=True):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        target_smoothing: bool = True,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.target_smoothing = target_smoothing
 

@@ -1,8 +1,13 @@
 """Randomized smoothing: Theorem 20 of the SmoothECE paper."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
+from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_number, check_rng
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
@@ -102,7 +107,14 @@ class RandomizedSmoothing(BaseRecalibrator):
 
     _learns_classes_apart = False
 
-    def __init__(self, *, input="proba", classes=None, bandwidth=None, random_state=None):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        bandwidth: float | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.bandwidth = bandwidth
         self.random_state = random_state

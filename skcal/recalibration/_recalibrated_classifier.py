@@ -1,8 +1,10 @@
 """Any recalibrator on any classifier, cross-fitted, in one estimator."""
 
+from __future__ import annotations
+
 import warnings
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn import get_config
@@ -28,6 +30,7 @@ from skcal._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._temperature import TemperatureScaling
@@ -145,14 +148,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     def __init__(
         self,
-        estimator=None,
-        recalibrator=None,
+        estimator: Any = None,
+        recalibrator: Any = None,
         *,
-        cv=None,
-        ensemble="auto",
-        response_method="auto",
-        n_jobs=None,
-    ):
+        cv: Any = None,
+        ensemble: bool | Literal["auto"] = "auto",
+        response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.recalibrator = recalibrator
         self.cv = cv
@@ -166,7 +169,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         tags.non_deterministic |= get_tags(self._get_recalibrator()).non_deterministic
         return tags
 
-    def fit(self, X, y, sample_weight=None, **params):
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
         """Fit classifiers, and recalibrators on their scores of other rows.
 
         Parameters
@@ -200,31 +205,31 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
-            X, y = check_rows(self, X, y)
-            sample_weight = check_sample_weight(sample_weight, len(y))
+            X, target = check_rows(self, X, y)
+            weights = check_sample_weight(sample_weight, len(target))
             estimator = get_classifier(self.estimator)
             self._check_recalibrator()
             self.response_method_ = self._choose_method()
             ensemble = self._choose_ensemble(estimator)
-            fit_params, split_params = self._route(estimator, sample_weight, params)
-            self.classes_ = self._find_classes(estimator, y)
+            fit_params, split_params = self._route(estimator, weights, params)
+            self.classes_ = self._find_classes(estimator, target)
             recalibrator = self._make_recalibrator()
             frozen, splits = isinstance(estimator, FrozenEstimator), None
             if ensemble or not frozen:
-                splits = make_splits(self.cv, X, y, split_params)
+                splits = make_splits(self.cv, X, target, split_params)
             if ensemble:
-                check_test_folds(splits, y, sample_weight, recalibrator)
+                check_test_folds(splits, target, weights, recalibrator)
             if frozen:
                 classifiers, parts = self._score_frozen(estimator, X, splits)
             else:
                 fit_on = self._fit_each if ensemble else self._fit_once
-                classifiers, parts = fit_on(estimator, X, y, splits, fit_params)
-            recalibrators = self._fit_recalibrators(recalibrator, parts, y, sample_weight)
+                classifiers, parts = fit_on(estimator, X, target, splits, fit_params)
+            recalibrators = self._fit_recalibrators(recalibrator, parts, target, weights)
             pairs = zip(classifiers, recalibrators, strict=True)
             self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Recalibrated probabilities, averaged over the fitted pairs.
 
         Parameters
@@ -238,7 +243,8 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             Rows sum to 1; columns are in the order of `classes_`.
         """
         check_is_fitted(self)
-        total, scored = 0.0, None
+        total: Any = 0.0
+        scored = None
         for estimator, recalibrator in self.calibrated_classifiers_:
             if estimator is not scored:  # one frozen estimator is in all pairs
                 scores, scored = self._score(estimator, X), estimator
@@ -248,7 +254,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         return (total / len(self.calibrated_classifiers_)).astype(proba.dtype, copy=False)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Label of the largest recalibrated probability.
 
         Parameters
@@ -264,7 +270,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         proba = self.predict_proba(X)
         return self.classes_[proba.argmax(axis=1)]
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator, its classifier and the splitter.
 
         Returns
@@ -282,12 +288,12 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         )
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features, where the classifier tells."""
         return self.calibrated_classifiers_[0].estimator.n_features_in_
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the features, where the classifier tells."""
         return self.calibrated_classifiers_[0].estimator.feature_names_in_
 

@@ -1,6 +1,8 @@
 """Scaling-binning."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -9,6 +11,7 @@ from skcal._numerics._binned import bin_index
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import check_integer
 from skcal.recalibration._histogram import check_counts, raise_edges
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
@@ -36,7 +39,8 @@ class BinnedSigmoidMap(NamedTuple):
     edges: np.ndarray
     values: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class ScalingBinning(OneVsRestRecalibrator):
@@ -115,7 +119,13 @@ class ScalingBinning(OneVsRestRecalibrator):
     True
     """
 
-    def __init__(self, *, input="proba", classes=None, n_bins=10):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        n_bins: int = 10,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.n_bins = n_bins
 

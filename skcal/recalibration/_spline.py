@@ -1,12 +1,15 @@
 """Spline recalibration."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.interpolate import PPoly
 
 from skcal._numerics._spline import fit_natural_spline
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -28,7 +31,8 @@ class SplineMap(NamedTuple):
     coefficients: np.ndarray
     breakpoints: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class SplineRecalibration(OneVsRestRecalibrator):
@@ -113,7 +117,15 @@ class SplineRecalibration(OneVsRestRecalibrator):
 
     _gives_log_odds = True
 
-    def __init__(self, *, input="proba", classes=None, n_knots=6, monotone=True, penalty=1e-4):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        n_knots: int = 6,
+        monotone: bool = True,
+        penalty: float = 0.0001,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.n_knots = n_knots
         self.monotone = monotone

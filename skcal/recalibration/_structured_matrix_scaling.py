@@ -1,8 +1,13 @@
 """Structured matrix scaling."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skcal._numerics._temperature import fit_temperature
+from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
@@ -88,12 +93,12 @@ class StructuredMatrixScaling(AffineRecalibrator):
     def __init__(
         self,
         *,
-        input="proba",
-        classes=None,
-        intercept_penalty=1.0,
-        diagonal_penalty=1.0,
-        off_diagonal_penalty=1.0,
-    ):
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        intercept_penalty: float = 1.0,
+        diagonal_penalty: float = 1.0,
+        off_diagonal_penalty: float = 1.0,
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.intercept_penalty = intercept_penalty
         self.diagonal_penalty = diagonal_penalty

@@ -4,12 +4,19 @@ A summary is known here only by what it offers: its settings `labels`, `pos_labe
 and the Samples that `to_samples` returns.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 
 from skcal._sample import Sample
 from skcal._validation import check_labels, check_option, show_labels
 from skcal.recalibration._base import SMALLEST_PROBABILITY, restored_on_error
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+
+if TYPE_CHECKING:
+    from skcal.streaming import CalibrationSummary
 
 _NEEDED = ("to_samples", "labels", "pos_label", "reduction")
 
@@ -21,7 +28,7 @@ class SummaryFitMixin:
     that reads another reduction overrides ``_list_reductions`` and ``_fit_samples``.
     """
 
-    def fit_summary(self, summary):
+    def fit_summary(self, summary: CalibrationSummary) -> Self:
         r"""Fit the recalibrator to the rows that a streaming summary has taken in.
 
         Parameters

@@ -1,8 +1,13 @@
 """Temperature scaling."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 from skcal._arrays import namespace
 from skcal._numerics._scores import find_probabilities
 from skcal._numerics._temperature import fit_temperature
+from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
@@ -85,7 +90,13 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     _is_on_device = True
     _learns_classes_apart = False
 
-    def __init__(self, *, input="proba", classes=None, loss="log"):
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        loss: Literal["log", "brier"] = "log",
+    ) -> None:
         super().__init__(input=input, classes=classes)
         self.loss = loss
 

@@ -1,11 +1,14 @@
 """Venn-Abers prediction."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
 from skcal._numerics._venn_abers import VennAbersSteps, fit_venn_abers
 from skcal._records import show_record
+from skcal._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
@@ -31,7 +34,8 @@ class VennAbersMap(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class VennAbers(OneVsRestRecalibrator):
@@ -105,7 +109,7 @@ class VennAbers(OneVsRestRecalibrator):
             [0.5, 1. ]]])
     """
 
-    def predict_interval(self, X):
+    def predict_interval(self, X: ArrayLike) -> np.ndarray:
         """Lower and upper probability of every class.
 
         Parameters

@@ -1,6 +1,6 @@
 """What a report is made of."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,14 +36,15 @@ class SampleSummary(NamedTuple):
 
     n_rows: int
     n_effective: float
-    labels: list
+    labels: list[Any]
     frequency: np.ndarray
     mean_probability: np.ndarray
     pos_label: object
     mean_prediction: float
     mean_outcome: float
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class ScoreSummary(NamedTuple):
@@ -117,7 +118,8 @@ class Direction(NamedTuple):
     too_low: np.ndarray | None
     too_high: np.ndarray | None
 
-    __repr__ = show_record
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 class RecalibrationSummary(NamedTuple):
@@ -150,7 +152,7 @@ class RecalibrationSummary(NamedTuple):
     brier_score: float
     brier_score_after: float | None
     gain: Interval | None
-    candidates: dict
+    candidates: dict[str, float]
     reason: str | None
 
 
@@ -201,8 +203,8 @@ class ModelReport(NamedTuple):
     verdict: str
     sentence: str
     sample: SampleSummary
-    scores: dict
-    measures: dict
+    scores: dict[str, ScoreSummary]
+    measures: dict[str, MeasureSummary]
     test: TestResult
     error: float
     error_bound: float

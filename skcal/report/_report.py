@@ -1,8 +1,13 @@
 """One report that tells the whole story of a model's calibration."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from skcal._numerics._verdict import find_skill_pvalue
+from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
     check_confidence_level,
     check_integer,
@@ -29,6 +34,9 @@ from skcal.report._verdict import (
     find_tolerated,
     find_verdict,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,17 +65,17 @@ class CalibrationReport:
     0.178
     """
 
-    models: dict
+    models: dict[str | None, ModelReport]
     confidence_level: float
     tolerance: float
 
     @property
-    def verdict(self):
+    def verdict(self) -> str | dict[str | None, str]:
         """The verdict as a string; for a dictionary of models a dictionary of verdicts."""
         verdicts = {name: model.verdict for name, model in self.models.items()}
         return verdicts.get(None, verdicts)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """The numbers as a pandas DataFrame, one row for each model and quantity.
 
         Returns
@@ -80,7 +88,7 @@ class CalibrationReport:
         """
         return make_frame(self.models)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, strings, numbers, True, False and None.
 
         Returns
@@ -106,19 +114,19 @@ class CalibrationReport:
 
 
 def calibration_report(
-    y_true,
-    y_proba,
+    y_true: ArrayLike,
+    y_proba: ArrayLike | Mapping[str, ArrayLike],
     *,
-    sample_weight=None,
-    pos_label=None,
-    labels=None,
-    reduction="auto",
-    confidence_level=0.95,
-    tolerance=0.05,
-    n_resamples=499,
-    n_jobs=None,
-    random_state=None,
-):
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    confidence_level: float = 0.95,
+    tolerance: float = 0.05,
+    n_resamples: int = 499,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> CalibrationReport:
     r"""Report whether a model is calibrated, where it is off, and whether it is worth repairing.
 
     Rows must be independent, and the model must not have been fitted on them.

@@ -30,8 +30,8 @@ class Section(NamedTuple):
     """
 
     title: str
-    columns: tuple
-    rows: list
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
 def list_sections(model, confidence_level):

@@ -1,6 +1,9 @@
 """Summaries of iterables of batches: generators, tables in chunks, record batches of files."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +15,15 @@ from skcal.streaming._summary import CalibrationSummary
 
 
 def summarize_batches(
-    batches,
+    batches: Iterable[Any],
     *,
-    y_true=None,
-    y_proba=None,
-    sample_weight=None,
-    by=None,
-    progress=None,
-    **settings,
-):
+    y_true: str | None = None,
+    y_proba: str | list[str] | None = None,
+    sample_weight: str | None = None,
+    by: str | list[str] | bool | None = None,
+    progress: bool | Callable[..., Any] | None = None,
+    **settings: Any,
+) -> CalibrationSummary | GroupedSummary:
     """Summary of an iterable of batches of rows, one batch in memory at a time.
 
     Parameters

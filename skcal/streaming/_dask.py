@@ -1,6 +1,9 @@
 """Summaries of Dask collections: one for each partition, merged in a tree, without a shuffle."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from skcal._validation import check_integer
 from skcal.streaming._batches import check_columns, check_names, check_order, read_table
@@ -9,15 +12,15 @@ from skcal.streaming._summary import CalibrationSummary
 
 
 def summarize_dask(
-    y_true,
-    y_proba,
+    y_true: Any,
+    y_proba: Any,
     *,
-    data=None,
-    sample_weight=None,
-    by=None,
-    split_every=16,
-    **settings,
-):
+    data: Any = None,
+    sample_weight: Any = None,
+    by: Any = None,
+    split_every: int = 16,
+    **settings: Any,
+) -> Any:
     """Lazy summary of Dask arrays, or of columns of a Dask data frame.
 
     Each partition is summarized where it lies, and summaries are merged in a tree: nothing but
@@ -75,7 +78,7 @@ def summarize_dask(
     True
     """
     try:
-        from dask import delayed
+        from dask.delayed import delayed
     except ImportError as error:
         raise ImportError("summarize_dask needs Dask: pip install skcal[dask]") from error
     split_every = check_integer("split_every", split_every, 2, math.inf)

@@ -1,13 +1,17 @@
 """A summary for each group of rows: customers, versions of a model, days."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from copy import copy
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from skcal._arrays import list_column_names
 from skcal._cells._answers import check_question
+from skcal._typing import ArrayLike, Reduction
 from skcal.streaming._keys import find_groups, pack_key, unpack_key
 from skcal.streaming._rows import agree_on_negative, as_floats, as_labels, check_named_columns
 from skcal.streaming._serial import check_format, errors_named, require
@@ -17,7 +21,7 @@ FORMAT = "skcal.GroupedSummary"
 VERSION = 1
 
 
-class GroupedSummary(Mapping):
+class GroupedSummary(Mapping[object, CalibrationSummary]):
     """A `CalibrationSummary` for each group of rows, in a mapping from keys to summaries.
 
     Groups appear when their first row comes. Parts of the data may hold different groups.
@@ -62,8 +66,14 @@ class GroupedSummary(Mapping):
     """
 
     def __init__(
-        self, *, n_cells=2**14, reduction="auto", pos_label=None, labels=None, on_invalid="raise"
-    ):
+        self,
+        *,
+        n_cells: int = 2**14,
+        reduction: Reduction = "auto",
+        pos_label: object = None,
+        labels: ArrayLike | None = None,
+        on_invalid: Literal["raise", "drop"] = "raise",
+    ) -> None:
         self._blank = CalibrationSummary(
             n_cells=n_cells,
             reduction=reduction,
@@ -71,7 +81,7 @@ class GroupedSummary(Mapping):
             labels=labels,
             on_invalid=on_invalid,
         )
-        self._groups = {}
+        self._groups: dict[object, CalibrationSummary] = {}
         self._negative = None  # that of all groups together
 
     # ------------------------------------------------------------------------------ a mapping
@@ -85,11 +95,18 @@ class GroupedSummary(Mapping):
     def __len__(self):
         return len(self._groups)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     # ------------------------------------------------------------------------------- taking in
 
-    def update(self, y_true, y_proba, sample_weight=None, *, by):
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        by: ArrayLike,
+    ) -> Self:
         """Take in rows; the summaries are changed in place, or none of them if a row is refused.
 
         Parameters
@@ -132,7 +149,7 @@ class GroupedSummary(Mapping):
         updated = {}
         for key, start, end in zip(keys, [0, *ends], ends, strict=False):
             rows = order[start:end]
-            parts = [None if values is None else values[rows] for values in columns]
+            parts: list[Any] = [None if values is None else values[rows] for values in columns]
             summary = copy(self._groups.get(key, self._blank))
             try:
                 updated[key] = summary.update(*parts)
@@ -144,7 +161,7 @@ class GroupedSummary(Mapping):
         self._groups.update(updated)
         return self
 
-    def merge(self, *others):
+    def merge(self, *others: GroupedSummary) -> GroupedSummary:
         """Groups of the rows of this object and of others, all of which stay as they are.
 
         Parameters
@@ -183,7 +200,7 @@ class GroupedSummary(Mapping):
 
     # ------------------------------------------------------------------------------- answering
 
-    def total(self):
+    def total(self) -> CalibrationSummary:
         """Summary of all groups together.
 
         Returns
@@ -193,7 +210,7 @@ class GroupedSummary(Mapping):
         """
         return self._blank.merge(*self._groups.values())
 
-    def measure(self, name, **options):
+    def measure(self, name: str, **options: Any) -> pd.Series:
         """Value of a measure for each group.
 
         Parameters
@@ -212,7 +229,7 @@ class GroupedSummary(Mapping):
         check_question(name, options)  # also where there are no groups
         return self._collect(name, lambda summary: summary.measure(name, **options))
 
-    def error_bound(self, name, **options):
+    def error_bound(self, name: str, **options: Any) -> pd.Series:
         """Bound of the distance of `measure` from the value for the rows, for each group.
 
         Parameters
@@ -239,7 +256,7 @@ class GroupedSummary(Mapping):
 
     # ------------------------------------------------------------------------------ passing on
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Table of the cells of all groups.
 
         Returns
@@ -258,7 +275,7 @@ class GroupedSummary(Mapping):
         inner = pd.RangeIndex(max(sizes))
         return pd.concat(tables).set_axis(pd.MultiIndex(levels=[index, inner], codes=codes))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything in types that JSON knows; no digit is lost.
 
         Returns
@@ -276,7 +293,7 @@ class GroupedSummary(Mapping):
         return {"format": FORMAT, "version": VERSION, "empty": blank, "groups": groups}
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: dict[str, Any]) -> GroupedSummary:
         """Groups from what `to_dict` gave.
 
         Parameters

@@ -6,7 +6,7 @@ import pandas as pd
 from skcal.streaming._rows import as_labels
 
 
-class KeyColumns(tuple):
+class KeyColumns(tuple[np.ndarray, ...]):
     """Columns of keys side by side, each an array of its own type, where rows of keys could be."""
 
 

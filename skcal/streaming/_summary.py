@@ -1,11 +1,16 @@
 """A summary of predictions and outcomes that is updated, merged and asked for measures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 
 from skcal._arrays import list_column_names
 from skcal._cells._answers import bound_cells, check_question, measure_cells
 from skcal._cells._cells import Cells
 from skcal._reduction import REDUCTIONS
+from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_integer, check_option
 from skcal.streaming._rows import (
     REASONS,
@@ -25,6 +30,11 @@ from skcal.streaming._serial import (
     unpack_settings,
     unpack_state,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skcal._sample import Sample
 
 SETTINGS = ("n_cells", "reduction", "pos_label", "labels", "on_invalid")
 _DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}
@@ -122,8 +132,14 @@ class CalibrationSummary:
     """
 
     def __init__(
-        self, *, n_cells=2**14, reduction="auto", pos_label=None, labels=None, on_invalid="raise"
-    ):
+        self,
+        *,
+        n_cells: int = 2**14,
+        reduction: Reduction = "auto",
+        pos_label: object = None,
+        labels: ArrayLike | None = None,
+        on_invalid: Literal["raise", "drop"] = "raise",
+    ) -> None:
         check_integer("n_cells", n_cells, minimum=16)
         if int(n_cells).bit_count() != 1:
             raise ValueError(f"n_cells must be a power of two; got {n_cells}.")
@@ -138,7 +154,9 @@ class CalibrationSummary:
 
     # ------------------------------------------------------------------------------- taking in
 
-    def update(self, y_true, y_proba, sample_weight=None):
+    def update(
+        self, y_true: ArrayLike, y_proba: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Take in rows; the summary is changed in place, or not at all if a row is refused.
 
         Parameters
@@ -184,7 +202,7 @@ class CalibrationSummary:
             cells[problem] = cells[problem].add(sample, is_absent=absent)
         self._cells, self._negative, self.n_samples_ = cells, negative, self.n_samples_ + n_rows
 
-    def merge(self, *others):
+    def merge(self, *others: CalibrationSummary) -> CalibrationSummary:
         """Summary of the rows of this one and of others, all of which stay as they are.
 
         Parameters
@@ -228,7 +246,7 @@ class CalibrationSummary:
     # ------------------------------------------------------------------------------- answering
 
     @property
-    def total_weight_(self):
+    def total_weight_(self) -> float:
         """Sum of the weights of all rows."""
         if self.reduction == "top-label":
             return sum(cells.total_weight for cells in self._cells)
@@ -236,7 +254,7 @@ class CalibrationSummary:
             return self._cells[0].total_weight / self._count_classes()
         return self._cells[0].total_weight
 
-    def measure(self, name, **options):
+    def measure(self, name: str, **options: Any) -> float:
         """Value of a measure for the rows taken in, up to `error_bound`.
 
         Parameters
@@ -262,7 +280,7 @@ class CalibrationSummary:
         check_question(name, options)
         return self._average(lambda cells: measure_cells(cells, name, options))
 
-    def error_bound(self, name, **options):
+    def error_bound(self, name: str, **options: Any) -> float:
         r"""Bound of the distance of `measure` from the value of the measure for the rows.
 
         Parameters
@@ -319,7 +337,7 @@ class CalibrationSummary:
 
     # ---------------------------------------------------------------------------- passing on
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Table of the cells that are not empty.
 
         Returns
@@ -331,7 +349,7 @@ class CalibrationSummary:
         """
         return tabulate_cells(self._cells, self._list_labels())
 
-    def to_samples(self):
+    def to_samples(self) -> list[Sample]:
         """Rows of the binary problems, with every prediction moved to the mean of its cell.
 
         Returns
@@ -352,7 +370,7 @@ class CalibrationSummary:
         """
         return [cells.collapsed for cells in self._cells]
 
-    def to_cells(self):
+    def to_cells(self) -> list[tuple[object, Cells]]:
         """What is kept of each binary problem, for functions that ask more than measures.
 
         Returns
@@ -365,7 +383,7 @@ class CalibrationSummary:
         labels = self._list_labels() or [None]
         return list(zip(labels, self._cells, strict=True))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything in types that JSON knows; no digit is lost.
 
         Returns
@@ -381,7 +399,7 @@ class CalibrationSummary:
         return pack_summary(self._settings, state, self._cells)
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: dict[str, Any]) -> CalibrationSummary:
         """Summary from what `to_dict` gave.
 
         Parameters
@@ -439,7 +457,7 @@ class CalibrationSummary:
             and all(map(Cells.equals, self._cells, other._cells))
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         shown = {

@@ -1,0 +1,20 @@
+"""Types of what users hand in, for annotations."""
+
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+class _StandardArray(Protocol):
+    """An array of any library that follows the array API standard."""
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any: ...
+
+
+# Lists, arrays of NumPy and of other libraries, series and data frames.
+ArrayLike = npt.ArrayLike | _StandardArray
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+Reduction = Literal["auto", "confidence", "classwise", "top-label", "full"]

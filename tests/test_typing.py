@@ -1,0 +1,45 @@
+"""Annotations of public signatures say what the docstrings say."""
+
+import inspect
+import re
+import sys
+from typing import Literal, get_args, get_origin
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+
+from tests.public_objects import list_functions_and_classes, list_methods
+
+FUNCTIONS = {
+    path: member
+    for path, member in (list_functions_and_classes() | list_methods()).items()
+    if inspect.isroutine(member)
+}
+
+
+def read_choices(function, annotation):
+    """The strings that an annotation lists."""
+    found = eval(annotation, dict(vars(sys.modules[function.__module__])))
+    parts = [found] if get_origin(found) is Literal else get_args(found)
+    return {choice for part in parts if get_origin(part) is Literal for choice in get_args(part)}
+
+
+@pytest.mark.parametrize("path", FUNCTIONS)
+def test_annotations(path):
+    function = inspect.unwrap(FUNCTIONS[path])
+    signature = inspect.signature(function)
+    documented = {
+        name.strip().lstrip("*"): field.type
+        for field in NumpyDocString(inspect.getdoc(function))["Parameters"]
+        for name in field.name.split(",")
+    }
+    assert signature.return_annotation is not signature.empty
+    for name, parameter in signature.parameters.items():
+        if name not in ("self", "cls"):
+            assert parameter.annotation is not parameter.empty, name
+            choices = re.match(r'\{(".*")\}', documented[name])
+            if choices:
+                expected = {choice.strip(' "') for choice in choices[1].split(",")}
+                assert read_choices(function, parameter.annotation) == expected, name
+            if parameter.default is None:
+                assert re.search(r"\b(None|Any|object|RandomState)\b", parameter.annotation), name
