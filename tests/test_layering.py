@@ -9,7 +9,7 @@ import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
-    {"_arrays", "_records"},
+    {"_arrays", "_records", "_typing"},
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel"},
@@ -48,14 +48,25 @@ MODULES = {
 
 
 def list_imports(tree, package):
-    """Yield the full name of every import, and whether it runs when the module is imported."""
+    """Yield the full name of every import, and whether it runs when the module is imported.
+
+    What only annotations need is left out.
+    """
     deferred = {
         id(node)
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for node in ast.walk(function)
     }
+    for_types = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
     for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

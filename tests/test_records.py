@@ -35,7 +35,7 @@ def test_curve_of_many_points():
 def test_short_values_are_shown_as_they_are():
     curve = SmoothECECurve(np.array([0.5]), [0.25, None], (), 0.1, (0.2,))
     assert repr(curve) == (
-        "SmoothECECurve(grid=array([0.5]), calibration=[0.25, None], density=(), bandwidth=0.1, "
+        "SmoothECECurve(grid=array([0.5]), prob_true=[0.25, None], density=(), bandwidth=0.1, "
         "value=(0.2,))"
     )
 

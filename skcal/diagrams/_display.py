@@ -39,6 +39,7 @@ class CurveDisplay(ABC):
     scale = "probability"
     panels = False
     layers: Sequence[str] | None = None
+    curves: Any
 
     # Class of the curves, layers by name, what curves look like if not as usual, and up to which
     # coordinate the frame follows layers that rise above the square.
