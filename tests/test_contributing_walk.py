@@ -13,6 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("add_a_measure", "add_a_recalibrator", "add_a_diagram")
+# How many files of the package each walk makes or changes.
+FILES = {"add_a_measure": 4, "add_a_recalibrator": 2, "add_a_diagram": 3}
 BLOCK = re.compile(
     r"^\.\. code-block:: (?P<language>python|diff|console)\n"
     r"(?:   :caption: (?P<path>\S+)\n)?"
@@ -73,28 +75,37 @@ def run(arguments, root):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of what the tests of the package need, without what is made up."""
-    root = tmp_path_factory.mktemp("walk")
-    for folder in ("skcal", "tests", "doc"):
-        ignored = shutil.ignore_patterns("__pycache__", "_build", "auto_examples", "generated")
-        shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
-    shutil.copy(ROOT / "pyproject.toml", root)
+    """A copy of the checkout, without what is made."""
+    root = tmp_path_factory.mktemp("walk") / "skcal"
+    made = "__pycache__", "_build", "auto_examples", "generated", ".git", ".venv", ".*_cache"
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*made))
+    data = ROOT.parent / "shared"
+    if data.exists():
+        (root.parent / "shared").symlink_to(data)
     return root
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_what_the_walk_adds_passes_the_common_tests(page, checkout):
-    paths, commands = follow(page, checkout)
-    assert commands
-    for arguments in commands:
-        result = run([*arguments, "-q", "-p", "no:cacheprovider"], checkout)
-        assert result.returncode == 0, result.stdout + result.stderr
-        # The doctest, the tests of its own and the common ones.
-        assert int(re.search(r"^(\d+) passed", result.stdout, re.MULTILINE)[1]) > 10
-    modules = [path for path in paths if path.endswith(".py")]
-    for check in (["check"], ["format", "--check"]):
-        result = run(["-m", "ruff", *check, "--no-cache", *modules], checkout)
+def test_all_walks_leave_a_green_suite(checkout):
+    product = {}
+    for page in PAGES:
+        paths, commands = follow(page, checkout)
+        product[page] = {path for path in paths if path.startswith("skcal/")}
+        assert commands
+        for arguments in commands:
+            result = run([*arguments, "-q", "-p", "no:cacheprovider"], checkout)
+            assert result.returncode == 0, result.stdout + result.stderr
+            # The doctest, the tests of its own and the common ones.
+            assert int(re.search(r"^(\d+) passed", result.stdout, re.MULTILINE)[1]) > 10
+    # A measure takes three files of the package, and one more to be answered by summaries.
+    assert {page: len(paths) for page, paths in product.items()} == FILES
+    for arguments in (
+        ["-m", "ruff", "check", "--no-cache"],
+        ["-m", "ruff", "format", "--check", "--no-cache"],
+        ["-m", "mypy"],
+        ["-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider"],
+    ):
+        result = run(arguments, checkout)
         assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._bound_measure import bind_for_rows
-from skcal._cells._answers import bound_cells, is_averaged, measure_cells
+from skcal._cells._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._cells._counts import count_rows, make_resampler
 from skcal._numerics._cell_moments import average_cells
 from skcal._numerics._merging import BinomialSums, average_kinds, merge_rows

@@ -81,7 +81,7 @@ class Problem:
             return np.full(len(self.codes), 1 / len(self.codes))
         return self.weights / self.weights.sum()
 
-    def describe_answers(self):
+    def describe_accuracy(self):
         """How often the predicted label comes true, and the share of the most usual one."""
         _, successes, _ = next(self.confidences.chunks(size=len(self.codes)))
         answers = np.bincount(self.proba.argmax(axis=1), self.shares)

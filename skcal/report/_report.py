@@ -320,7 +320,7 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
     )
     return ModelReport(
         verdict=verdict,
-        sentence=write_sentence(verdict, {**facts, **problem.describe_answers()}),
+        sentence=write_sentence(verdict, {**facts, **problem.describe_accuracy()}),
         sample=sample,
         scores=describe_scores(problem, sample.frequency),
         measures=measures,

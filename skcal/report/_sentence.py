@@ -17,7 +17,7 @@ def write_sentence(verdict, facts):
     verdict : str
     facts : dict
         `summary` (SampleSummary), `test`, `signs`, `direction`, `size`, `bound`, `tolerated`,
-        `tolerance`, `confidence_level`, and what `Problem.describe_answers` finds.
+        `tolerance`, `confidence_level`, and what `Problem.describe_accuracy` finds.
     """
     writers = {
         "calibrated": _write_calibrated,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skcal._arrays import list_column_names
-from skcal._cells._answers import check_question
+from skcal._cells._cell_measures import check_measure
 from skcal._typing import ArrayLike, Reduction
 from skcal.streaming._keys import find_groups, pack_key, unpack_key
 from skcal.streaming._rows import agree_on_negative, as_floats, as_labels, check_named_columns
@@ -226,7 +226,7 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
             Indexed by the keys, NaN for groups without rows that count; see
             `CalibrationSummary.measure`.
         """
-        check_question(name, options)  # also where there are no groups
+        check_measure(name, options)  # also where there are no groups
         return self._collect(name, lambda summary: summary.measure(name, **options))
 
     def error_bound(self, name: str, **options: Any) -> pd.Series:
@@ -244,7 +244,7 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
         pandas.Series
             Indexed by the keys; see `CalibrationSummary.error_bound`.
         """
-        check_question(name, options)
+        check_measure(name, options)
         return self._collect(name, lambda summary: summary.error_bound(name, **options))
 
     def _collect(self, name, function):

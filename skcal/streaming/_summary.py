@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._arrays import list_column_names
-from skcal._cells._answers import bound_cells, check_question, measure_cells
+from skcal._cells._cell_measures import bound_cells, check_measure, measure_cells
 from skcal._cells._cells import Cells
 from skcal._reduction import REDUCTIONS
 from skcal._typing import ArrayLike, Reduction
@@ -277,7 +277,7 @@ class CalibrationSummary:
             of equal mass and no interval calibration error, unless every cell holds one
             prediction alone; no estimates at random.
         """
-        check_question(name, options)
+        check_measure(name, options)
         return self._average(lambda cells: measure_cells(cells, name, options))
 
     def error_bound(self, name: str, **options: Any) -> float:
@@ -324,7 +324,7 @@ class CalibrationSummary:
         - Binned measures: the least and the largest value with any part of the cells that an edge
           cuts on either side.
         """
-        check_question(name, options)
+        check_measure(name, options)
         return self._average(lambda cells: bound_cells(cells, name, options))
 
     def _average(self, function):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._cells._answers import ANSWERS
+from skcal._cells._cell_measures import CELL_MEASURES
 from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
 from tests.streaming.calls import CALLS, ask, measure_rows
@@ -174,6 +174,6 @@ def test_more_cells_give_smaller_bounds():
 
 
 def test_measure_without_a_bound(monkeypatch):
-    monkeypatch.delitem(ANSWERS, "smooth_ece")
+    monkeypatch.delitem(CELL_MEASURES, "smooth_ece")
     with pytest.raises(ValueError, match="smooth_ece has no bound yet"):
         CalibrationSummary().update([0, 1], [0.25, 0.5]).measure("smooth_ece")

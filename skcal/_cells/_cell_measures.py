@@ -36,7 +36,7 @@ _N_WIDTHS = 24
 _SET_BY_SUMMARY = ("sample_weight", "pos_label", "labels", "reduction")
 
 
-class Answer(NamedTuple):
+class CellMeasure(NamedTuple):
     """How a summary answers a measure.
 
     Attributes
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     refuse: Callable[..., str | None] | None = None
 
 
-def check_question(name, options):
+def check_measure(name, options):
     """Return all options of a measure that cells can answer, or raise a ValueError."""
     check_option("name", name, tuple(MEASURES))
     if not MEASURES[name].reduces:
@@ -62,7 +62,7 @@ def check_question(name, options):
             f"name must be a measure of binary problems; {name} reads whole vectors of "
             "probabilities, which a summary does not keep."
         )
-    if name not in ANSWERS:
+    if name not in CELL_MEASURES:
         raise ValueError(f"name must be a measure that summaries answer; {name} has no bound yet.")
     parameters = inspect.signature(MEASURES[name].function).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -78,15 +78,15 @@ def check_question(name, options):
 
 def measure_cells(cells, name, options):
     """Value of a measure for the rows that cells stand for."""
-    known = check_question(name, options)
-    answer = ANSWERS[name]
-    reason = answer.refuse and answer.refuse(known)
+    known = check_measure(name, options)
+    measure = CELL_MEASURES[name]
+    reason = measure.refuse and measure.refuse(known)
     if reason and cells.facts.spread.any():
         raise ValueError(
             f"{name} cannot be answered: {reason} A summary answers this only while no cell holds "
             "two different predictions."
         )
-    outcomes, predictions, weights = answer.rows(cells, known)
+    outcomes, predictions, weights = measure.rows(cells, known)
     return MEASURES[name].function(
         outcomes, predictions, sample_weight=weights, reduction="auto", **options
     )
@@ -94,14 +94,14 @@ def measure_cells(cells, name, options):
 
 def is_averaged(cells, name, options):
     """Whether a measure is answered for one row in each cell, with a soft outcome."""
-    answer = ANSWERS[name]
-    return answer.rows(cells, check_question(name, options)) is cells.averaged
+    measure = CELL_MEASURES[name]
+    return measure.rows(cells, check_measure(name, options)) is cells.averaged
 
 
 def bound_cells(cells, name, options):
     """How far `measure_cells` can be from the measure of the rows themselves."""
-    value, known = measure_cells(cells, name, options), check_question(name, options)
-    bound = ANSWERS[name].bound(cells, value, known) if cells.facts.spread.any() else 0.0
+    value, known = measure_cells(cells, name, options), check_measure(name, options)
+    bound = CELL_MEASURES[name].bound(cells, value, known) if cells.facts.spread.any() else 0.0
     return float(max(bound, 0.0) + _find_accuracy(cells, name, value, known) + _ROUNDING)
 
 
@@ -221,26 +221,26 @@ def _choose_for_kernel(cells, options):
     return cells.averaged if options["kernel"] == "laplace" else cells.matched
 
 
-ANSWERS = {
-    "expected_calibration_error": Answer(_match, _bound_binned, _refuse_unequal_bins),
-    "maximum_calibration_error": Answer(_match, _bound_binned, _refuse_unequal_bins),
-    "adaptive_calibration_error": Answer(_average, _bound_binned, _refuse_equal_mass),
-    "squared_calibration_error": Answer(_match, _bound_squared_gaps, _refuse_unequal_bins),
-    "smooth_ece": Answer(_match, _bound_smooth_ece, _refuse_scale),
-    "smooth_calibration_error": Answer(
+CELL_MEASURES = {
+    "expected_calibration_error": CellMeasure(_match, _bound_binned, _refuse_unequal_bins),
+    "maximum_calibration_error": CellMeasure(_match, _bound_binned, _refuse_unequal_bins),
+    "adaptive_calibration_error": CellMeasure(_average, _bound_binned, _refuse_equal_mass),
+    "squared_calibration_error": CellMeasure(_match, _bound_squared_gaps, _refuse_unequal_bins),
+    "smooth_ece": CellMeasure(_match, _bound_smooth_ece, _refuse_scale),
+    "smooth_calibration_error": CellMeasure(
         _average, lambda cells, value, options: cells.facts.displacement
     ),
-    "lower_calibration_distance": Answer(
+    "lower_calibration_distance": CellMeasure(
         _average, lambda cells, value, options: cells.facts.distance
     ),
-    "interval_calibration_error": Answer(_average, _bound_binned, _refuse_intervals),
-    "random_interval_calibration_error": Answer(
+    "interval_calibration_error": CellMeasure(_average, _bound_binned, _refuse_intervals),
+    "random_interval_calibration_error": CellMeasure(
         _average, lambda cells, value, options: bound_intervals(cells.facts, options["width"])
     ),
-    "surrogate_interval_calibration_error": Answer(_average, _bound_surrogate),
-    "kernel_calibration_error": Answer(_choose_for_kernel, _bound_kernel),
-    "cumulative_calibration_error": Answer(_average, _bound_cumulative),
-    "averaged_two_bin_calibration_error": Answer(
+    "surrogate_interval_calibration_error": CellMeasure(_average, _bound_surrogate),
+    "kernel_calibration_error": CellMeasure(_choose_for_kernel, _bound_kernel),
+    "cumulative_calibration_error": CellMeasure(_average, _bound_cumulative),
+    "averaged_two_bin_calibration_error": CellMeasure(
         _average, lambda cells, value, options: bound_two_bins(cells.facts)
     ),
 }
