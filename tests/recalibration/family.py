@@ -4,6 +4,7 @@ import numpy as np
 
 from skcal import recalibration
 from skcal.recalibration import BaseRecalibrator
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 CLASSES = [
     member
@@ -12,6 +13,8 @@ CLASSES = [
     and issubclass(member, BaseRecalibrator)
     and member is not BaseRecalibrator
 ]
+
+ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 
 # By name, because a class may be absent.
 
