@@ -70,3 +70,11 @@ def make_scores(n_classes, n_samples=300, seed=0):
     y = np.array([rng.choice(n_classes, p=p) for p in truth])
     sharpened = truth**2
     return sharpened / sharpened.sum(axis=1, keepdims=True), y
+
+
+def make_features(n_classes, n_samples=150):
+    """Features that repeat each other, with which naive Bayes is over-confident, and labels."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n_samples) % n_classes
+    X = rng.normal(size=(n_samples, 1)) + rng.normal(scale=0.5, size=(n_samples, 4)) + y[:, None]
+    return X, y
