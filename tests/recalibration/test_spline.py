@@ -1,7 +1,6 @@
-"""SplineRecalibration: the optimum, its shape, edges, real predictions."""
+"""SplineRecalibration: the optimum, its shape, edges; knots and basis are in tests/numerics."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.interpolate import CubicSpline, PPoly
 from scipy.optimize import LinearConstraint, minimize
@@ -32,8 +31,7 @@ class Problem:
         )
         spline = CubicSpline(self.knots, np.eye(n_knots), bc_type="natural")
         inside = np.clip(x, self.knots[0], self.knots[-1])
-        end_slope = spline(inside, 1)
-        self.design = spline(inside) + (x - inside)[:, None] * end_slope
+        self.design = spline(inside) + (x - inside)[:, None] * spline(inside, 1)
         # A quadratic q is q(a) + (b - a) q'(a) / 2 at the pair (a, b) of neighbouring knots: the
         # coefficient of the B-spline that peaks between them.
         gaps = np.diff(self.knots)[:, None]
@@ -58,8 +56,7 @@ class Problem:
         gradient = self.design.T @ residual
         gradient += 2 * self.of_slopes * self.slopes.T @ (self.slopes @ heights - 1)
         away = self.to_middle @ heights - self.middle
-        gradient += 2 * self.of_height * away * self.to_middle
-        return gradient
+        return gradient + 2 * self.of_height * away * self.to_middle
 
     def gradient_of_coefficients(self, heights):
         """Gradient in the height at the median knot and the slopes."""
@@ -67,10 +64,11 @@ class Problem:
         return np.linalg.solve(coefficients.T, self.gradient(heights))
 
 
-@pytest.mark.parametrize("n_knots", [3, 6, 9])
-@pytest.mark.parametrize("penalty", [1e-4, 0.1])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("scale", "shift"), [(1, 0), (0.1, 0.05), (5, 12)])
+@pytest.mark.parametrize("n_knots", [3, 6])
+@pytest.mark.parametrize(
+    ("penalty", "weighted", "scale", "shift"),
+    [(1e-4, False, 1, 0), (0.1, True, 0.1, 0.05), (0.1, False, 5, 12), (1e-4, True, 5, 12)],
+)
 def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
     x, y = make_wavy()
     # Weights that leave the knots where they are: pairs of rows at every score.
@@ -81,9 +79,9 @@ def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
     weights = np.column_stack([share, 1 - share]).ravel()
     outcomes[::2] = rng.integers(0, 2, len(x))
     problem = Problem(rows, outcomes, weights, n_knots, penalty)
-    fitted = SplineRecalibration(
-        input="logits", n_knots=n_knots, monotone=False, penalty=penalty
-    ).fit(rows[:, None], outcomes, sample_weight=weights)
+    options = {"n_knots": n_knots, "monotone": False, "penalty": penalty}
+    fitted = SplineRecalibration(input="logits", **options)
+    fitted.fit(rows[:, None], outcomes, sample_weight=weights)
     heights = PPoly(*fitted.maps_[0])(problem.knots)
     assert np.abs(problem.gradient(heights)).max() <= 1e-9
     best = minimize(
@@ -96,11 +94,10 @@ def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
     )
 
 
-@pytest.mark.parametrize("n_knots", [6, 9])
-def test_monotone_fit_reaches_the_optimum_under_its_constraint(n_knots):
+def test_monotone_fit_reaches_the_optimum_under_its_constraint():
     x, y = make_wavy()
-    problem = Problem(x, y, np.ones(len(x)), n_knots, 1e-4)
-    fitted = SplineRecalibration(input="logits", n_knots=n_knots).fit(x[:, None], y)
+    problem = Problem(x, y, np.ones(len(x)), 9, 1e-4)
+    fitted = SplineRecalibration(input="logits", n_knots=9).fit(x[:, None], y)
     heights = PPoly(*fitted.maps_[0])(problem.knots)
     slopes = problem.slopes @ heights
     at_bound = np.append(False, slopes < 1e-9)
@@ -118,34 +115,8 @@ def test_monotone_fit_reaches_the_optimum_under_its_constraint(n_knots):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     assert problem.value(heights) <= best.fun + 1e-9
-
-
-def test_monotone_option():
-    x, y = make_wavy()
-    grid = np.linspace(-20, 20, 4001)[:, None]
-    free = SplineRecalibration(input="logits", n_knots=10, monotone=False).fit(x[:, None], y)
-    assert np.diff(free.transform(grid).ravel()).min() < -1e-3
-    monotone = SplineRecalibration(input="logits", n_knots=10).fit(x[:, None], y)
-    assert np.diff(PPoly(*monotone.maps_[0])(grid.ravel())).min() >= -1e-12
-    # Where the free fit rises by itself, the option changes nothing.
-    X, y = make_scores(2, 5000)
-    free = SplineRecalibration(n_knots=4, monotone=False).fit(X, y).predict_proba(X)
-    assert (np.diff(free[np.argsort(X[:, 1]), 1]) >= 0).all()
-    np.testing.assert_allclose(
-        SplineRecalibration(n_knots=4).fit(X, y).predict_proba(X), free, rtol=0, atol=1e-9
-    )
-
-
-@pytest.mark.parametrize("monotone", [False, True])
-def test_natural_at_the_ends_and_straight_beyond(monotone):
-    x, y = make_wavy()
-    fitted = SplineRecalibration(input="logits", monotone=monotone).fit(x[:, None], y)
-    ends = np.quantile(x, [0.05, 0.95], method="averaged_inverted_cdf")
-    bend = PPoly(*fitted.maps_[0]).derivative(2)
-    np.testing.assert_allclose(bend(ends), 0, atol=1e-9)
-    assert np.abs(bend(np.linspace(*ends, 100))).max() > 0.1
-    for outside in (ends[0] - np.arange(100.0), ends[1] + np.arange(100.0)):
-        assert np.abs(np.diff(PPoly(*fitted.maps_[0])(outside), 2)).max() < 1e-9
+    beyond = np.linspace(-20, 20, 4001)
+    assert np.diff(PPoly(*fitted.maps_[0])(beyond)).min() >= -1e-12
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -169,38 +140,30 @@ def test_calibrated_probabilities_stay():
 def test_two_knots_are_platt_scaling():
     X, y = make_scores(2)
     weights = np.random.default_rng(0).random(len(y))
-    straight = SplineRecalibration(n_knots=2, monotone=False, penalty=0)
-    platt = PlattScaling(target_smoothing=False)
-    np.testing.assert_allclose(
-        straight.fit(X, y, sample_weight=weights).predict_proba(X),
-        platt.fit(X, y, sample_weight=weights).predict_proba(X),
-        rtol=0,
-        atol=1e-9,
-    )
+    straight = SplineRecalibration(n_knots=2, monotone=False, penalty=0).fit(X, y, weights)
+    platt = PlattScaling(target_smoothing=False).fit(X, y, weights)
+    np.testing.assert_allclose(straight.predict_proba(X), platt.predict_proba(X), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_knots", [5, 6])
 def test_reversed_labels_reverse_the_answer(n_knots):
     X, y = make_scores(2)
+    fitted = SplineRecalibration(n_knots=n_knots).fit(X, y)
     swapped = SplineRecalibration(n_knots=n_knots).fit(X[:, ::-1], 1 - y)
     np.testing.assert_allclose(
-        swapped.predict_proba(X[:, ::-1]),
-        SplineRecalibration(n_knots=n_knots).fit(X, y).predict_proba(X)[:, ::-1],
-        rtol=0,
-        atol=1e-9,
+        swapped.predict_proba(X[:, ::-1]), fitted.predict_proba(X)[:, ::-1], rtol=0, atol=1e-9
     )
 
 
 @pytest.mark.parametrize("monotone", [False, True])
 def test_few_distinct_scores(monotone):
     """The mean outcome at each of up to three scores is met, as a spline can do."""
-    for scores in ([0.3], [0.3, 0.6], [0.1, 0.3, 0.8]):
-        p = np.repeat(scores, 20)
-        y = np.concatenate([np.arange(20) < 4 + 5 * j for j in range(len(scores))]).astype(int)
-        fitted = SplineRecalibration(monotone=monotone, penalty=1e-10)
-        proba = fitted.fit(in_two_columns(p), y).predict_proba(in_two_columns(scores))
-        expected = (4 + 5 * np.arange(len(scores))) / 20
-        np.testing.assert_allclose(proba[:, 1], expected, rtol=0, atol=1e-6)
+    for scores in ([0.3, 0.6], [0.1, 0.3, 0.8]):
+        p, shares = np.repeat(scores, 20), (4 + 5 * np.arange(len(scores))) / 20
+        y = (np.arange(20) < 20 * shares[:, None]).ravel().astype(int)
+        fitted = SplineRecalibration(monotone=monotone, penalty=1e-10).fit(in_two_columns(p), y)
+        proba = fitted.predict_proba(in_two_columns(scores))[:, 1]
+        np.testing.assert_allclose(proba, shares, rtol=0, atol=1e-6)
         # Between and beyond the scores nothing strange happens.
         everywhere = fitted.predict_proba(in_two_columns(np.linspace(0, 1, 101)))
         assert np.isfinite(everywhere).all()
@@ -214,20 +177,15 @@ def test_separable_scores_have_finite_parameters(scale, monotone):
     for labels in (y, 1 - y):
         fitted = SplineRecalibration(input="logits", monotone=monotone).fit(z, labels)
         assert np.isfinite(fitted.maps_[0].coefficients).all()
-        proba = fitted.predict_proba(z)
-        assert ((proba > 0) & (proba < 1)).all()
         # At least as good as 1/2 for all, whose height and five slopes are penalised.
-        assert log_loss(labels, proba) <= np.log(2) + 6e-4
+        assert log_loss(labels, fitted.predict_proba(z)) <= np.log(2) + 6e-4
 
 
 def test_a_missing_class_gets_a_small_probability():
     X, y = make_scores(3, 300)
-    fitted = SplineRecalibration(classes=[0, 1, 2, 3]).fit(
-        np.column_stack([0.9 * X, np.full(300, 0.1)]), y
-    )
-    assert all(np.isfinite(fitted_map.coefficients).all() for fitted_map in fitted.maps_)
-    proba = fitted.predict_proba([[0.3, 0.3, 0.3, 0.1]])
-    assert 0 < proba[0, 3] < 0.01
+    padded = np.column_stack([0.9 * X, np.full(300, 0.1)])
+    proba = SplineRecalibration(classes=[0, 1, 2, 3]).fit(padded, y).predict_proba(padded)
+    assert 0 < proba[:, 3].min() < proba[:, 3].max() < 0.01
 
 
 def test_hard_zeros_and_ones_that_came_false_do_not_ruin_the_fit():
@@ -235,87 +193,30 @@ def test_hard_zeros_and_ones_that_came_false_do_not_ruin_the_fit():
     rng = np.random.default_rng(2)
     x = rng.normal(size=20000)
     y = (rng.random(20000) < expit(2 * x)).astype(int)
-    hard = np.repeat([0.0, 1.0], 100)
-    X = in_two_columns(np.concatenate([expit(x), hard]))
-    y = np.concatenate([y, np.arange(200) % 2])
-    fitted = SplineRecalibration().fit(X, y)
+    X = in_two_columns(np.concatenate([expit(x), np.repeat([0.0, 1.0], 100)]))
+    fitted = SplineRecalibration().fit(X, np.concatenate([y, np.arange(200) % 2]))
     grid = np.linspace(-1.2, 1.2, 50)
-    recalibrated = fitted.predict_proba(in_two_columns(expit(grid)))[:, 1]
-    np.testing.assert_allclose(recalibrated, expit(2 * grid), rtol=0, atol=0.03)
-    with np.errstate(over="ignore"):
-        straight = PlattScaling().fit(X, y).predict_proba(in_two_columns(expit(grid)))[:, 1]
-    assert np.abs(straight - expit(2 * grid)).max() > 0.1
+    proba = fitted.predict_proba(in_two_columns(expit(grid)))[:, 1]
+    np.testing.assert_allclose(proba, expit(2 * grid), rtol=0, atol=0.03)
 
 
-def test_large_weights_and_small_are_the_same():
-    X, y = make_scores(2, 200)
-    weights = np.random.default_rng(3).random(200)
-    expected = SplineRecalibration().fit(X, y, sample_weight=weights).predict_proba(X)
-    for scale in (1e-9, 1e9):
-        proba = SplineRecalibration().fit(X, y, sample_weight=scale * weights).predict_proba(X)
-        np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [1e-2, 1, 1e4])
-def test_weight_is_repetition_at_any_scale_of_logits(scale):
+def test_weights_have_no_scale_and_are_repetition_at_any_scale_of_logits():
     x, y = make_wavy(300)
-    x, counts = scale * x[:, None], np.where(np.abs(x) < 1, 1, 4)
-    weighted = SplineRecalibration(input="logits", penalty=0.01)
-    repeated = SplineRecalibration(input="logits", penalty=0.01)
-    np.testing.assert_allclose(
-        weighted.fit(x, y, sample_weight=counts).transform(x),
-        repeated.fit(np.repeat(x, counts, axis=0), np.repeat(y, counts)).transform(x),
-        rtol=0,
-        atol=1e-9,
-    )
+    x, counts = x[:, None], np.where(np.abs(x) < 1, 1, 4)
+    for scale in (1e-2, 1e4):
+        options = {"input": "logits", "penalty": 0.01}
+        repeated = SplineRecalibration(**options)
+        repeated.fit(np.repeat(scale * x, counts, axis=0), np.repeat(y, counts))
+        for unit in (1, 1e-9, 1e9):
+            weighted = SplineRecalibration(**options).fit(scale * x, y, unit * counts)
+            np.testing.assert_allclose(
+                weighted.transform(scale * x), repeated.transform(scale * x), rtol=0, atol=1e-9
+            )
 
 
 def test_constant_scores_of_any_size_give_the_base_rate():
-    for score in (-1e90, -7.0, 0.0, 7.0, 1e4, 1e90):
+    for score in (-1e90, 0.0, 7.0, 1e90):
         X = np.full((8, 1), score)
         fitted = SplineRecalibration(input="logits", penalty=1e-9)
         proba = fitted.fit(X, [0, 1, 1, 1, 0, 1, 1, 1]).transform(X)
         np.testing.assert_allclose(proba, 0.75, rtol=0, atol=1e-6)
-
-
-def test_several_classes_are_mapped_one_against_the_rest_and_normalised():
-    X, y = make_scores(3)
-    parts = np.column_stack(
-        [
-            SplineRecalibration().fit(X[:, [k]], (y == k).astype(int)).transform(X[:, [k]]).ravel()
-            for k in range(3)
-        ]
-    )
-    np.testing.assert_allclose(
-        SplineRecalibration().fit(X, y).predict_proba(X),
-        parts / parts.sum(axis=1, keepdims=True),
-        rtol=0,
-        atol=1e-9,
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_knots": 1}, "n_knots must be at least 2; got 1"),
-        ({"n_knots": 4.5}, "n_knots must be an integer; got 4.5"),
-        ({"penalty": -1e-3}, "penalty must be at least 0 and finite; got -0.001"),
-        ({"penalty": np.inf}, "penalty must be at least 0 and finite; got inf"),
-        ({"monotone": "yes"}, "monotone must be True or False; got 'yes'"),
-    ],
-)
-def test_bad_options(options, message):
-    X, y = make_scores(2, 10)
-    with pytest.raises(ValueError, match=message):
-        SplineRecalibration(**options).fit(X, y)
-
-
-@pytest.mark.filterwarnings(r"ignore:The y_pr\w+ values do not sum to one")  # rounded in the file
-@pytest.mark.parametrize("monotone", [False, True])
-def test_real_network(shared_data, monotone):
-    """Better than the best temperature, whose log loss DEFINITIONS.md, section 11, gives."""
-    table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
-    X, y = table.filter(regex=r"^p\d$").to_numpy(), table.y_true.to_numpy()
-    fitted = SplineRecalibration(monotone=monotone).fit(X[:5000], y[:5000])
-    assert log_loss(y[5000:], X[5000:]) == pytest.approx(0.226969, abs=6e-7)
-    assert log_loss(y[5000:], fitted.transform(X[5000:])) < 0.183060
