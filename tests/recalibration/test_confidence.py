@@ -1,0 +1,181 @@
+"""MeanReplacement and RandomizedSmoothing, which keep the predicted class and move its probability.
+
+Theorem 20 of the SmoothECE paper is tested by many draws.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils import get_tags
+
+from skcal.metrics import smooth_ece
+from skcal.recalibration import KernelRecalibration, MeanReplacement, RandomizedSmoothing
+from tests.recalibration.family import make_scores
+from tests.reference import reflected_kernel_sum
+
+N_DRAWS = 2000
+STEP = np.sqrt(2 / np.pi)  # mean size of a standard normal number
+
+both_counts = pytest.mark.parametrize("n_classes", [2, 4])
+
+
+@both_counts
+@pytest.mark.parametrize("input", ["proba", "logits"])
+def test_mean_replacement_follows_its_definition(n_classes, input):
+    X, y = make_scores(n_classes)
+    weights = np.random.default_rng(0).random(len(y))
+    accuracy = weights[X.argmax(axis=1) == y].sum() / weights.sum()
+    scores = X if input == "proba" else np.log(X) - 4
+    recalibrator = MeanReplacement(input=input).fit(scores, y, sample_weight=weights)
+    assert recalibrator.accuracy_ == pytest.approx(accuracy, rel=1e-12)
+    expected = np.full((len(y), n_classes), (1 - accuracy) / (n_classes - 1))
+    expected[np.arange(len(y)), X.argmax(axis=1)] = accuracy
+    np.testing.assert_allclose(recalibrator.predict_proba(scores), expected, rtol=1e-12)
+
+
+def test_ties_go_to_the_first_class():
+    X = [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [0.6, 0.2, 0.2], [1 / 3, 1 / 3, 1 / 3]]
+    recalibrator = MeanReplacement(classes=["a", "b", "c"]).fit(X, ["a", "b", "a", "b"])
+    assert recalibrator.accuracy_ == 0.75
+    assert list(recalibrator.predict(X)) == ["a", "b", "a", "a"]
+
+
+@pytest.mark.parametrize("R", [MeanReplacement, RandomizedSmoothing])
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_error_exactly_where_the_accuracy_is_no_better_than_chance(R, weight):
+    X = np.tile([0.6, 0.3, 0.1], (36, 1))
+    for n_right in (0, 11, 12, 13, 36):
+        y = np.where(np.arange(36) < n_right, 0, 1 + np.arange(36) % 2)
+        recalibrator, arguments = R(classes="columns"), (X, y, np.full(36, weight))
+        if n_right > 12:
+            assert recalibrator.fit(*arguments).classes_.tolist() == [0, 1, 2]
+            continue
+        message = rf"cannot be kept.* {re.escape(f'{n_right / 36:.7g}')} of the .*= 0\.3333333,"
+        with pytest.raises(ValueError, match=message):
+            recalibrator.fit(*arguments)
+    # Of two classes the probability of the second is smoothed, which need not be kept.
+    assert RandomizedSmoothing().fit(X[:3, :2] / 0.9, [1, 1, 0]).bandwidth_ > 0
+
+
+def test_predicted_class_survives_float32():
+    """A lead in accuracy that float32 cannot hold counts as none."""
+    X = np.array([[0.4, 0.6], [0.4, 0.6]])
+    for lead in (1e-5, 1e-6, 3e-7, 1e-7, 1e-9):
+        try:
+            recalibrator = MeanReplacement().fit(X, [0, 1], sample_weight=[1.0, 1.0 + lead])
+        except ValueError:
+            assert lead < 1e-5
+        else:
+            assert list(recalibrator.predict(X.astype(np.float32))) == [1, 1]
+
+
+# -------------------------------------------------------------------------- randomized smoothing
+
+
+@both_counts
+@pytest.mark.parametrize("bandwidth", [None, 0.01, 0.3])
+def test_answers_are_calibrated_and_near(n_classes, bandwidth):
+    """E[(y - answer) g(answer)] vanishes for every g; for the predictions it does not."""
+    X, y = make_scores(n_classes, 200)
+    recalibrator = RandomizedSmoothing(bandwidth=bandwidth, random_state=0).fit(X, y)
+    # Predictions that are smoothed, and their outcomes.
+    read = np.ones(200, dtype=int) if n_classes == 2 else X.argmax(axis=1)
+    predictions, outcomes = X[np.arange(200), read], (y == read).astype(int)
+    proba = recalibrator.predict_proba(np.tile(X, (N_DRAWS, 1)))
+    answers = proba[np.arange(len(proba)), np.tile(read, N_DRAWS)].reshape(N_DRAWS, 200)
+
+    def list_residuals(values):
+        tests = (np.ones_like(values), values, values > 0.5, values > 0.8, np.cos(9 * values))
+        return np.array([((outcomes - values) * test).mean(axis=-1) for test in tests])
+
+    residuals = list_residuals(answers)
+    tolerance = 4 * residuals.std(axis=1) / np.sqrt(N_DRAWS) + 4e-4  # the curve is kept to 4e-4
+    assert (np.abs(residuals.mean(axis=1)) < tolerance).all()
+    assert np.abs(list_residuals(predictions)).max() > 10 * tolerance.max()
+    used, movement = recalibrator.bandwidth_, np.abs(answers - predictions).mean()
+    assert movement <= smooth_ece(outcomes, predictions, bandwidth=used) + 2 * STEP * used
+    # The answers are calibrated, so that the smooth error is a lower bound of the way there.
+    assert movement >= smooth_ece(outcomes, predictions) / (1 + 2 * STEP)
+    if bandwidth is None:
+        assert used == pytest.approx(smooth_ece(outcomes, predictions), abs=2e-6)
+
+
+def test_curve_is_that_of_kernel_recalibration_whatever_the_noise():
+    X, y = make_scores(2, 50)
+    weights = np.random.default_rng(0).random(50)
+    kernel = KernelRecalibration(bandwidth=0.05).fit(X, y, sample_weight=weights)
+    for seed in (0, 1):
+        smoothing = RandomizedSmoothing(bandwidth=0.05, random_state=seed).fit(X, y, weights)
+        for name in ("knots", "values"):
+            expected = getattr(kernel.maps_[0], name)
+            np.testing.assert_array_equal(getattr(smoothing.curve_, name), expected)
+    X = np.repeat([[0.8, 0.2], [0.3, 0.7]], [10, 5], axis=0)
+    y = np.array([1] * 3 + [0] * 7 + [1] * 4 + [0])
+    proba = RandomizedSmoothing(bandwidth=0.01).fit(X, y).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(proba, np.repeat([0.3, 0.8], [10, 5]), atol=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", [5, 1e5, np.finfo(float).max])
+def test_much_noise_leaves_the_base_rate(bandwidth):
+    """The reflected kernel tends to the uniform density; the largest noise overflowed."""
+    X, y = make_scores(2)
+    proba = RandomizedSmoothing(bandwidth=bandwidth).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], y.mean(), atol=1e-9)
+
+
+def test_noise_has_the_density_of_the_kernel():
+    """With outcome 1 exactly above 1/2, the noisy prediction can be read off the curve."""
+    grid = (np.arange(1000) + 0.5) / 1000
+    recalibrator = RandomizedSmoothing(bandwidth=0.3, random_state=0)
+    recalibrator.fit(np.column_stack([1 - grid, grid]), grid > 0.5)
+    curve = recalibrator.curve_
+    assert (np.diff(curve.values) > 0).all()
+    for prediction in (0.0, 0.3, 1.0):
+        answers = recalibrator.transform(np.tile([1 - prediction, prediction], (40000, 1)))[:, 1]
+        noisy = np.interp(answers, curve.values, curve.knots)
+        ends = np.array([0.1, 0.5, 0.9])
+        shares = (noisy[:, None] < ends).mean(axis=0)
+        expected = reflected_kernel_sum(
+            ends, np.array([prediction]), np.ones(1), 0.3, antiderivative=True
+        )
+        assert (np.abs(shares - expected) < 4 * np.sqrt(expected * (1 - expected) / 40000)).all()
+
+
+def test_the_other_classes_share_the_rest_evenly():
+    """In the second half of the rows the predicted class, the last, never came true."""
+    X = np.repeat([[0.9, 0.05, 0.05], [0.1, 0.3, 0.6]], 10, axis=0)
+    y = np.array([0] * 10 + [1] * 9 + [2])
+    recalibrator = RandomizedSmoothing(bandwidth=0.01, random_state=0).fit(X, y)
+    proba = recalibrator.predict_proba(X)
+    np.testing.assert_allclose(proba[10:], np.tile([0.45, 0.45, 0.1], (10, 1)), atol=1e-9)
+    np.testing.assert_array_equal(recalibrator.predict(X), [0] * 20)
+
+
+@both_counts
+def test_random_states(n_classes):
+    """An integer draws the same numbers at every call, one for each row in their order."""
+    X, y = make_scores(n_classes)
+    recalibrator = RandomizedSmoothing(random_state=7).fit(X, y)
+    assert get_tags(recalibrator).non_deterministic
+    first = recalibrator.predict_proba(X)
+    np.testing.assert_array_equal(recalibrator.predict_proba(X), first)
+    assert not np.allclose(recalibrator.predict_proba(X[::-1])[::-1], first)
+    for seed in (8, None, np.random.RandomState(0)):
+        other = RandomizedSmoothing(random_state=seed).fit(X, y)
+        assert not np.allclose(other.predict_proba(X), first)
+        if not isinstance(seed, int):
+            assert not np.allclose(other.predict_proba(X), other.predict_proba(X))
+
+
+def test_published_value(shared_data):
+    """Confidence of DenseNet-40 on CIFAR-10: SmoothECE is .0549309."""
+    table = pd.read_csv(shared_data / "cifar10_densenet40_confidence.csv")
+    X, y = table[["y_prob"]].to_numpy(), table.y_true.to_numpy()
+    recalibrator = RandomizedSmoothing(random_state=0).fit(X, y)
+    assert recalibrator.bandwidth_ == pytest.approx(0.0549309, abs=1e-6)
+    X, y = np.tile(X, (10, 1)), np.tile(y, 10)
+    answers = recalibrator.transform(X)
+    assert smooth_ece(y, answers) < 0.0549309 / 10
+    assert np.abs(answers - X).mean() < (1 + 2 * STEP) * 0.0549309
