@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from skcal.recalibration import (
     HistogramBinning,
@@ -15,8 +14,10 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.streaming import CalibrationSummary, GroupedSummary
-from tests.recalibration.family import make_scores
+from tests.recalibration.family import ONE_VS_REST, make_scores
 
+ISOTONIC = IsotonicRecalibration()
+TOP_LABEL = HistogramBinning(multiclass="top-label", n_bins=5)
 RECALIBRATORS = [
     IsotonicRecalibration(min_proba=0.01),
     HistogramBinning(),
@@ -26,8 +27,8 @@ RECALIBRATORS = [
     TemperatureScaling(),
     TemperatureScaling(loss="brier"),
 ]
-ONE_VS_REST = [one for one in RECALIBRATORS if hasattr(one, "_fit_map")]
 over_recalibrators = pytest.mark.parametrize("recalibrator", RECALIBRATORS, ids=repr)
+NAMES = np.array(["dog", "cat", "ape", "bee"])
 
 
 def make_alone(n_classes, n_samples=2000, *, n_places=512):
@@ -36,15 +37,6 @@ def make_alone(n_classes, n_samples=2000, *, n_places=512):
     counts = np.floor(X * n_places)
     counts[:, -1] = n_places - counts[:, :-1].sum(axis=1)
     return counts / n_places, y
-
-
-def make_many(n_samples=50_000):
-    """Over-confident probabilities of two classes, many to a cell."""
-    rng = np.random.default_rng(0)
-    proba = rng.beta(2.0, 3.0, n_samples)
-    return np.column_stack([1 - proba, proba]), (rng.random(n_samples) < 0.25 + 0.5 * proba).astype(
-        int
-    )
 
 
 def find_tolerance(recalibrator):
@@ -67,122 +59,68 @@ def summarize(X, y, sample_weight=None, **settings):
 # ------------------------------------------------------------------------------ the same answers
 
 
-@pytest.mark.parametrize("recalibrator", ONE_VS_REST[:3], ids=repr)
-@pytest.mark.parametrize("reduction", ["auto", "classwise"])
-def test_predictions_alone_in_their_cells_give_the_fit_to_the_last_bit(recalibrator, reduction):
-    X, y = make_alone(2)
-    expected = clone(recalibrator).fit(X, y).predict_proba(X)
-    fitted = clone(recalibrator).fit_summary(summarize(X, y, reduction=reduction))
-    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
-
-
 @over_recalibrators
-@pytest.mark.parametrize("weighted", [False, True])
-def test_weighted_predictions_alone_in_their_cells_give_the_fit(recalibrator, weighted):
+@pytest.mark.parametrize("input", ["proba", "logits"])
+@pytest.mark.parametrize(("weighted", "reduction"), [(False, "classwise"), (True, "auto")])
+def test_predictions_alone_in_their_cells_give_the_fit(recalibrator, input, weighted, reduction):
     X, y = make_alone(2)
+    X = np.clip(X, 1 / 512, 511 / 512)
     weights = np.random.default_rng(1).integers(0, 4, len(y)) * 0.7 if weighted else None
+    summary = summarize(X, y, weights, reduction=reduction)
+    before = pickle.loads(pickle.dumps(summary))
+    X = X if input == "proba" else np.log(X)
+    recalibrator = clone(recalibrator).set_params(input=input)
     expected = clone(recalibrator).fit(X, y, sample_weight=weights).predict_proba(X)
-    fitted = clone(recalibrator).fit_summary(summarize(X, y, weights))
-    np.testing.assert_allclose(
-        fitted.predict_proba(X), expected, rtol=0, atol=find_tolerance(recalibrator)
-    )
+    fitted = clone(recalibrator).fit_summary(summary)
+    proba = fitted.predict_proba(X if input == "proba" else X + 3)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=find_tolerance(recalibrator))
+    assert summary == before
 
 
 @over_recalibrators
-@pytest.mark.parametrize("n_cells", [2**8, 2**14])
-def test_fit_is_that_of_predictions_at_the_means_of_their_cells(recalibrator, n_cells):
-    X, y = make_many()
-    cell = np.ceil(X[:, 1] * n_cells).astype(int)
-    means = np.bincount(cell, X[:, 1])[cell] / np.bincount(cell)[cell]
+def test_fit_is_that_of_predictions_at_the_means_of_their_cells(recalibrator):
+    rng, n_cells = np.random.default_rng(0), 2**8
+    proba = rng.beta(2.0, 3.0, 10_000)
+    y = (rng.random(len(proba)) < 0.25 + 0.5 * proba).astype(int)
+    cell = np.ceil(proba * n_cells).astype(int)
+    means = np.bincount(cell, proba)[cell] / np.bincount(cell)[cell]
     moved = np.column_stack([1 - means, means])
     expected = clone(recalibrator).fit(moved, y)
-    fitted = clone(recalibrator).fit_summary(summarize(X, y, n_cells=n_cells))
+    fitted = clone(recalibrator).fit_summary(summarize(proba, y, n_cells=n_cells))
     # At the steps of an isotonic map and at the edges of bins of equal mass rounding decides.
     difference = np.abs(fitted.predict_proba(moved) - expected.predict_proba(moved)).max(axis=1)
     assert np.quantile(difference, 0.99) < find_tolerance(recalibrator)
 
 
-@over_recalibrators
-def test_fit_differs_less_from_that_of_rows_than_chance_makes_fits_differ(recalibrator):
-    X, y = make_many()
-    expected, *halves = (
-        clone(recalibrator).fit(X[rows], y[rows]).predict_proba(X)
-        for rows in (slice(None), slice(0, None, 2), slice(1, None, 2))
-    )
-    proba = clone(recalibrator).fit_summary(summarize(X, y)).predict_proba(X)
-    by_chance = np.abs(halves[0] - halves[1]).mean()
-    assert np.abs(proba - expected).mean() < by_chance / 20
-
-
-@pytest.mark.parametrize("loss", ["log", "brier"])
-def test_temperature_converges_with_the_square_of_the_width_of_cells(loss):
-    # Outcomes in exact proportion: what is lost does not depend on chance.
-    proba = np.linspace(0.1, 0.9, 20_001)
-    X = np.tile(np.column_stack([1 - proba, proba]), (2, 1))
-    y = np.repeat([0, 1], len(proba))
-    weights = np.concatenate([0.75 - 0.5 * proba, 0.25 + 0.5 * proba])
-    exact = TemperatureScaling(loss=loss).fit(X, y, weights).temperature_
-    errors = [
-        abs(
-            TemperatureScaling(loss=loss)
-            .fit_summary(summarize(X, y, weights, n_cells=n_cells))
-            .temperature_
-            - exact
-        )
-        for n_cells in (2**4, 2**8)
-    ]
-    # 256 times less for cells 16 times narrower, up to those cut off by the ends of the range.
-    assert errors[0] / 400 < errors[1] < errors[0] / 150
-
-
-def test_isotonic_map_increases_and_keeps_the_mean_outcome():
-    X, y = make_many()
-    fitted = IsotonicRecalibration().fit_summary(summarize(X, y, n_cells=64))
-    mapped = fitted.predict_proba(np.column_stack([1 - (t := np.linspace(0, 1, 999)), t]))[:, 1]
-    assert (np.diff(mapped) >= 0).all()
-    rows = summarize(X, y, n_cells=64).to_frame()
-    at_cells = fitted.predict_proba(
-        np.column_stack([1 - rows["mean_prediction"], rows["mean_prediction"]])
-    )[:, 1]
-    np.testing.assert_allclose(np.average(at_cells, weights=rows["weight"]), y.mean(), rtol=1e-12)
-
-
-def test_soft_labels_count_in_proportion():
-    proba = np.array([0.25, 0.25, 0.5, 0.75])
-    soft = np.array([0.5, 0.0, 0.5, 1.0])
-    summary = CalibrationSummary().update(soft, proba)
-    fitted = IsotonicRecalibration().fit_summary(summary)
+def test_soft_labels_and_hard_predictions():
+    """Soft labels count in proportion, and a temperature stays finite."""
+    proba, soft = np.array([0.25, 0.25, 0.5, 0.75]), [0.5, 0.0, 0.5, 1.0]
+    fitted = clone(ISOTONIC).fit_summary(CalibrationSummary().update(soft, proba))
     mapped = fitted.transform(np.column_stack([1 - proba, proba]))[:, 1]
     np.testing.assert_array_equal(mapped, [0.25, 0.25, 0.5, 1.0])
+    y, proba = [0, 1, 1, 1, 0], np.array([0.0, 0.0, 1.0, 1.0, 0.5])
+    expected = TemperatureScaling().fit(proba[:, None], y).temperature_
+    fitted = TemperatureScaling().fit_summary(CalibrationSummary().update(y, proba))
+    assert fitted.temperature_ == pytest.approx(expected, rel=1e-9)
 
 
 # ------------------------------------------------------------------------------ several classes
 
 
-@pytest.mark.parametrize("recalibrator", ONE_VS_REST, ids=repr)
-def test_classes_are_fitted_one_against_the_rest(recalibrator):
-    X, y = make_alone(3)
-    names = np.array(["cat", "dog", "emu"])
-    summary = summarize(X, names[y], labels=names, reduction="classwise")
-    expected = clone(recalibrator).fit(X, names[y]).predict_proba(X)
-    fitted = clone(recalibrator).fit_summary(summary)
-    assert fitted.classes_.tolist() == names.tolist()
-    assert len(fitted.maps_) == 3
-    np.testing.assert_allclose(
-        fitted.predict_proba(X), expected, rtol=0, atol=find_tolerance(recalibrator)
-    )
-
-
+@pytest.mark.parametrize(
+    "recalibrator", [one for one in RECALIBRATORS if isinstance(one, tuple(ONE_VS_REST))], ids=repr
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_columns_stay_in_the_order_of_the_summary(n_classes):
+def test_columns_are_fitted_in_the_order_of_the_summary(recalibrator, n_classes):
     X, y = make_alone(n_classes)
-    names = np.array(["dog", "cat", "ape"][:n_classes])
-    summary = summarize(X, names[y], labels=names, reduction="classwise")
-    expected = IsotonicRecalibration(classes=names).fit(X, names[y])
-    fitted = IsotonicRecalibration().fit_summary(summary)
+    names = NAMES[:n_classes]
+    expected = clone(recalibrator).set_params(classes=names).fit(X, names[y])
+    fitted = clone(recalibrator)
+    fitted.fit_summary(summarize(X, names[y], labels=names, reduction="classwise"))
     assert fitted.classes_.tolist() == sorted(names)
-    np.testing.assert_allclose(fitted.transform(X), expected.transform(X), atol=1e-12)
-    np.testing.assert_array_equal(fitted.predict(X), expected.predict(X))
+    np.testing.assert_allclose(
+        fitted.transform(X), expected.transform(X), rtol=0, atol=find_tolerance(recalibrator)
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -190,18 +128,16 @@ def test_top_label_bins_learn_from_top_label_summary(n_classes):
     X, y = make_alone(n_classes)
     X, y = X[X.max(axis=1) > np.sort(X)[:, -2]], y[X.max(axis=1) > np.sort(X)[:, -2]]
     X[:, 0] *= 0.0  # a class that is never predicted
-    X /= X.sum(axis=1, keepdims=True)
-    X = np.round(X * 256) / 256
+    X = np.round(X / X.sum(axis=1, keepdims=True) * 256) / 256
     X[:, -1] = 1 - X[:, :-1].sum(axis=1)
-    recalibrator = HistogramBinning(multiclass="top-label", n_bins=5)
     summary = summarize(X, y, labels=range(n_classes), reduction="top-label")
-    expected = clone(recalibrator).fit(X, y)
-    fitted = clone(recalibrator).fit_summary(summary)
+    fitted = clone(TOP_LABEL).fit_summary(summary)
     assert fitted.maps_[0] is None
-    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    expected = clone(TOP_LABEL).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
-# ------------------------------------------------------------------------------ labels
+# ------------------------------------------------------------------------------ labels, attributes
 
 
 @pytest.mark.parametrize("reduction", ["auto", "classwise"])
@@ -209,7 +145,7 @@ def test_top_label_bins_learn_from_top_label_summary(n_classes):
 def test_probabilities_of_either_label(reduction, pos_label):
     X, y = make_alone(2)
     names = np.array(["a", "b"])
-    expected = IsotonicRecalibration().fit(X, names[y])
+    expected = clone(ISOTONIC).fit(X, names[y]).predict_proba(X)
     column = X[:, names.tolist().index(pos_label)]
     one = summarize(column, names[y], labels=names, pos_label=pos_label, reduction=reduction)
     two = summarize(column, names[y], pos_label=pos_label, reduction=reduction)
@@ -217,102 +153,32 @@ def test_probabilities_of_either_label(reduction, pos_label):
     two.update(["a"], [0.5], [0.0])
     for summary in (one, two):
         fitted = IsotonicRecalibration(classes=names).fit_summary(summary)
-        np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+        np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
 def test_summary_without_labels_has_classes_zero_and_one_or_those_named():
     X, y = make_alone(2)
-    assert IsotonicRecalibration().fit_summary(summarize(X, y)).classes_.tolist() == [0, 1]
-    signs = summarize(X[:, 1], 2 * y - 1)
-    assert IsotonicRecalibration(classes=[-1, 1]).fit_summary(signs).classes_.tolist() == [-1, 1]
-    columns = IsotonicRecalibration(classes="columns").fit_summary(summarize(X, y))
-    assert columns.classes_.tolist() == [0, 1]
-
-
-def test_one_outcome_alone_is_enough_where_both_labels_are_known():
-    fitted = IsotonicRecalibration().fit_summary(CalibrationSummary().update([1, 1], [0.25, 0.5]))
+    for classes, labels in ((None, [0, 1]), ("columns", [0, 1]), ([-1, 1], [-1, 1])):
+        summary = summarize(X[:, 1], np.array(labels)[y])
+        fitted = IsotonicRecalibration(classes=classes).fit_summary(summary)
+        assert fitted.classes_.tolist() == labels
+    # One outcome alone is enough where both labels are known.
+    fitted = clone(ISOTONIC).fit_summary(CalibrationSummary().update([1, 1], [0.25, 0.5]))
     np.testing.assert_array_equal(fitted.predict_proba([[0.75, 0.25]]), [[0, 1]])
 
 
-# ------------------------------------------------------------------------------ logits
-
-
-@pytest.mark.parametrize("recalibrator", RECALIBRATORS, ids=repr)
-def test_summary_of_probabilities_serves_recalibrators_of_logits(recalibrator):
-    X, y = make_alone(2)
-    X = np.clip(X, 1 / 512, 511 / 512)
-    recalibrator = clone(recalibrator).set_params(input="logits")
-    expected = clone(recalibrator).fit(np.log(X), y)
-    fitted = clone(recalibrator).fit_summary(summarize(X, y))
-    proba = fitted.predict_proba(np.log(X) + 3.0)
-    np.testing.assert_allclose(
-        proba, expected.predict_proba(np.log(X)), atol=find_tolerance(recalibrator)
-    )
-
-
-def test_temperature_of_hard_zeros_and_ones_is_finite():
-    proba = np.array([0.0, 0.0, 1.0, 1.0, 0.5])
-    summary = CalibrationSummary().update([0, 1, 1, 1, 0], proba)
-    expected = TemperatureScaling().fit(proba[:, None], [0, 1, 1, 1, 0]).temperature_
-    fitted = TemperatureScaling().fit_summary(summary)
-    assert fitted.temperature_ == pytest.approx(expected, rel=1e-9)
-
-
-# ------------------------------------------------------------------------------ estimators
-
-
 @over_recalibrators
-def test_fitted_attributes_are_those_of_fit(recalibrator):
+def test_nothing_is_left_of_an_earlier_fit_and_a_failure_leaves_it(recalibrator):
     X, y = make_alone(2)
-    fitted = clone(recalibrator).fit_summary(summarize(X, y))
-    assert vars(fitted).keys() == vars(clone(recalibrator).fit(X, y)).keys()
-    assert fitted.n_features_in_ == 2
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
-    with pytest.raises(NotFittedError):
-        clone(fitted).predict_proba(X)
+    summary = summarize(X, y)
+    fitted, named = clone(recalibrator), make_alone(3)[0]
+    fitted.fit(pd.DataFrame(named, columns=list("abc")), np.arange(len(named)) % 3)
+    expected = fitted.fit_summary(summary).predict_proba(X)
+    new = clone(recalibrator).fit_summary(summary)
+    np.testing.assert_array_equal(expected, new.predict_proba(X))
+    assert vars(new).keys() == vars(fitted).keys() == vars(clone(recalibrator).fit(X, y)).keys()
     with pytest.raises(ValueError, match="2 features"):
         fitted.predict_proba(X[:, 1:])
-
-
-@over_recalibrators
-def test_fit_summary_forgets_an_earlier_fit(recalibrator):
-    X, y = make_alone(2)
-    named, _ = make_alone(3)
-    recalibrator = clone(recalibrator)
-    recalibrator.fit(pd.DataFrame(named, columns=list("abc")), np.arange(len(named)) % 3)
-    summary = summarize(X, y)
-    proba = recalibrator.fit_summary(summary).predict_proba(X)
-    assert not hasattr(recalibrator, "feature_names_in_")
-    np.testing.assert_array_equal(proba, clone(recalibrator).fit_summary(summary).predict_proba(X))
-
-
-def test_summary_is_not_changed():
-    X, y = make_many(1000)
-    summary = summarize(X, y)
-    before = pickle.loads(pickle.dumps(summary))
-    for recalibrator in RECALIBRATORS:
-        clone(recalibrator).fit_summary(summary)
-    assert summary == before
-
-
-def test_summaries_of_shards_give_the_map_of_their_sum():
-    X, y = make_many(3000)
-    halves = summarize(X[:1500], y[:1500]) + summarize(X[1500:], y[1500:])
-    one = IsotonicRecalibration().fit_summary(summarize(X, y)).predict_proba(X)
-    two = IsotonicRecalibration().fit_summary(halves).predict_proba(X)
-    np.testing.assert_allclose(one, two, atol=1e-12)
-
-
-# ------------------------------------------------------------------------------ refusals
-
-
-@over_recalibrators
-def test_options_are_checked_and_a_failure_leaves_the_fit(recalibrator):
-    X, y = make_alone(2)
-    summary = summarize(X, y)
-    fitted = clone(recalibrator).fit_summary(summary)
-    expected = fitted.predict_proba(X)
     with pytest.raises(ValueError, match="input must be one of"):
         fitted.set_params(input="odds").fit_summary(summary)
     with pytest.raises(ValueError, match="summary must hold rows"):
@@ -320,64 +186,47 @@ def test_options_are_checked_and_a_failure_leaves_the_fit(recalibrator):
     np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
+# ------------------------------------------------------------------------------ refusals
+
+NEEDS_CLASSWISE = "'classwise' for this IsotonicRecalibration of 3 classes; got "
+NOT_THE_LABELS = "classes must be None or the labels of the summary"
+NO_NAMES = "classes must be two labels, one of them the positive label 1"
+
+
 @pytest.mark.parametrize(
-    ("reduction", "recalibrator"),
+    ("recalibrator", "n_classes", "settings", "message"),
     [
-        ("confidence", IsotonicRecalibration()),
-        ("top-label", KernelRecalibration()),
-        ("full", TemperatureScaling()),
-        ("classwise", HistogramBinning(multiclass="top-label")),
+        (ISOTONIC, 2, {"reduction": "confidence"}, "summary must have the reduction"),
+        (KernelRecalibration(), 2, {"reduction": "top-label"}, "summary must have the reduction"),
+        (TemperatureScaling(), 2, {"reduction": "full"}, "must have the reduction 'auto' or 'cl"),
+        (TOP_LABEL, 2, {"reduction": "classwise"}, "must have the reduction 'top-label' for"),
+        *(
+            (ISOTONIC, 3, {"labels": range(3), "reduction": name}, NEEDS_CLASSWISE + repr(name))
+            for name in ("auto", "confidence", "top-label", "full")
+        ),
+        (TemperatureScaling(), 3, {"labels": range(3)}, "does not keep them together"),
+        (ISOTONIC, 3, {"labels": range(3), "pos_label": 1}, "summary must have no pos_label"),
+        *(
+            (IsotonicRecalibration(classes=classes), 2, {"labels": [0, 1]}, NOT_THE_LABELS)
+            for classes in ([1, 0], [0, 1, 2], ["0", "1"])
+        ),
+        *(
+            (IsotonicRecalibration(classes=classes), 2, {}, NO_NAMES)
+            for classes in (["no", "yes"], [1, 2, 3], [1, 1], [2, 3])
+        ),
+        (ISOTONIC, 2, {"pos_label": 2, "labels": None}, "classes must name both labels"),
     ],
 )
-def test_reductions_of_two_classes_that_keep_too_little(reduction, recalibrator):
-    summary = CalibrationSummary(reduction=reduction).update([0, 1], [0.25, 0.5])
-    with pytest.raises(ValueError, match="summary must have the reduction"):
+def test_summaries_that_do_not_fit(recalibrator, n_classes, settings, message):
+    X, y = make_alone(n_classes, 50)
+    one_column = "pos_label" in settings and n_classes == 2
+    summary = summarize(X[:, 1] if one_column else X, y, **settings)
+    with pytest.raises(ValueError, match=message):
         recalibrator.fit_summary(summary)
-
-
-@pytest.mark.parametrize("reduction", ["auto", "confidence", "top-label", "full"])
-def test_reductions_of_several_classes_that_keep_too_little(reduction):
-    X, y = make_alone(3)
-    summary = summarize(X, y, labels=range(3), reduction=reduction)
-    with pytest.raises(ValueError, match=f"'classwise' for this .*; got '{reduction}'"):
-        IsotonicRecalibration().fit_summary(summary)
-
-
-def test_temperature_of_several_classes_is_refused():
-    X, y = make_alone(3)
-    summary = summarize(X, y, labels=range(3), reduction="classwise")
-    with pytest.raises(ValueError, match="does not keep them together"):
-        TemperatureScaling().fit_summary(summary)
-
-
-def test_one_class_against_the_rest_is_refused():
-    X, y = make_alone(3)
-    summary = summarize(X, y, labels=range(3), pos_label=1)
-    with pytest.raises(ValueError, match="summary must have no pos_label"):
-        IsotonicRecalibration().fit_summary(summary)
-
-
-@pytest.mark.parametrize("classes", [[1, 0], [0, 1, 2], ["0", "1"]])
-def test_classes_must_be_the_labels_of_the_summary(classes):
-    X, y = make_alone(2)
-    with pytest.raises(ValueError, match="classes must be None or the labels"):
-        IsotonicRecalibration(classes=classes).fit_summary(summarize(X, y, labels=[0, 1]))
-
-
-@pytest.mark.parametrize("classes", [["no", "yes"], [1, 2, 3], [1, 1], [2, 3]])
-def test_classes_must_name_the_positive_label(classes):
-    X, y = make_alone(2)
-    with pytest.raises(ValueError, match="classes must be two labels"):
-        IsotonicRecalibration(classes=classes).fit_summary(summarize(X, y))
-
-
-def test_other_label_must_be_named():
-    summary = CalibrationSummary(pos_label="yes").update(["no", "yes"], [0.25, 0.5])
-    with pytest.raises(ValueError, match="classes must name both labels"):
-        IsotonicRecalibration().fit_summary(summary)
 
 
 @pytest.mark.parametrize("other", [None, [[0.5, 0.5]], GroupedSummary()])
 def test_what_is_no_summary_is_refused(other):
-    with pytest.raises(TypeError, match="summary must be a CalibrationSummary"):
-        IsotonicRecalibration().fit_summary(other)
+    hint = " Take the summary of one group" if isinstance(other, GroupedSummary) else ""
+    with pytest.raises(TypeError, match=f"summary must be a CalibrationSummary; got .*{hint}"):
+        ISOTONIC.fit_summary(other)
