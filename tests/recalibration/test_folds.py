@@ -197,30 +197,6 @@ def test_classifier_gets_the_weights_that_it_requests(data, weights, route):
         np.testing.assert_allclose(found, expected, **CLOSE)
 
 
-def test_requests_in_pipelines(data, weights):
-    X, y = data
-    groups = np.random.default_rng(1).integers(0, 6, 150)
-    splits = list(GroupKFold(3).split(X, y, groups))
-    expected = {
-        route: answer(route, GaussianNB(), X, y, cv=splits, sample_weight=weights)
-        for route in ("ensemble", "single")
-    }
-    with config_context(enable_metadata_routing=True):
-        weighted = GaussianNB().set_fit_request(sample_weight=True)
-        ensemble = RecalibratedClassifierCV(weighted, ISOTONIC, cv=GroupKFold(3))
-        steps = (
-            CrossFitProba(weighted, cv=GroupKFold(3)),
-            clone(ISOTONIC).set_fit_request(sample_weight=True),
-        )
-        models = {
-            "ensemble": make_pipeline(ensemble.set_fit_request(sample_weight=True)),
-            "single": make_pipeline(*steps),
-        }
-        for route, model in models.items():
-            model.fit(X, y, sample_weight=weights, groups=groups)
-            np.testing.assert_allclose(model.predict_proba(X), expected[route], **CLOSE)
-
-
 # ---------------------------------------------------------------------------------------- folds
 
 
@@ -302,22 +278,6 @@ def test_every_row_is_in_one_test_fold(data, route):
 
 
 # ----------------------------------------------------------------------------- labels and features
-
-
-@every_route
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda labels: labels.astype(object),
-        lambda labels: labels.tolist(),
-        lambda labels: pd.Series(labels, dtype="category"),
-        lambda labels: pl.Series(labels.tolist()),
-    ],
-)
-def test_containers_of_labels(data, route, convert):
-    X, y = data
-    expected = answer(route, GaussianNB(), X, y)
-    np.testing.assert_array_equal(answer(route, GaussianNB(), X, convert(NAMES[y])), expected)
 
 
 @every_route

@@ -2,14 +2,9 @@
 
 import numpy as np
 import pytest
-import sklearn
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.utils.fixes import parse_version
 
 from skcal.recalibration import (
     DirichletCalibration,
@@ -77,27 +72,6 @@ def test_optimum_at_the_ends_gives_finite_temperatures(scale):
     wrong = TemperatureScaling(input="logits").fit(z, [1, 0, 1, 0])
     assert scale < wrong.temperature_ < np.inf
     np.testing.assert_allclose(wrong.transform(z), 0.5, atol=1e-9)
-
-
-def test_few_iterations():
-    X, y = make_scores(10)
-    for power in (0.01, 100):
-        assert TemperatureScaling(input="logits").fit(power * np.log(X), y).n_iter_ <= 15
-
-
-@pytest.mark.skipif(
-    parse_version(sklearn.__version__) < parse_version("1.8"),
-    reason="scikit-learn has temperature scaling since 1.8",
-)
-def test_temperature_agrees_with_scikit_learn():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 4)), rng.integers(0, 3, 400)
-    X[:, 0] += y
-    model = LogisticRegression(C=100).fit(X[:100], y[:100])
-    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature")
-    ours = TemperatureScaling(input="logits").fit(model.decision_function(X[100:]), y[100:])
-    expected = theirs.fit(X[100:], y[100:]).predict_proba(X)
-    np.testing.assert_allclose(ours.transform(model.decision_function(X)), expected, atol=1e-6)
 
 
 def test_subnormal_logits_are_none():
@@ -202,26 +176,6 @@ def test_large_penalties(R):
         else:
             expected = softmax(np.log(X) * np.diag(fitted.coef_), axis=1)
             np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-9)
-
-
-def test_structured_penalties_fade_with_rows():
-    X, y = make_scores(3, 200)
-    free = MatrixScaling(ridge=0).fit(X, y).predict_proba(X)
-    distances = []
-    for repeats in (1, 10, 1000, 10**6):
-        fitted = StructuredMatrixScaling().fit(X, y, sample_weight=np.full(len(y), repeats))
-        distances.append(np.abs(fitted.predict_proba(X) - free).max())
-    assert (np.diff(distances) < 0).all()
-    assert distances[-1] < 1e-5
-
-
-def test_matrix_scaling_agrees_with_logistic_regression():
-    """Their ridge pulls towards 0, ours towards the identity: without one both agree."""
-    X, y = make_scores(3)
-    logits = np.log(X) - np.log(X).mean(axis=1, keepdims=True)
-    theirs = LogisticRegression(C=1e12, tol=1e-10, max_iter=10000).fit(logits, y)
-    ours = MatrixScaling(ridge=0).fit(X, y)
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(logits), atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e50])

@@ -5,13 +5,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.calibration import CalibratedClassifierCV, calibration_curve
-from sklearn.frozen import FrozenEstimator
+from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
+from skcal.metrics import smooth_ece
 from skcal.recalibration import (
     BetaCalibration,
     HistogramBinning,
@@ -176,15 +174,6 @@ def test_edges_belong_to_the_bin_on_their_left_and_to_the_last_bit():
 
 
 @STRATEGIES
-def test_fitted_rows_are_calibrated(strategy):
-    X, y = make_scores(2)
-    weights = np.random.default_rng(0).random(len(y))
-    after = HistogramBinning(strategy=strategy).fit(X, y, sample_weight=weights).transform(X)
-    assert expected_calibration_error(y, X, sample_weight=weights) > 0.05
-    assert expected_calibration_error(y, after, sample_weight=weights) < 1e-15
-
-
-@STRATEGIES
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_top_label_agrees_with_direct_computation(strategy, n_classes):
     X, y = make_scores(n_classes, 120)
@@ -252,16 +241,6 @@ def test_bins_of_equal_mass_need_weights_that_are_counts(R, method):
 # ------------------------------------------------------------------------------------- kernels
 
 
-@pytest.mark.parametrize("bandwidth", [None, 0.01])
-def test_kernel_map_is_the_curve_that_the_measure_shows(bandwidth):
-    X, y = make_scores(2)
-    curve = smooth_ece_curve(y, X, bandwidth=bandwidth, n_points=301)
-    fitted = KernelRecalibration(bandwidth=bandwidth).fit(X, y)
-    assert fitted.maps_[0].bandwidth == pytest.approx(bandwidth or smooth_ece(y, X), abs=2e-6)
-    proba = fitted.predict_proba(np.column_stack([1 - curve.grid, curve.grid]))[:, 1]
-    np.testing.assert_allclose(proba, curve.prob_true, rtol=0, atol=5e-4)
-
-
 @pytest.mark.parametrize("bandwidth", [0.001, 0.03])
 def test_more_distinct_probabilities_than_are_kept(bandwidth):
     rng = np.random.default_rng(0)
@@ -290,38 +269,6 @@ def test_perfect_scores_keep_the_smallest_bandwidth_and_stay_inside(scores, labe
 
 
 # ------------------------------------------------------------------------------------ sigmoids
-
-
-def test_smoothed_targets_have_a_closed_form_for_two_scores():
-    """Two distinct scores are fitted exactly: each gets its mean target."""
-    s, y = np.repeat([-1.0, 1.0], [4, 6])[:, None], np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
-    high, low = (6 + 1) / (6 + 2), 1 / (4 + 2)
-    expected = [(3 * low + high) / 4, (low + 5 * high) / 6]
-    fitted = PlattScaling(input="logits").fit(s, y)
-    np.testing.assert_allclose(fitted.transform([[-1], [1]]).ravel(), expected, atol=1e-10)
-    plain = PlattScaling(input="logits", target_smoothing=False).fit(s, y)
-    np.testing.assert_allclose(plain.transform([[-1], [1]]).ravel(), [1 / 4, 5 / 6], atol=1e-10)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_platt_scaling_agrees_with_scikit_learn(n_classes):
-    """Sigmoids of scikit-learn on decision functions, that is on each class's own logit."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(600, 4)), rng.integers(0, n_classes, 600)
-    X[:, 0] += y
-    model = LogisticRegression().fit(X[:100], y[:100])
-    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="sigmoid").fit(X[100:], y[100:])
-    scores = model.decision_function(X).reshape(len(X), -1)
-    first = n_classes - scores.shape[1]
-    parts = [
-        PlattScaling(input="logits")
-        .fit(column[100:, None], y[100:] == k)
-        .transform(column[:, None])
-        for k, column in enumerate(scores.T, first)
-    ]
-    parts = np.hstack(parts if first == 0 else [1 - parts[0], *parts])
-    expected = theirs.predict_proba(X)
-    np.testing.assert_allclose(parts / parts.sum(axis=1, keepdims=True), expected, atol=1e-6)
 
 
 def test_scaling_binning_agrees_with_the_package_of_the_authors():
@@ -361,24 +308,6 @@ def test_separable_scores_of_very_different_scales():
 
 def map_of(a, b, c, v):
     return expit(a * np.log(v) - b * np.log(1 - v) + c)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "true"),
-    [
-        ("abm", (1.5, 0.4, -0.3)),
-        ("am", (0.7, 0.7, 0.2)),
-        ("ab", (1.5, 0.4, 1.1 * np.log(2))),
-    ],
-)
-def test_known_beta_map_is_found(parameters, true):
-    """Labels in the exact proportions of a beta map."""
-    v = np.linspace(0.05, 0.95, 19)
-    proba = map_of(*true, v)
-    X, y, weights = np.repeat(v, 2)[:, None], np.tile([0, 1], 19), np.c_[1 - proba, proba].ravel()
-    fitted = BetaCalibration(parameters=parameters).fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(fitted.maps_[0], true, rtol=1e-8)
-    np.testing.assert_allclose(fitted.transform(v[:, None]).ravel(), proba, atol=1e-10)
 
 
 @pytest.mark.parametrize("parameters", ["abm", "am", "ab"])

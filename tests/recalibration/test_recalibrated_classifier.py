@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier
@@ -11,14 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
     KFold,
     LeaveOneOut,
     ShuffleSplit,
     StratifiedKFold,
-    cross_val_score,
-    cross_validate,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -30,7 +25,6 @@ from skcal.recalibration import (
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
-from skcal.scorers import get_scorer
 from tests.recalibration.family import CLASSES, make, make_features
 from tests.recalibration.test_folds import answer_by_hand
 
@@ -262,49 +256,6 @@ def test_boolean_labels_and_float32(data):
     for ensemble in (True, False):
         proba = fit_and_predict(RecalibratedClassifierCV(ensemble=ensemble), X, y)
         assert proba.dtype == fit_and_predict(LogisticRegression(), X, y).dtype
-
-
-def test_grid_search(data):
-    X, y = data
-    model = RecalibratedClassifierCV(GaussianNB(), cv=2)
-    grid = {
-        "recalibrator": [TemperatureScaling(), IsotonicRecalibration()],
-        "ensemble": [True, False],
-        "estimator__var_smoothing": [1e-9, 0.1],
-    }
-    scorer = get_scorer("neg_smooth_ece")
-    found = GridSearchCV(model, grid, scoring=scorer, cv=2).fit(X, NAMES[y]).cv_results_
-    assert len(found["params"]) == 8
-    for params, score in zip(found["params"], found["mean_test_score"], strict=True):
-        scores = cross_val_score(
-            clone(model).set_params(**params), X, NAMES[y], scoring=scorer, cv=2
-        )
-        np.testing.assert_allclose(scores.mean(), score, **CLOSE)
-
-
-def test_weights_and_groups_through_cross_validation(data):
-    X, y = data
-    rng = np.random.default_rng(1)
-    weights, groups = rng.integers(1, 4, 150), rng.integers(0, 12, 150)
-    with config_context(enable_metadata_routing=True):
-        model = RecalibratedClassifierCV(
-            GaussianNB().set_fit_request(sample_weight=True), cv=GroupKFold(2)
-        ).set_fit_request(sample_weight=True)
-        results = cross_validate(
-            model,
-            X,
-            y,
-            cv=GroupKFold(3),
-            scoring=get_scorer("neg_smooth_ece").set_score_request(sample_weight=True),
-            params={"sample_weight": weights, "groups": groups},
-            return_estimator=True,
-            return_indices=True,
-        )
-    for fitted, train in zip(results["estimator"], results["indices"]["train"], strict=True):
-        inner = list(GroupKFold(2).split(X[train], y[train], groups[train]))
-        expected = RecalibratedClassifierCV(GaussianNB(), cv=inner)
-        expected.fit(X[train], y[train], sample_weight=weights[train])
-        np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
 
 
 def test_columns_may_be_named_by_the_user(data):

@@ -9,6 +9,8 @@ import pytest
 
 from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches
 
+NAMES = {"y_true": "y", "y_proba": "p"}
+
 
 @pytest.fixture
 def table():
@@ -28,10 +30,6 @@ def table():
 
 @pytest.fixture
 def expected(table):
-    return summarize_parts(table)
-
-
-def summarize_parts(table):
     summary = CalibrationSummary()
     for part in cut(table):
         summary.update(part["y"], part["p"], part["w"])
@@ -43,7 +41,7 @@ def cut(table):
 
 
 class RecordBatch:
-    """A table that knows columns by name only, as those of Arrow do."""
+    """A table that knows columns by name only."""
 
     def __init__(self, frame):
         self._frame = frame
@@ -52,19 +50,35 @@ class RecordBatch:
         return self._frame[name].array
 
 
-@pytest.mark.parametrize(
-    "convert",
-    [
-        pd.DataFrame,
-        lambda part: pl.DataFrame(part.to_dict("list")),
-        RecordBatch,
-        lambda part: part.to_dict("series"),
-    ],
-    ids=["pandas", "polars", "record batch", "dict"],
-)
+def to_arrow(rows):
+    return pytest.importorskip("pyarrow", exc_type=ImportError).table(rows)
+
+
+TABLES = [pd.DataFrame, pl.DataFrame, dict, to_arrow, lambda rows: RecordBatch(pd.DataFrame(rows))]
+every_table = pytest.mark.parametrize("convert", TABLES)
+
+
+@every_table
 def test_tables(table, expected, convert):
-    batches = (convert(part) for part in cut(table))
-    assert summarize_batches(batches, y_true="y", y_proba="p", sample_weight="w") == expected
+    batches = (convert(part.to_dict("list")) for part in cut(table))
+    assert summarize_batches(batches, **NAMES, sample_weight="w") == expected
+    both = NAMES | {"y_proba": ["p", "q"], "sample_weight": "w", "labels": [1, 0], "pos_label": 1}
+    summary = summarize_batches([convert(table.to_dict("list"))], **both)
+    assert summary.measure("smooth_ece") == pytest.approx(expected.measure("smooth_ece"), abs=1e-12)
+
+
+@every_table
+def test_tables_that_lack_a_column(convert):
+    table = convert({"y": [0, 1], "p": [0.25, 0.5]})
+    whole = convert({"y": [0, 1], "p": [0.25, 0.5], "z": [0, 0]})
+    own = isinstance(table, RecordBatch)
+    for wrong in ({"y_true": "z"}, {"y_proba": "z"}, {"sample_weight": "z"}, {"by": ["y", "z"]}):
+        with pytest.raises(ValueError, match=r"Batch 1: There is no column 'z' in a") as error:
+            summarize_batches([whole, table], **(NAMES | wrong))
+        assert own or "of the columns 'y', 'p'" in str(error.value)
+    for options in () if own else (NAMES, {}):
+        with pytest.raises(ValueError, match=f"iterable of batches; got {type(table).__name__}"):
+            summarize_batches(table, **options)
 
 
 def test_tuples(table, expected):
@@ -74,45 +88,38 @@ def test_tuples(table, expected):
     assert without.total_weight_ == 500
 
 
-def test_one_column_per_label(table, expected):
-    settings = {"labels": [1, 0], "pos_label": 1}
-    summary = summarize_batches(
-        cut(table), y_true="y", y_proba=["p", "q"], sample_weight="w", **settings
+def test_files(tmp_path, table):
+    pq = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    table["day"] = pd.to_datetime(np.where(table["day"] == "mon", "2026-01-01", "2026-01-02"))
+        (table["day"] == "tue").astype(int), unit="D"
     )
-    assert summary.measure("smooth_ece") == expected.measure("smooth_ece")
-
-
-def test_files_in_chunks(tmp_path, table):
-    path = tmp_path / "log.csv"
-    table.to_csv(path, index=False)
-    summary = summarize_batches(
-        pd.read_csv(path, chunksize=100), y_true="y", y_proba="p", sample_weight="w"
-    )
-    whole = CalibrationSummary().update(table["y"], table["p"], table["w"])
+    table.to_csv(tmp_path / "log.csv", index=False)
+    table.to_parquet(tmp_path / "log.parquet")
+    summary = summarize_batches(pd.read_csv(tmp_path / "log.csv", chunksize=100), **NAMES)
+    whole = CalibrationSummary().update(table["y"], table["p"])
     assert summary.measure("smooth_ece") == pytest.approx(whole.measure("smooth_ece"), abs=1e-12)
+    with pq.ParquetFile(tmp_path / "log.parquet") as file:
+        groups = summarize_batches(file.iter_batches(batch_size=130), by="day", **NAMES)
+    days = table["day"].value_counts().to_dict()
+    assert {day: group.n_samples_ for day, group in groups.items()} == days
 
 
 def test_groups(table):
-    groups = summarize_batches(cut(table), y_true="y", y_proba="p", by="day", n_cells=64)
-    assert isinstance(groups, GroupedSummary)
+    groups = summarize_batches(cut(table), **NAMES, by="day", n_cells=64)
     monday = table[table["day"] == "mon"]
     assert groups["mon"].n_samples_ == len(monday)
-    both = summarize_batches(cut(table), y_true="y", y_proba="p", by=["day", "model"], n_cells=64)
+    both = summarize_batches(cut(table), **NAMES, by=["day", "model"], n_cells=64)
     assert set(both) == {(day, model) for day in ("mon", "tue") for model in ("a", "b")}
     tuples = ((part["y"], part["p"], part["day"]) for part in cut(table))
     assert summarize_batches(tuples, by=True, n_cells=64) == groups
     weighted = ((part["y"], part["p"], part["w"], part["day"]) for part in cut(table))
-    assert summarize_batches(weighted, by=True)["mon"].total_weight_ == pytest.approx(
-        monday["w"].sum()
-    )
-
-
-def test_no_batches():
+    weight = summarize_batches(weighted, by=True)["mon"].total_weight_
+    assert weight == pytest.approx(monday["w"].sum())
     assert summarize_batches([], n_cells=64) == CalibrationSummary(n_cells=64)
     assert summarize_batches([], by=True, n_cells=64) == GroupedSummary(n_cells=64)
 
 
-def test_progress_is_any_function_of_an_iterable(table, expected):
+def test_progress_is_any_function_of_an_iterable(table, expected, monkeypatch):
     seen = []
 
     def watch(batches):
@@ -120,13 +127,10 @@ def test_progress_is_any_function_of_an_iterable(table, expected):
             seen.append(len(batch))
             yield batch
 
-    names = {"y_true": "y", "y_proba": "p", "sample_weight": "w"}
+    names = NAMES | {"sample_weight": "w"}
     assert summarize_batches(cut(table), progress=watch, **names) == expected
     assert sum(seen) == 500
     assert summarize_batches(cut(table), progress=False, **names) == expected
-
-
-def test_progress_without_tqdm(monkeypatch):
     real_import = builtins.__import__
 
     def refuse(name, *args, **kwargs):
@@ -139,12 +143,9 @@ def test_progress_without_tqdm(monkeypatch):
         summarize_batches([], progress=True)
 
 
-def test_invalid_rows(table):
-    table.loc[3, "p"] = np.nan
-    with pytest.raises(ValueError, match=r"Batch 0: y_proba must lie in .* got nan at row 3"):
-        summarize_batches(cut(table), y_true="y", y_proba="p")
-    summary = summarize_batches(cut(table), y_true="y", y_proba="p", on_invalid="drop")
-    assert summary.dropped_["y_proba"] == 1
+COLUMNS = {"y": [0, 1], "p": [0.5, 0.5]}
+PAIR = NAMES | {"y_proba": ["p", "q"], "labels": [0, 1]}
+DATES = pd.to_datetime(["2026-01-01"] * 2)
 
 
 @pytest.mark.parametrize(
@@ -153,28 +154,17 @@ def test_invalid_rows(table):
         ([([0], [0.5])], {"sample_weight": "w"}, "must name columns where sample_weight or by do"),
         ([([0], [0.5])], {"by": "day"}, "must name columns where sample_weight or by do"),
         ([], {"y_true": "y"}, "must all be names of columns, or none of them"),
-        ([], {"y_true": "y", "y_proba": "p", "by": True}, "must all be names of columns"),
-        (
-            [pd.DataFrame()],
-            {},
-            r"Batch 0: a batch must be a tuple .*; got DataFrame. Name",
-        ),
+        ([], NAMES | {"by": True}, "must all be names of columns"),
+        ([pd.DataFrame()], {}, r"Batch 0: a batch must be a tuple .*; got DataFrame. Name"),
         ([([0],)], {}, "Batch 0: a batch must be a tuple"),
         ([([0], [0.5])], {"by": True}, "then the keys; got tuple"),
-        ([pd.DataFrame({"y": [0]})], {"y_true": "y", "y_proba": "p"}, "There is no column 'p'"),
-        ([], {"y_true": "y", "y_proba": []}, "y_proba must name at least one column"),
-        ([], {"y_true": "y", "y_proba": "p", "by": []}, "by must name at least one column"),
-        ([], {"y_true": ["y"], "y_proba": "p"}, "y_true must be the name of one column"),
-        (
-            [{"y": [0, 1], "p": [0.5, 0.5], "q": [0.5]}],
-            {"y_true": "y", "y_proba": ["p", "q"], "labels": [0, 1]},
-            r"Batch 0: Columns of y_proba must have the same length; got \[2, 1\]",
-        ),
-        (
-            [{"y": [0, 1], "p": [0.5, 0.5], "q": pd.to_datetime(["2026-01-01"] * 2)}],
-            {"y_true": "y", "y_proba": ["p", "q"], "labels": [0, 1]},
-            "Batch 0: y_proba must hold real numbers",
-        ),
+        ([], NAMES | {"y_proba": []}, "y_proba must name at least one column"),
+        ([], NAMES | {"by": []}, "by must name at least one column"),
+        ([], NAMES | {"y_true": ["y"]}, "y_true must be the name of one column"),
+        ([], NAMES | {"sample_weight": ["w"]}, "sample_weight must be the name of one column"),
+        ([COLUMNS | {"q": [0.5]}], PAIR, r"Batch 0: Columns of y_proba must.* got \[2, 1\]"),
+        ([COLUMNS | {"q": DATES}], PAIR, "Batch 0: y_proba must hold real numbers"),
+        ([COLUMNS | {"p": [0.5, np.nan]}], NAMES, "Batch 0: y_proba must lie in .* nan at row 1"),
         (3, {}, "batches must be an iterable of batches; got int"),
         ([], {"progress": 3}, "progress must be a bool, a function or None; got 3"),
         ([], {"n_cells": 5}, "n_cells must be at least 16"),
@@ -183,32 +173,3 @@ def test_invalid_rows(table):
 def test_bad_arguments(batches, options, message):
     with pytest.raises(ValueError, match=message):
         summarize_batches(batches, **options)
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        pd.DataFrame,
-        pl.DataFrame,
-        dict,
-        lambda rows: pytest.importorskip("pyarrow", exc_type=ImportError).table(rows),
-    ],
-    ids=["pandas", "polars", "dict", "arrow"],
-)
-def test_tables_that_lack_a_column(convert):
-    table = convert({"y": [0, 1], "p": [0.25, 0.5]})
-    names = {"y_true": "y", "y_proba": "p"}
-    assert summarize_batches([table], **names).n_samples_ == 2
-    whole = convert({"y": [0, 1], "p": [0.25, 0.5], "z": [0, 0]})
-    lacking = ({"y_true": "z"}, {"y_proba": "z"}, {"sample_weight": "z"}, {"by": ["y", "z"]})
-    for wrong in lacking:
-        with pytest.raises(ValueError, match=r"Batch 1: There is no column 'z' in .* 'y', 'p'"):
-            summarize_batches([whole, table], **(names | wrong))
-    for options in (names, {}):
-        with pytest.raises(ValueError, match=f"iterable of batches; got {type(table).__name__}"):
-            summarize_batches(table, **options)
-
-
-def test_a_table_that_does_not_list_its_columns(table):
-    with pytest.raises(ValueError, match="Batch 0: There is no column 'z' in a RecordBatch"):
-        summarize_batches([RecordBatch(table)], y_true="y", y_proba="z")

@@ -26,6 +26,20 @@ def rows():
     return y, proba, rng.exponential(size=10_000), rng.choice(["a", "b"], 10_000)
 
 
+@pytest.fixture
+def arrays(rows):
+    return [da.from_array(values, chunks=3000) for values in rows]
+
+
+@pytest.fixture
+def frame(rows):
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe")
+    y, proba, weights, keys = rows
+    table = pd.DataFrame({"y": y, "p": proba, "q": 1 - proba, "w": weights, "key": keys})
+    return dd.from_pandas(table, npartitions=7)
+
+
 def compute(lazy):
     return lazy.compute(scheduler="synchronous")
 
@@ -39,51 +53,44 @@ def assert_same_answers(summary, expected):
 @pytest.mark.parametrize("split_every", [2, 5, 100])
 def test_arrays(rows, split_every):
     y, proba, weights, _ = rows
-    lazy = summarize_dask(
-        da.from_array(y, chunks=700),
-        da.from_array(proba, chunks=1100),
-        sample_weight=da.from_array(weights, chunks=10_000),
-        split_every=split_every,
-    )
-    assert not isinstance(lazy, CalibrationSummary)
-    assert_same_answers(compute(lazy), CalibrationSummary().update(y, proba, weights))
-
-
-def test_matrices(rows):
-    y, proba, _, _ = rows
-    both = np.column_stack([1 - proba, proba])
-    lazy = summarize_dask(da.from_array(y, chunks=3000), da.from_array(both, chunks=(1000, 1)))
-    assert_same_answers(compute(lazy), CalibrationSummary().update(y, proba))
-
-
-def test_groups(rows):
-    y, proba, _, keys = rows
-    arrays = [da.from_array(values, chunks=3000) for values in (y, proba, keys)]
-    groups = compute(summarize_dask(arrays[0], arrays[1], by=arrays[2], n_cells=64))
-    expected = GroupedSummary(n_cells=64).update(y, proba, by=keys)
-    assert set(groups) == {"a", "b"}
-    for key in groups:
-        assert_same_answers(groups[key], expected[key])
-
-
-def test_data_frames(rows):
-    pytest.importorskip("pyarrow", exc_type=ImportError)
-    dd = pytest.importorskip("dask.dataframe")
-    y, proba, weights, keys = rows
-    table = pd.DataFrame({"y": y, "p": proba, "q": 1 - proba, "w": weights, "key": keys})
-    data = dd.from_pandas(table, npartitions=7)
     expected = CalibrationSummary().update(y, proba, weights)
-    lazy = summarize_dask("y", "p", data=data, sample_weight="w")
-    assert_same_answers(compute(lazy), expected)
-    assert_same_answers(
-        compute(summarize_dask(data["y"], data["p"], sample_weight=data["w"])), expected
-    )
-    both = summarize_dask(
-        "y", ["q", "p"], data=data[data["p"] > 2], labels=[0, 1], sample_weight="w"
-    )
-    assert compute(both) == CalibrationSummary(labels=[0, 1])  # partitions without rows
-    groups = compute(summarize_dask("y", "p", data=data, by="key", n_cells=64))
-    assert set(groups) == {"a", "b"}
+    for values, chunks in ((proba, 1100), (np.column_stack([1 - proba, proba]), (1000, 1))):
+        lazy = summarize_dask(
+            da.from_array(y, chunks=700),
+            da.from_array(values, chunks=chunks),
+            sample_weight=da.from_array(weights, chunks=10_000),
+            split_every=split_every,
+        )
+        assert_same_answers(compute(lazy), expected)
+
+
+def test_data_frames(rows, frame):
+    expected = CalibrationSummary().update(*rows[:3])
+    named = summarize_dask("y", "p", data=frame, sample_weight="w")
+    assert_same_answers(compute(named), expected)
+    columns = summarize_dask(frame["y"], frame["p"], sample_weight=frame["w"])
+    assert_same_answers(compute(columns), expected)
+    none = frame[frame["p"] > 2]  # partitions without rows
+    empty = summarize_dask("y", ["q", "p"], data=none, labels=[0, 1], sample_weight="w")
+    assert compute(empty) == CalibrationSummary(labels=[0, 1])
+
+
+def test_groups(rows, arrays, frame):
+    y, proba, _, keys = rows
+    expected = GroupedSummary(n_cells=64).update(y, proba, by=keys)
+    for lazy in (
+        summarize_dask(*arrays[:2], by=arrays[3], n_cells=64),
+        summarize_dask("y", "p", data=frame, by="key", n_cells=64),
+    ):
+        groups = compute(lazy)
+        assert set(groups) == {"a", "b"}
+        for key in groups:
+            assert_same_answers(groups[key], expected[key])
+    # Keys keep their types.
+    table = frame.partitions[0].compute()[:3].assign(k=[2**60, 2**60 + 1, 2**60], v=[0.5, 1, 2])
+    data = type(frame).from_dict(table.to_dict("list"), npartitions=2)
+    groups = compute(summarize_dask("y", "p", data=data, by=["k", "v"], n_cells=16))
+    assert set(groups) == {(2**60, 0.5), (2**60 + 1, 1.0), (2**60, 2.0)}
 
 
 def test_nothing_is_computed_before_it_is_asked_for():
@@ -96,85 +103,60 @@ def test_nothing_is_computed_before_it_is_asked_for():
         compute(lazy)
 
 
-def test_bad_arguments(rows):
-    y, proba, _, _ = rows
-    array, blocks = da.from_array(y, chunks=5000), da.from_array(proba, chunks=1000)
-    with pytest.raises(ValueError, match="y_true must be a Dask collection, or data be given"):
-        summarize_dask(y, proba)
-    with pytest.raises(ValueError, match="data must be a Dask collection; got DataFrame"):
-        summarize_dask("y", "p", data=pd.DataFrame())
-    with pytest.raises(ValueError, match="y_proba must have the same length as y_true"):
-        summarize_dask(array, array[:100])
-    with pytest.raises(ValueError, match="y_proba must have the same partitions as y_true"):
-        summarize_dask(array, blocks[blocks > 0.5])
-    with pytest.raises(ValueError, match="n_cells must be a power of two"):
-        summarize_dask(array, array, n_cells=100)
-    with pytest.raises(ValueError, match="split_every must be at least 2"):
-        summarize_dask(array, array, split_every=1)
+def test_bad_arguments(rows, arrays, frame):
+    (y, proba, *_), array, blocks = rows, arrays[0], da.from_array(rows[1], chunks=1000)
+    a_row = "must have a row for each row of the data; got a sc"
+    no_column = r"There is no column 'z' in a DataFrame of .*'y', 'p'"
+    for columns, options, message in (
+        ((y, proba), {}, "y_true must be a Dask collection, or data be given"),
+        (("y", "p"), {"data": pd.DataFrame()}, "data must be a Dask collection; got DataFrame"),
+        ((array, array[:100]), {}, "y_proba must have the same length as y_true"),
+        ((array, blocks[blocks > 0.5]), {}, "y_proba must have the same partitions as y_true"),
+        ((array, array), {"n_cells": 100}, "n_cells must be a power of two"),
+        ((array, array), {"split_every": 1}, "split_every must be at least 2"),
+        ((array, blocks), {"pos_label": "B", "labels": ["a", "b"]}, "pos_label must be one of"),
+        ((array.sum(), blocks), {}, a_row),
+        ((array, blocks.sum()), {}, a_row),
+        (("z", "p"), {"data": frame}, no_column),
+        (("y", ["p", "z"]), {"data": frame}, no_column),
+        (("y", "p"), {"data": frame, "by": "z"}, no_column),
+        (("y", frame["p"]), {"data": frame}, "Columns must be given by name beside data"),
+        ((None, None), {"data": frame}, "y_true and y_proba must name columns of data"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            summarize_dask(*columns, **options)
     with pytest.raises(ValueError, match="y_proba must lie in"):
         compute(summarize_dask(array, 2 * array))
-    for settings in ({"pos_label": "B", "labels": ["a", "b"]}, {"labels": [1]}):
-        with pytest.raises(ValueError, match=r"pos_label must be one of|two or more distinct"):
-            summarize_dask(array, blocks, **settings)
-    for columns in ((array.sum(), blocks), (array, blocks.sum())):
-        with pytest.raises(ValueError, match="must have a row for each row of the data; got a sc"):
-            summarize_dask(*columns)
-
-
-def test_columns_are_looked_for_at_once(rows):
-    pytest.importorskip("pyarrow", exc_type=ImportError)
-    dd = pytest.importorskip("dask.dataframe")
-    table = pd.DataFrame({"y": rows[0], "p": rows[1]})
-    data = dd.from_pandas(table, npartitions=3)
-    for columns, options in ((("z", "p"), {}), (("y", ["p", "z"]), {}), (("y", "p"), {"by": "z"})):
-        with pytest.raises(
-            ValueError, match=r"There is no column 'z' in a DataFrame of .*'y', 'p'"
-        ):
-            summarize_dask(*columns, data=data, **options)
-    with pytest.raises(ValueError, match="Columns must be given by name beside data"):
-        summarize_dask("y", data["p"], data=data)
-    with pytest.raises(ValueError, match="y_true and y_proba must name columns of data"):
-        summarize_dask(None, None, data=data)
 
 
 @pytest.mark.parametrize("on_invalid", ["raise", "drop"])
-def test_partitions_without_rows(rows, on_invalid):
-    y, proba, weights, keys = rows
-    few = [da.from_array(values, chunks=3000)[:5000] for values in (y, proba, weights, keys)]
-    parts = [array[da.from_array(proba < 0.2, chunks=3000)[:5000]] for array in few]
-    none = [array[da.from_array(proba > 2, chunks=3000)[:5000]] for array in few]
-    arrays = [da.concatenate([one, other]) for one, other in zip(none, parts, strict=True)]
-    settings = {"sample_weight": arrays[2], "on_invalid": on_invalid, "n_cells": 64}
-    kept = np.flatnonzero(proba[:5000] < 0.2)
+def test_partitions_without_rows(rows, arrays, on_invalid):
+    y, proba, weights, _ = rows
+    few, little, nothing = [array[:5000] for array in arrays], proba < 0.2, proba > 2
+    parts, none = (
+        [array[da.from_array(which, chunks=3000)[:5000]] for array in few]
+        for which in (little, nothing)
+    )
+    y_true, y_proba, w, keys = map(da.concatenate, zip(none, parts, strict=True))
+    settings = {"sample_weight": w, "on_invalid": on_invalid, "n_cells": 64}
+    kept = np.flatnonzero(little[:5000])
     expected = CalibrationSummary(n_cells=64).update(y[kept], proba[kept], weights[kept])
-    assert_same_answers(compute(summarize_dask(*arrays[:2], **settings)), expected)
-    groups = compute(summarize_dask(*arrays[:2], by=arrays[3], **settings))
+    assert_same_answers(compute(summarize_dask(y_true, y_proba, **settings)), expected)
+    groups = compute(summarize_dask(y_true, y_proba, by=keys, **settings))
     assert_same_answers(groups.total(), expected)
 
 
 @pytest.mark.parametrize("by", [False, True])
-def test_masked_arrays(rows, by):
-    y, proba, _, keys = rows
-    masked = da.ma.masked_array(da.from_array(proba, chunks=3000), mask=proba < 0.25)
-    target = da.from_array(y, chunks=3000)
-    settings = {"by": da.from_array(keys, chunks=3000)} if by else {}
-    summary = compute(summarize_dask(target, masked, on_invalid="drop", n_cells=64, **settings))
+def test_masked_arrays(rows, arrays, by):
+    proba = rows[1]
+    masked = da.ma.masked_array(arrays[1], mask=proba < 0.25)
+    settings = {"by": arrays[3]} if by else {}
+    summary = compute(summarize_dask(arrays[0], masked, on_invalid="drop", n_cells=64, **settings))
     summary = summary.total() if by else summary
     assert summary.dropped_["y_proba"] == np.count_nonzero(proba < 0.25)
     assert summary.n_samples_ == np.count_nonzero(proba >= 0.25)
     with pytest.raises(ValueError, match="y_proba must not be masked"):
-        compute(summarize_dask(target, masked, **settings))
-
-
-def test_keys_of_a_data_frame_keep_their_types(rows):
-    pytest.importorskip("pyarrow", exc_type=ImportError)
-    dd = pytest.importorskip("dask.dataframe")
-    table = pd.DataFrame(
-        {"y": [0, 1, 1], "p": [0.25, 0.5, 0.75], "k": [2**60, 2**60 + 1, 2**60], "v": [0.5, 1, 2]}
-    )
-    data = dd.from_pandas(table, npartitions=2)
-    groups = compute(summarize_dask("y", "p", data=data, by=["k", "v"], n_cells=16))
-    assert set(groups) == {(2**60, 0.5), (2**60 + 1, 1.0), (2**60, 2.0)}
+        compute(summarize_dask(arrays[0], masked, **settings))
 
 
 def die_once(block, path):
