@@ -91,8 +91,6 @@ def test_tuples(table, expected):
 def test_files(tmp_path, table):
     pq = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     table["day"] = pd.to_datetime(np.where(table["day"] == "mon", "2026-01-01", "2026-01-02"))
-        (table["day"] == "tue").astype(int), unit="D"
-    )
     table.to_csv(tmp_path / "log.csv", index=False)
     table.to_parquet(tmp_path / "log.parquet")
     summary = summarize_batches(pd.read_csv(tmp_path / "log.csv", chunksize=100), **NAMES)
