@@ -62,6 +62,7 @@ def test_cutting_does_not_decide_what_is_accepted(settings, labels):
         (2, [1, 1, 1, 1], [0, 0, 0, 0]),
         (0, [0, 1, 2, 3], [1, 0, 0, 0]),
         (1, [1, 2, 2, -1], [1, 0, 0, 0]),
+        (None, [-1, 1, 1, -1], [0, 1, 1, 0]),
         (1, [1.0, 0.25, 0.0, 2.0], [1, 0.25, 0, 0]),
         (True, [True, False, True, False], [1, 0, 1, 0]),
         ("b", ["a", "b", "c", "b"], [0, 1, 0, 1]),
@@ -89,6 +90,7 @@ HALVES, THIRDS = np.full((2, 2), 0.5), np.full((3, 3), 1 / 3)
         ({"pos_label": "b"}, ["a", "b"], HALVES, "labels must name both columns of y_proba"),
         ({}, [0, 0, 0], THIRDS, "labels must name the 3 columns of y_proba when the summary is"),
         ({}, ["a", "b"], HALVES, "labels must name labels other than 0 and 1, or -1 and 1 when"),
+        ({}, ["a", "b"], PROBA[:2], "pos_label must say which of the labels"),
         ({}, [3, 8], HALVES, "labels must name labels other than 0 and 1, or -1 and 1 when"),
     ],
 )

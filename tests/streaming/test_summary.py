@@ -82,10 +82,9 @@ def test_different_settings_are_not_merged(name, value):
 def test_only_summaries_are_merged():
     with pytest.raises(TypeError, match="others must be CalibrationSummary objects; got 3"):
         CalibrationSummary().merge(3)
-    with pytest.raises(TypeError):
-        CalibrationSummary() + 3
-    with pytest.raises(TypeError):
-        3 + CalibrationSummary()
+    for add in (lambda one: one + 3, lambda one: 3 + one):
+        with pytest.raises(TypeError):
+            add(CalibrationSummary())
 
 
 # ----------------------------------------------------------------------------------- taking in
@@ -151,14 +150,7 @@ def test_invalid_rows_are_dropped_and_counted():
     assert both.dropped_["y_true"] == 2
 
 
-def test_types_of_numbers(rows):
-    y, proba, _ = rows
-    proba = np.round(proba * 256) / 256  # exact in float16
-    expected = CalibrationSummary().update(y, proba)
-    for same in (proba.astype(np.float16), proba[:, None], np.column_stack([1 - proba, proba])):
-        assert CalibrationSummary().update(y == 1, same) == expected
-    signs = CalibrationSummary().update(2 * y - 1, proba)
-    pd.testing.assert_frame_equal(signs.to_frame(), expected.to_frame())
+def test_float32_is_summed_in_float64():
     # 0.1 in float32, many times over: sums in float32 stop growing.
     n = 2**20
     proba = np.full(n, 0.1, dtype=np.float32)
@@ -204,19 +196,6 @@ def test_chunks_that_lose_rows_of_weight_zero(rng):
 
 
 # -------------------------------------------------------------------------------------- labels
-
-
-def test_string_labels():
-    y, proba = np.array(["no", "yes", "yes"]), np.array([0.25, 0.5, 0.75])
-    expected = CalibrationSummary().update([0, 1, 1], proba).measure("smooth_ece")
-    both = np.column_stack([1 - proba, proba])
-    named = CalibrationSummary(labels=["no", "yes"]).update(y[:1], both[:1]).update(y[1:], both[1:])
-    assert named.measure("smooth_ece") == expected
-    positive = CalibrationSummary(pos_label="yes").update(y, proba)
-    assert positive.measure("smooth_ece") == expected
-    for labels in (["a", "b"], [3, 8]):
-        with pytest.raises(ValueError, match="pos_label must say which of the labels"):
-            CalibrationSummary().update(labels, [0.25, 0.5])
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
