@@ -152,14 +152,6 @@ class TestTiers:
             check("CrossFitProba", CrossFitProba(cv=2))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("R", RANDOM)
-    def test_stacking_hides_the_tag(self, R):
-        model = StackingClassifier([("nb", GaussianNB())], make(R), cv=3)
-        names, exceptions = list_failures(model, at_least=58)
-        assert names == set(EXPECTED["order_checks"])
-        assert all("is not invariant" in str(exception) for exception in exceptions)
-
-    @pytest.mark.slow
     @pytest.mark.parametrize("R", CLASSES)
     def test_pipelines(self, R):
         splits = 3 if R in RANDOM else AllRows()  # so that transform agrees with fit_transform
