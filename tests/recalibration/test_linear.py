@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize, minimize_scalar
+from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import log_loss
 
@@ -22,27 +22,8 @@ EYE = np.eye(3)
 # ---------------------------------------------------------------------------------- temperature
 
 
-@pytest.mark.parametrize("n_classes", [2, 7])
-@pytest.mark.parametrize("power", [0.3, 4])
-def test_minimises_the_log_loss(n_classes, power):
-    X, y = make_scores(n_classes)
-    X = X**power + 1e-9  # clear of the clip at 2e-16
-    X /= X.sum(axis=1, keepdims=True)
-    weights = np.random.default_rng(0).random(len(y))
-
-    def loss(log_temperature):
-        log_proba = log_softmax(np.log(X) / np.exp(log_temperature), axis=1)
-        return -weights @ log_proba[np.arange(len(y)), y] / weights.sum()
-
-    best = minimize_scalar(loss, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
-    fitted = TemperatureScaling().fit(X, y, sample_weight=weights).temperature_
-    assert np.log(fitted) == pytest.approx(best.x, abs=1e-6)
-    assert loss(np.log(fitted)) <= best.fun + 1e-15
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_minimises_the_brier_score(seed):
-    X, y = make_scores(3, 40, seed)
+def test_minimises_the_brier_score():
+    X, y = make_scores(3, 40)
     temperatures = np.exp(np.linspace(-4, 6, 2001))
     proba = softmax(np.log(X) / temperatures[:, None, None], axis=2)
     best = ((proba - EYE[y]) ** 2).sum(axis=2).mean(axis=1).min()
