@@ -137,6 +137,17 @@ def test_top_label_bins_learn_from_top_label_summary(n_classes):
     np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
+def test_weights_are_counts_of_all_predicted_classes_together():
+    """They sum to 3, but to less than 2 where one class is predicted."""
+    X, y = make_alone(3, 60)
+    recalibrator = HistogramBinning(strategy="quantile", multiclass="top-label", n_bins=2)
+    weights = np.full(60, 0.05)
+    summary = summarize(X, y, weights, labels=range(3), reduction="top-label")
+    expected = clone(recalibrator).fit(X, y, weights).predict_proba(X)
+    proba = recalibrator.fit_summary(summary).predict_proba(X)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-12)
+
+
 # ------------------------------------------------------------------------------ labels, attributes
 
 

@@ -61,6 +61,17 @@ def test_rows_lie_within_the_bound(call):
 
 
 @every_call
+def test_more_cells_than_measures_take_exactly(call):
+    name, options = call
+    rng = np.random.default_rng(5)
+    proba = rng.random(40_000)
+    rows = (rng.random(40_000) < proba**1.3).astype(int), proba, None
+    summary = CalibrationSummary().update(*rows)
+    error = abs(ask(summary, call) - measure_rows(rows, call))
+    assert error <= summary.error_bound(name, **options)
+
+
+@every_call
 def test_predictions_that_are_alone_in_their_cells_are_kept_exactly(call):
     rng = np.random.default_rng(2)
     proba = np.round(rng.random(2000), 4)
