@@ -443,8 +443,9 @@ def test_what_is_no_class_scores_is_refused_and_a_fit_stays_as_it_was(R):
             recalibrator.fit(X, [0, 1])
         with pytest.raises(ValueError, match=message if np.shape(X)[1] == 2 else "features"):
             recalibrator.transform(X)
-    with pytest.raises(NotClassScoresError, match=r"logits between -1e\+100 .*; got .*1e\+200"):
-        R(input="logits").fit([[0, 1e200], [0, 1]], [0, 1])
+    for huge in (1e200, -1e200):
+        with pytest.raises(NotClassScoresError, match=r"logits between -1e\+100 .* got .*1e\+200"):
+            R(input="logits").fit([[0, huge], [0, 1]], [0, 1])
     for y, options, message in BAD_LABELS:
         with pytest.raises(ValueError, match=message):
             R(**options).fit(FOUR, y)
