@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from skcal._cells._cell_measures import CELL_MEASURES
-from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
 from tests.streaming.calls import CALLS, ask, measure_rows
 
@@ -138,19 +137,6 @@ def test_more_cells_give_smaller_bounds():
         if options.get("n_bins") != 16:
             assert fine.error_bound(name, **options) < coarse.error_bound(name, **options)
     assert fine.error_bound("smooth_ece") <= 1e-5
-
-
-@pytest.mark.parametrize("name", MEASURES)
-def test_every_measure_is_answered_or_refused_with_a_reason(name):
-    rng = np.random.default_rng(3)
-    summary = CalibrationSummary(n_cells=16).update(rng.integers(0, 2, 50), rng.random(50))
-    defaults_differ = {"squared_calibration_error"}  # answered with strategy="uniform" alone
-    if name in {name for name, _ in CALLS} - defaults_differ:
-        assert type(summary.measure(name)) is float
-        assert type(summary.error_bound(name)) is float
-    else:
-        with pytest.raises(ValueError, match=r"cannot be answered: |whole vectors"):
-            summary.measure(name)
 
 
 def test_measure_without_a_bound(monkeypatch):

@@ -305,6 +305,18 @@ def test_calls_without_an_answer(rng, name, options, message):
             call(name, **options)
 
 
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_is_answered_or_refused_with_a_reason(rng, name):
+    summary = CalibrationSummary(n_cells=16).update(rng.integers(0, 2, 50), rng.random(50))
+    defaults_differ = {"squared_calibration_error"}  # answered with strategy="uniform" alone
+    if name in {name for name, _ in CALLS} - defaults_differ:
+        assert type(summary.measure(name)) is float
+        assert type(summary.error_bound(name)) is float
+    else:
+        with pytest.raises(ValueError, match=r"cannot be answered: |whole vectors"):
+            summary.measure(name)
+
+
 def test_an_empty_summary_has_no_answer():
     with pytest.raises(ValueError, match="The summary holds no rows"):
         CalibrationSummary().measure("smooth_ece")
