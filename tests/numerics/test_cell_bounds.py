@@ -1,5 +1,6 @@
 """Bounds for rows of which cells know sums only: closed forms, searches, rows that attain them."""
 
+from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from skcal._numerics._cell_bounds import (
     bound_surrogate,
     bound_two_bins,
 )
+from tests import reference_rounding as exact
 from tests.numerics.cells import find_facts
 
 
@@ -72,10 +74,10 @@ def test_variances_are_not_below_those_of_the_rows():
     for _ in range(100):
         predictions = 0.5 + 2.0**-20 + rng.integers(0, 4, 4) * 2.0 ** -int(rng.integers(24, 40))
         weights = rng.random(4)
-        exact = [(Fraction(w), Fraction(v)) for w, v in zip(weights, predictions, strict=True)]
-        total = sum(w for w, _ in exact)
-        mean = sum(w * v for w, v in exact) / total
-        variance = sum(w * (v - mean) ** 2 for w, v in exact) / total
+        pairs = [(Fraction(w), Fraction(v)) for w, v in zip(weights, predictions, strict=True)]
+        total = sum(w for w, _ in pairs)
+        mean = sum(w * v for w, v in pairs) / total
+        variance = sum(w * (v - mean) ** 2 for w, v in pairs) / total
         facts = find_facts(predictions, np.zeros(4, dtype=bool), weights)
         assert facts.variance[0].sum() >= float(variance)
         assert facts.displacement**2 >= float(variance) * facts.squares.sum() * (1 - 1e-9)
@@ -88,35 +90,6 @@ def test_nothing_is_unknown_where_cells_hold_one_prediction():
     assert bound_smoothed(facts, 1e-4) == 0
     assert bound_fixed_point(facts, 0.1, accuracy=1e-6) < 2e-6
     assert bound_range(facts) == bound_maximum(facts) == bound_two_bins(facts) == 0
-
-
-# ------------------------------------------------------------------------------ cumulative sums
-
-
-def accumulate(predictions, residual):
-    """Sorted distinct places and C from each of them on."""
-    places, at = np.unique(predictions, return_inverse=True)
-    return places, np.cumsum(np.bincount(at, residual))
-
-
-def integrate_two_bins(predictions, residual):
-    places, sums = accumulate(predictions, residual)
-    total = sums[-1]
-    steps = np.diff(np.concatenate([[0.0], places, [1.0]]))
-    sums = np.append(0.0, sums)
-    return steps @ (sums**2 + (total - sums) ** 2)
-
-
-def integrate_intervals(predictions, residual, width):
-    """Integral over all t of |C(t + width) - C(t)| / width."""
-    places, sums = accumulate(predictions, residual)
-    sums = np.append(0.0, sums)
-    ends = np.sort(np.concatenate([places, places - width]))
-    middles = (ends[1:] + ends[:-1]) / 2
-    ahead, here = (
-        sums[np.searchsorted(places, t, side="right")] for t in (middles + width, middles)
-    )
-    return np.diff(ends) @ np.abs(ahead - here) / width
 
 
 @pytest.mark.parametrize("kind", ["calibrated", "reversed", "too low"])
@@ -142,35 +115,6 @@ def test_sums_wander_at_most_as_far_as_rows_in_any_order(rows, kind):
     assert bound_maximum(facts) == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("flip", [False, True])
-def test_the_bound_of_two_bins_is_attained(last, flip):
-    """Before a cell C is large, and in it are two light rows that lie as badly as can be."""
-    predictions = np.array([0.25, 0.53, 0.532, 0.75, 0.875])
-    outcomes = np.array([True, True, False, last, True]) != flip
-    weights = np.array([1.0, 1e-3, 1e-3, 3.0, 1.0])
-    residual = weights * (outcomes - predictions) / weights.sum()
-    moved = average_in_cells(predictions, weights, 16)
-    error = abs(integrate_two_bins(predictions, residual) - integrate_two_bins(moved, residual))
-    bound = bound_two_bins(find_facts(predictions, outcomes, weights))
-    assert 0.95 * bound <= error <= bound
-
-
-def test_the_bound_of_intervals_is_attained():
-    """C(t + width) - C(t) is positive as t + width crosses the cell, negative as t does."""
-    width = 0.25
-    predictions = np.array([0.4, 0.529, 0.531, 0.7])
-    outcomes, weights = np.array([True, True, False, False]), np.array([1.0, 1e-4, 1e-4, 1.0])
-    residual = weights * (outcomes - predictions) / weights.sum()
-    moved = average_in_cells(predictions, weights, 16)
-    error = abs(
-        integrate_intervals(predictions, residual, width)
-        - integrate_intervals(moved, residual, width)
-    )
-    bound = bound_intervals(find_facts(predictions, outcomes, weights), width)
-    assert 0.95 * bound <= error <= bound
-
-
 def find_infimum(errors):
     """Of errors for width 2^-k plus 2^-k, the last error for all k that follow."""
     return min(errors[min(k, len(errors) - 1)] + 0.5**k for k in range(len(errors) + 60))
@@ -192,12 +136,35 @@ def test_the_bound_of_the_surrogate_is_that_of_the_extreme_errors_within_the_sla
         assert bound == pytest.approx(np.abs(np.array(extremes) - value).max(), abs=1e-15)
 
 
-# ------------------------------------------------------------------------------------- kernels
+def find_error(measure, *sample, n_cells=16, number=Fraction, option=()):
+    """How much a measure of sums of residuals changes where rows move to the mean of their cell."""
+    predictions, outcomes, weights = sample
+    moved = average_in_cells(predictions, weights, n_cells)
+    values = (
+        measure(exact.Rows(outcomes - predictions + at, at, weights, number), *option)
+        for at in (predictions, moved)
+    )
+    return abs(float(next(values) - next(values)))
 
 
-def sum_laplace(predictions, residual, bandwidth):
-    """Squared kernel calibration error."""
-    return residual @ np.exp(-np.abs(predictions - predictions[:, None]) / bandwidth) @ residual
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("flip", [False, True])
+def test_the_bound_of_two_bins_is_attained(last, flip):
+    """Before a cell C is large, and in it are two light rows that lie as badly as can be."""
+    predictions = np.array([0.25, 0.53, 0.532, 0.75, 0.875])
+    outcomes = np.array([True, True, False, last, True]) != flip
+    sample = predictions, outcomes, np.array([1.0, 1e-3, 1e-3, 3.0, 1.0])
+    bound = bound_two_bins(find_facts(*sample))
+    assert 0.95 * bound <= find_error(exact.exact_two_bins, *sample) <= bound
+
+
+def test_the_bound_of_intervals_is_attained():
+    """C(t + width) - C(t) is positive as t + width crosses the cell, negative as t does."""
+    outcomes, weights = np.array([True, True, False, False]), np.array([1.0, 1e-4, 1e-4, 1.0])
+    sample = np.array([0.4, 0.529, 0.531, 0.7]), outcomes, weights
+    bound = bound_intervals(find_facts(*sample), 0.25)
+    error = find_error(exact.exact_random_interval, *sample, option=[0.25])
+    assert 0.95 * bound <= error <= bound
 
 
 def test_the_bound_of_the_laplace_kernel_is_attained():
@@ -206,16 +173,11 @@ def test_the_bound_of_the_laplace_kernel_is_attained():
     centers = (np.array([800, 2000, 3200]) + 0.5) / n_cells
     heavy = np.array([-1.5, 1.5])[:, None] / n_cells + centers
     light = centers[1] + np.array([-0.1, 0.1]) / n_cells
-    predictions = np.append(heavy, light)
     outcomes = np.array([True, True, True, False, False, False, True, False])
     weights = np.concatenate([1 / (1 - heavy[0]), 1 / heavy[1], np.full(2, 1e-4)])
-    residual = weights * (outcomes - predictions) / weights.sum()
-    moved = average_in_cells(predictions, weights, n_cells)
-    error = abs(
-        sum_laplace(predictions, residual, bandwidth) - sum_laplace(moved, residual, bandwidth)
-    )
-    facts = find_facts(predictions, outcomes, weights, n_cells)
-    bound = bound_laplace(facts, 0.1, bandwidth, squared=True)
+    sample, square = (np.append(heavy, light), outcomes, weights), exact.decimal_kernel_square
+    error = find_error(square, *sample, n_cells=n_cells, number=Decimal, option=[bandwidth])
+    bound = bound_laplace(find_facts(*sample, n_cells), 0.1, bandwidth, squared=True)
     assert 0.95 * bound <= error <= bound
 
 
