@@ -12,11 +12,6 @@ from skcal._numerics._cox import CoxLikelihood, find_crossing, find_thresholds
 INF = np.inf
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(31)
-
-
 def compute_deviance(point, log_odds, outcomes, weights=1.0, centre=0.0):
     scores = point[0] + point[1] * (log_odds - centre)
     return 2 * np.sum(weights * np.logaddexp(0, np.where(outcomes, -scores, scores)))
@@ -31,18 +26,15 @@ def draw_outcomes(rng, chance):
             return outcomes
 
 
-def test_equal_predictions_are_merged(rng):
-    v, y = np.clip(np.round(rng.random(500), 1), 0.05, 0.95), rng.integers(0, 2, 500)
-    assert len(CoxLikelihood(v, y, np.ones(500)).log_odds) == len(np.unique(v))
-
-
-@pytest.mark.parametrize("chunk", [1, 3, 8, 100])
+@pytest.mark.parametrize("chunk", [1, 3, 100])
 def test_loss_and_derivatives_are_direct_sums(rng, monkeypatch, chunk):
     monkeypatch.setattr(_cox, "_CHUNK", chunk)
     x, y, w = rng.normal(size=8), rng.integers(0, 2, 8), rng.uniform(0.5, 2, 8)
     x[[2, 5]] = 0.0
     level, slope, centre = 0.3, -1.7, 0.4
-    loss, gradient, hessian = CoxLikelihood(expit(x), y, w)._expand((level, slope), centre)
+    likelihood = CoxLikelihood(expit(x), y, w)
+    assert len(likelihood.log_odds) == 7  # equal predictions are merged
+    loss, gradient, hessian = likelihood._expand((level, slope), centre)
     probability = expit(level + slope * (x - centre))
     design = np.stack([np.ones(8), x - centre])
     share = w / w.sum()
@@ -54,7 +46,7 @@ def test_loss_and_derivatives_are_direct_sums(rng, monkeypatch, chunk):
 
 @pytest.mark.parametrize(
     ("centre", "scale"),
-    [(2.0, 1e-3), (-2.5, 1e-5), (0.5, 1e-7), (3.0, 1e-9), (-2.0, 1e-9), (-30.0, 1.0)],
+    [(2.0, 1e-3), (-2.5, 1e-5), (3.0, 1e-9), (-2.0, 1e-9), (-30.0, 1.0)],
 )
 def test_slopes_of_log_odds_on_another_scale(rng, centre, scale):
     """A shift of all log odds changes no slope, and a factor divides it and its interval."""
@@ -74,7 +66,7 @@ def test_slopes_of_log_odds_on_another_scale(rng, centre, scale):
         )
 
 
-@pytest.mark.parametrize(("centre", "scale"), [(2.0, 1e-2), (2.0, 1e-3), (-2.5, 1e-5), (0.5, 1e-7)])
+@pytest.mark.parametrize(("centre", "scale"), [(2.0, 1e-2), (-2.5, 1e-5), (0.5, 1e-7)])
 def test_intercept_far_from_all_log_odds(rng, centre, scale):
     """At the ends of its interval the best line through them reaches the critical deviance."""
     for _ in range(5):
@@ -91,8 +83,9 @@ def test_intercept_far_from_all_log_odds(rng, centre, scale):
             assert least - 60 * fit.loss == pytest.approx(chi2.isf(0.05, 1), rel=1e-4)
 
 
-def test_log_odds_of_any_size(rng):
+def test_log_odds_of_any_size():
     """Where nearly all outcomes are certain: the score equation, and deviances at the ends."""
+    rng = np.random.default_rng(31)
     for _ in range(20):
         x = np.clip(rng.normal(size=15) * rng.choice([10, 100, 300]), -690, 36)
         x = logit(expit(x))
@@ -152,25 +145,20 @@ def test_outcomes_uncertain_far_from_the_mean_of_the_log_odds(rng):
         np.testing.assert_allclose([residual.sum(), residual @ x], 0, atol=1e-5)
 
 
-def test_few_passes_where_intercept_and_slope_are_nearly_collinear(rng, monkeypatch):
+def test_few_passes_where_intercept_and_slope_are_nearly_collinear(rng, record):
     """A few Newton steps for each end, from a first guess along the best line."""
-    n_passes, expand = np.zeros(2), CoxLikelihood._expand
-    for _ in range(4):
-        for centre, scale in ((3.0, 0.3), (-2.0, 0.1)):
-            z = rng.normal(size=1000)
-            y = (rng.random(1000) < expit(0.2 + 0.8 * z)).astype(float)
-            likelihood = CoxLikelihood(expit(centre + scale * z), y, np.ones(1000))
-            fit = likelihood.fit()
-            for k, bound in enumerate((likelihood.bound_intercept, likelihood.bound_slope)):
-
-                def count(self, *args, k=k):
-                    n_passes[k] += 1
-                    return expand(self, *args)
-
-                with monkeypatch.context() as patch:
-                    patch.setattr(CoxLikelihood, "_expand", count)
-                    bound(fit, 0.95)
-    assert (n_passes / 16 <= 8).all()
+    fits = []
+    for centre, scale in ((3.0, 0.3), (-2.0, 0.1)) * 4:
+        z = rng.normal(size=1000)
+        y = (rng.random(1000) < expit(0.2 + 0.8 * z)).astype(float)
+        likelihood = CoxLikelihood(expit(centre + scale * z), y, np.ones(1000))
+        fits.append((likelihood, likelihood.fit()))
+    passes = record(CoxLikelihood, "_expand")
+    for bound in (CoxLikelihood.bound_intercept, CoxLikelihood.bound_slope):
+        passes.clear()
+        for likelihood, fit in fits:
+            bound(likelihood, fit, 0.95)
+        assert len(passes) <= 8 * 2 * len(fits)
 
 
 def test_middle_threshold_of_symmetric_log_odds():
@@ -187,10 +175,8 @@ def test_middle_threshold_of_symmetric_log_odds():
         ([1, 2], [2, 4], (2, 2, 1)),
         ([3, 4], [1, 2], (2, 3, -1)),
         ([2, 4], [1, 2], (2, 2, -1)),
-        ([1, 3], [2, 4], None),
         ([1, 4], [2, 3], None),
         ([2, 3], [1, 4], None),
-        ([2, 4], [1, 3], None),
     ],
 )
 def test_thresholds(negative, positive, expected):
@@ -201,8 +187,7 @@ def test_thresholds(negative, positive, expected):
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-@pytest.mark.parametrize("step", [1e-8, 1e-3, 1.0, 1e4])
-@pytest.mark.parametrize("width", [1e-6, 1.0, 1e3])
+@pytest.mark.parametrize(("step", "width"), [(1e-8, 1.0), (1e-3, 1e3), (1.0, 1e-6), (1e4, 1.0)])
 def test_crossing_of_a_parabola(side, step, width):
     """The square root of the deviance is linear: two steps end there, whatever the first one."""
     calls = []
@@ -218,8 +203,7 @@ def test_crossing_of_a_parabola(side, step, width):
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-@pytest.mark.parametrize("step", [1e-9, 1e-3, 1.0, 1e4])
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e3])
+@pytest.mark.parametrize(("step", "unit"), [(1e-9, 1.0), (1e-3, 1e3), (1.0, 1e-6), (1e4, 1.0)])
 def test_crossing_behind_a_flat_bottom(side, step, unit):
     """Newton's method has no start there."""
 
@@ -232,8 +216,9 @@ def test_crossing_behind_a_flat_bottom(side, step, unit):
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-@pytest.mark.parametrize("end", [-1e6, -3.0, 0.0, 0.5, 40.0])
-@pytest.mark.parametrize("step", [1e-2, 1.0, 50.0])
+@pytest.mark.parametrize(
+    ("end", "step"), [(-1e6, 1.0), (-3.0, 0.01), (0.0, 1.0), (0.5, 50.0), (40.0, 1.0)]
+)
 def test_crossing_before_an_infinite_estimate(side, end, step):
     def deviance(value):
         height = 2 * np.logaddexp(0, side * (value - end))

@@ -9,7 +9,6 @@ import pytest
 
 from skcal._numerics import _simplex_binning as binning
 from skcal._numerics._simplex_binning import (
-    _sum_over_bins,
     average_over_bins,
     bin_by_median_variance,
     bin_uniformly,
@@ -20,11 +19,6 @@ from skcal._numerics._simplex_binning import (
 FIVE = np.array(
     [[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]]
 )
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(61)
 
 
 def list_bins(bins):
@@ -110,13 +104,17 @@ def test_worked_examples_of_median_variance(n, min_samples, max_bins, bins):
     assert sorted(found) == sorted(bins)
 
 
-@pytest.mark.parametrize("n", [1, 2, 60])
-@pytest.mark.parametrize("n_classes", [2, 3, 10, 70])
-@pytest.mark.parametrize("n_bins", [1, 2, 3, 8, 10, 1000])
-def test_uniform_bins_against_a_slow_program(rng, n, n_classes, n_bins):
+@pytest.mark.parametrize(
+    ("n_classes", "n_bins"),
+    [(2, 1), (2, 10), (3, 8), (10, 2), (10, 1000), (22, 8), (70, 2), (70, 10)],
+)
+def test_uniform_bins_against_a_slow_program(rng, n_classes, n_bins):
     """Of 70 classes more than one 64-bit number is needed, and 2^63 and 8^21 are just too large."""
-    tenths = np.round(rng.dirichlet(np.ones(n_classes), n), 1)  # many values on edges
-    for proba in (draw_lattice(rng, n, n_classes, parts=10), tenths):
+    tenths = np.round(rng.dirichlet(np.ones(n_classes), 60), 1)  # many values on edges
+    # Few distinct values in the first columns, and all combinations in the last ones.
+    corners = rng.integers(0, 2, (4, n_classes))[rng.integers(0, 4, 60)]
+    corners[:, -8:] = rng.integers(0, 2, corners[:, -8:].shape)
+    for proba in (draw_lattice(rng, 60, n_classes, parts=10), tenths, tenths[:1], corners * 1.0):
         assert list_bins(bin_uniformly(proba, None, n_bins)) == find_cells_slowly(proba, n_bins)
 
 
@@ -126,22 +124,12 @@ def test_uniform_bins_tell_all_components_apart():
     proba[:, 0] = 0.5
     proba[[0, 2], 999] = proba[[1, 3], 998] = 0.5
     assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1, 3]]
-    proba[3] = np.roll(proba[3], 1)
-    assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1], [3]]
-
-
-def test_groups_of_columns_are_told_apart(rng):
-    """Few distinct values in the first columns, and all combinations in the last ones."""
-    corners = rng.integers(0, 2, (4, 62))[rng.integers(0, 4, 300)]
-    proba = np.column_stack([corners, rng.integers(0, 2, (300, 8))]).astype(float)
-    assert list_bins(bin_uniformly(proba, None, 2)) == find_cells_slowly(proba, 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("min_samples", [1, 2, 5])
-@pytest.mark.parametrize("parts", [4, 16, 1024])
-def test_median_variance_against_a_slow_program(rng, n_classes, min_samples, parts):
-    for n in (5, 12, 61):
+def test_median_variance_against_a_slow_program(rng, n_classes, min_samples):
+    for n, parts in ((5, 4), (12, 16), (41, 4), (61, 1024)):
         proba = draw_lattice(rng, n, n_classes, parts)
         expected = split_slowly(proba, min_samples)
         assert list_bins(bin_by_median_variance(proba, None, min_samples)) == expected
@@ -151,7 +139,7 @@ def test_median_variance_against_a_slow_program(rng, n_classes, min_samples, par
 
 
 def test_median_variance_splits_the_widest_bin_first(rng):
-    for _ in range(20):
+    for _ in range(5):
         proba = rng.dirichlet(np.ones(3), 41)
         for max_bins in (1, 2, 3, 6):
             bins = list_bins(bin_by_median_variance(proba, None, 2, max_bins))
@@ -169,21 +157,7 @@ def test_rounding_does_not_choose_the_component(rng):
             assert sorted(order[bins[0]]) == left or sorted(order[bins[1]]) == left
 
 
-def test_no_other_component_is_tried():
-    """Three rows share the smallest value of the widest component, which is its median."""
-    proba = np.array([[0.1, 0.7, 0.2], [0.1, 0.5, 0.4], [0.1, 0.4, 0.5], [0.9, 0.1, 0]])
-    assert list_bins(bin_by_median_variance(proba, None, 1)) == [[0, 1, 2, 3]]
-
-
-def test_equal_predictions_share_a_bin(rng):
-    proba = draw_lattice(rng, 500, 3, parts=6)
-    for bins in (bin_by_median_variance(proba, None, 1), bin_uniformly(proba, None, 10)):
-        homes = np.repeat(np.arange(len(bins[1])), bins[1])[np.argsort(bins[0])]
-        for row in np.unique(proba, axis=0):
-            assert len(set(homes[(proba == row).all(axis=1)])) == 1
-
-
-@pytest.mark.parametrize("min_samples", [1, 3, 10])
+@pytest.mark.parametrize("min_samples", [1, 10])
 def test_weights_repeat_rows(rng, min_samples):
     proba = draw_lattice(rng, 60, 3, parts=32)
     weights = rng.integers(0, 5, 60)
@@ -209,7 +183,7 @@ def test_counts_are_summed_exactly():
     assert not has_enough(counts[:2], 2, 2**24 + 2)
 
 
-@pytest.mark.parametrize("weight", [0.2, 0.3, 0.7, 1.1, 1.3, 2.9])
+@pytest.mark.parametrize("weight", [0.2, 0.7, 1.1, 2.9])
 def test_rounding_does_not_move_the_median(weight):
     """Half of the weight lies at or below the fifth of ten values, whatever its binary sum."""
     v = np.arange(1, 11) / 16
@@ -242,17 +216,3 @@ def test_chunks_do_not_change_anything(rng, monkeypatch, chunk):
             total += weights[rows].sum() * np.abs(share @ (proba - outcomes)[rows]).sum()
         value = average_over_bins(bins, proba, lambda rows: outcomes[rows], weights, cityblock)
         assert value == pytest.approx(total / weights.sum(), abs=1e-13)
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 30, 1 << 20])
-def test_sums_over_adjacent_rows(rng, monkeypatch, chunk):
-    """Parts may begin and end within any bin."""
-    monkeypatch.setattr(binning, "_CHUNK", chunk)
-    sizes, rows = np.array([3, 11, 1, 5]), rng.permutation(30)[:20]
-    proba, outcomes = draw_lattice(rng, 30, 3), np.eye(3)[rng.integers(0, 3, 30)]
-    for weights in (None, rng.integers(0, 4, 30)):
-        share = np.ones(30) if weights is None else weights
-        found = _sum_over_bins(sizes, rows, proba, lambda rows: outcomes[rows], weights)
-        bins = np.split(rows, np.cumsum(sizes)[:-1])
-        for values, of_rows in zip(found, (np.ones(30), proba, outcomes), strict=True):
-            np.testing.assert_array_equal(values, [share[b] @ of_rows[b] for b in bins])
