@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
+from skcal._numerics._grid import cubic_nodes, sum_moments
 from skcal._numerics._kernel_regression import log_reflected_kernel, regress_on_kernel
 from skcal._numerics._smooth import (
     TOLERANCE,
@@ -18,28 +18,8 @@ from skcal._numerics._smooth import (
 from tests import reference
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
-
-
 def nodes_of(predictions, values, n_cells):
     return cubic_nodes(sum_moments([(predictions, values.copy())], n_cells, order=4))
-
-
-@pytest.mark.parametrize("degree", [0, 1, 2, 3])
-def test_shared_mass_keeps_cubic_moments(rng, degree):
-    v, values = rng.uniform(0.2, 0.8, 50), rng.normal(size=50)
-    x = np.linspace(0, 1, 17)
-    assert nodes_of(v, values, 16) @ x**degree == pytest.approx(values @ v**degree, abs=1e-12)
-    if degree < 2:
-        nodes = linear_nodes(sum_moments([(v, values.copy())], 16, order=2))
-        assert nodes @ x**degree == pytest.approx(values @ v**degree, abs=1e-12)
-
-
-def test_mass_at_the_ends_stays_there():
-    nodes = nodes_of(np.array([0.0, 1.0]), np.array([2.0, 3.0]), 8)
-    np.testing.assert_allclose(nodes, [2, 0, 0, 0, 0, 0, 0, 0, 3], atol=1e-15)
 
 
 @pytest.mark.parametrize(("n_cells", "bandwidth"), [(8, 0.4), (32, 0.1), (64, 0.02)])
@@ -54,14 +34,9 @@ def test_cubic_sharing_stays_within_its_bound(rng, n_cells, bandwidth):
     assert error > bound / 1e4  # the bound is not idle
 
 
-def test_evaluation_folds_modes_onto_coarse_grids(rng):
-    moments = rng.normal(size=200)
-    fine = evaluate_cosines(moments, 0.05, 300)
-    np.testing.assert_allclose(evaluate_cosines(moments, 0.05, 3), fine[::100], atol=1e-12)
-
-
-@pytest.mark.parametrize("bandwidth", [0.02, 0.3, 1.0, 5.0])
-@pytest.mark.parametrize("n_intervals", [3, 40])
+@pytest.mark.parametrize(
+    ("bandwidth", "n_intervals"), [(0.02, 3), (0.02, 300), (1.0, 3), (5.0, 40)]
+)
 def test_evaluation_is_the_damped_sum_of_every_row(rng, bandwidth, n_intervals):
     moments, k = rng.normal(size=(3, 200)), np.arange(200)
     damped = moments * np.exp(-0.5 * (np.pi * bandwidth * k) ** 2) * np.where(k == 0, 1, 2)
@@ -72,43 +47,39 @@ def test_evaluation_is_the_damped_sum_of_every_row(rng, bandwidth, n_intervals):
     np.testing.assert_allclose(alone, evaluated[1], rtol=0, atol=1e-11)
 
 
-def test_variations_of_cubics_are_exact():
-    variations, cubics = [], []
-    for coefficients in (
+@pytest.mark.parametrize(
+    "coefficients",
+    [
         [0, 1, 0, 0],
         [0, 0, 0, 0],
-        [2, -1, 1, 0],
         [0, 2 / 9, -1, 4 / 3],  # slope 4 (x - 1/3) (x - 1/6): two turns, ends of one sign
-        [0, 1, -3, 2],
-        [0, 0, 1, -1],
         [1, 0, -3, 5],
         [0, 0.5, -0.5, 0],
         [0, 0.09, -0.5, 1 / 3],  # slope (x - 0.1) (x - 0.9): it falls between two rises
         [0, 0.0096, -0.1, 1 / 3],  # slope (x - 0.08) (x - 0.12): the turns hardly differ
         [0, 0.02, -0.1, 1 / 3],  # slope (x - 0.1)^2 + 0.01: no turn, but nearly
-    ):
-        cubic = np.polynomial.Polynomial(coefficients)
-        slope = cubic.deriv()
-        turns = [root.real for root in slope.trim().roots() if not root.imag and 0 < root.real < 1]
-        variations.append(np.abs(np.diff(cubic(np.array([0, *sorted(turns), 1])))).sum())
-        cubics.append(cubic)
-    ends = np.array([0.0, 1.0])
-    values = np.array([cubic(ends) for cubic in cubics])
-    slopes = np.array([cubic.deriv()(ends) for cubic in cubics])
-    np.testing.assert_allclose(vary_hermite(values, slopes), variations, rtol=0, atol=1e-12)
+    ],
+)
+def test_variations_of_cubics_are_exact(coefficients):
+    cubic = np.polynomial.Polynomial(coefficients)
+    slope, ends = cubic.deriv(), np.array([[0.0, 1.0]])
+    turns = [root.real for root in slope.trim().roots() if not root.imag and 0 < root.real < 1]
+    expected = np.abs(np.diff(cubic(np.array([0, *sorted(turns), 1])))).sum()
+    assert vary_hermite(cubic(ends), slope(ends))[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_cube_varies_by_its_rise_whatever_the_rounding():
     """Slopes of 0 and 3 times the rise: but for rounding, both roots are at 0."""
-    ends = np.random.default_rng(0).random(100_000)
+    ends = np.random.default_rng(0).random(20_000)
     for rise in (ends / 3, np.nextafter(ends / 3, 0), np.nextafter(ends / 3, 1)):
         zero = np.zeros(len(ends))
         variations = vary_hermite(np.column_stack([zero, rise]), np.column_stack([zero, ends]))
         np.testing.assert_allclose(variations, rise, rtol=1e-14)
 
 
-@pytest.mark.parametrize("bandwidth", [1e-4, 0.01, 0.5])
-@pytest.mark.parametrize("size", [1e-5, 0.01, 0.5])
+@pytest.mark.parametrize(
+    ("bandwidth", "size"), [(1e-4, 0.5), (0.01, 1e-5), (0.01, 0.01), (0.5, 0.5)]
+)
 def test_bounds_add_up_to_the_documented_accuracy(bandwidth, size):
     assert 2 * TOLERANCE <= 1e-6
 
@@ -134,20 +105,20 @@ def test_smoothed_error_integrates_to_its_tolerance(rng, bandwidth):
     )
 
 
-@pytest.mark.parametrize("bandwidth", [0.01, 0.2, 1.0, 5.0])
+@pytest.mark.parametrize("bandwidth", [0.01, 0.2, 5.0])
 def test_smoothed_error_of_single_waves(bandwidth):
     """a_k = 1/2 alone: the integral of |g_k cos(k pi t)|, with as few moments as there are."""
     assert smoothed_error(np.array([-0.3]), bandwidth, 0.3) == pytest.approx(0.3, abs=1e-15)
-    for k in (1, 2, 5):
-        moments = np.zeros(k + 1)
-        moments[k] = 0.5
+    for k in (1, 5):
         expected = 2 / np.pi * np.exp(-0.5 * (k * np.pi * bandwidth) ** 2)
-        assert smoothed_error(moments, bandwidth, 1.0) == pytest.approx(expected, abs=TOLERANCE)
-        assert smoothed_error(moments, bandwidth, 1.0) == pytest.approx(expected, rel=1e-3)
+        value = smoothed_error(np.append(np.zeros(k), 0.5), bandwidth, 1.0)
+        assert value == pytest.approx(expected, abs=TOLERANCE)
+        assert value == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("root", [0.3, 0.5, 1e-3, 2e-4])
-@pytest.mark.parametrize("slope", [0, 0.7, 30])
+@pytest.mark.parametrize(
+    ("root", "slope"), [(0.3, 0), (0.5, 0.7), (1e-3, 0), (1e-3, 30), (2e-4, 0.7), (0.3, 30)]
+)
 def test_fixed_point(root, slope):
     calls = []
 
@@ -161,9 +132,10 @@ def test_fixed_point(root, slope):
     assert min(calls) >= max(root + slope * (root - 0.5), root / 8)
 
 
-def test_fixed_point_at_the_smallest_is_found():
-    for upper in (0.5, 1e-4, 1e-6):
-        assert find_fixed_point(lambda s: 1e-4, upper, 1e-4) == 1e-4
+@pytest.mark.parametrize("upper", [0.5, 1e-4, 1e-6])
+def test_fixed_point_at_the_smallest_is_found_and_none_below(upper):
+    assert find_fixed_point(lambda s: 1e-4, upper, 1e-4) == 1e-4
+    assert find_fixed_point(lambda s: 1e-5, upper, 1e-4) is None
 
 
 def test_fixed_point_of_a_flat_function_that_rounding_lifts():
@@ -171,11 +143,6 @@ def test_fixed_point_of_a_flat_function_that_rounding_lifts():
         return 0.05 if s > 0.35 else np.nextafter(0.3, 1) if s == 0.3 else 0.3
 
     assert find_fixed_point(error_at, 0.5, 1e-4) == 0.3
-
-
-def test_fixed_point_below_the_smallest_is_none():
-    assert find_fixed_point(lambda s: 1e-5, 0.5, 1e-4) is None
-    assert find_fixed_point(lambda s: 1e-5, 1e-6, 1e-4) is None
 
 
 def test_regression_in_the_tails_is_summed_directly():

@@ -28,7 +28,6 @@ def make_outcomes(n_rows, n_positive):
     [
         ((0.5, 0.3, 0.9), 0.5 / 0.2),
         ((-0.5, -0.9, -0.3), -0.5 / 0.2),
-        ((0.1, -0.1, 0.4), 0.1 / 0.2),
         ((0.0, -1.0, 1.0), 0.0),
         ((0.2, 0.2, 0.2), np.inf),  # outcomes that do not vary
         ((0.0, 0.0, 0.0), 0.0),
@@ -48,8 +47,7 @@ def test_excess_is_above_one_where_the_interval_excludes_the_null_value(bounds, 
         assert (abs(excess) > 1) == (low > 0 or high < 0)
 
 
-@pytest.mark.parametrize("n_wrong", [2, 10])
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("n_wrong", "sign"), [(2, 1), (10, -1)])
 def test_gap_of_certain_predictions(n_wrong, sign):
     """The share of wrong ones, with the normal interval of a proportion."""
     shares, outcomes, gap = np.full(40, 1 / 40), make_outcomes(40, n_wrong), n_wrong / 40
@@ -61,31 +59,14 @@ def test_gap_of_certain_predictions(n_wrong, sign):
     np.testing.assert_allclose(found, [sign * gap, *expected], rtol=1e-12)
 
 
-def test_gap_of_outcomes_that_are_all_alike():
-    """They do not vary, but those of a calibrated model would."""
-    shares = np.array([0.5, 0.3, 0.2])
-    for prediction, outcome in [(0.1, 0), (0.3, 1), (0.5, 1)]:
-        found = bound_mean_gap(shares, np.full(3, prediction), np.full(3, outcome), REACH)
-        gap = prediction - outcome
-        margin = REACH * np.sqrt(prediction * (1 - prediction) * 0.38)
-        expected = [gap, max(gap - margin, -1), min(gap + margin, 1)]
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_gaps_end_at_one():
-    shares = np.full(3, 1 / 3)
-    assert bound_mean_gap(shares, np.zeros(3), make_outcomes(3, 2), REACH)[1] == -1
-    assert bound_mean_gap(shares, np.ones(3), make_outcomes(3, 1), REACH)[2] == 1
-
-
-def test_slope_between_two_predictions():
-    """The difference of two proportions over that of the predictions, and its standard error."""
-    predictions = np.repeat([0.2, 0.7], [40, 60])
-    outcomes = np.concatenate([make_outcomes(40, 10), make_outcomes(60, 36)])
-    slope = (0.6 - 0.25) / 0.5
-    margin = REACH * np.sqrt(0.25 * 0.75 / 40 + 0.6 * 0.4 / 60) / 0.5
-    found = bound_slope(np.full(100, 0.01), predictions, outcomes, REACH)
-    np.testing.assert_allclose(found, [slope, slope - margin, slope + margin], rtol=1e-12)
+@pytest.mark.parametrize(("prediction", "outcome"), [(0.1, 0), (0.3, 1), (0.5, 1), (0.5, 0)])
+def test_gap_of_outcomes_that_are_all_alike(prediction, outcome):
+    """They do not vary, but those of a calibrated model would; gaps end at one."""
+    shares, gap = np.array([0.5, 0.3, 0.2]), prediction - outcome
+    found = bound_mean_gap(shares, np.full(3, prediction), np.full(3, outcome), REACH)
+    margin = REACH * np.sqrt(prediction * (1 - prediction) * 0.38)
+    expected = [gap, max(gap - margin, -1), min(gap + margin, 1)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_slope_with_weights_is_that_of_least_squares():
@@ -102,10 +83,6 @@ def test_slope_with_weights_is_that_of_least_squares():
     found = bound_slope(weights / weights.sum(), predictions, outcomes, REACH)
     expected = [slope, slope - REACH * error, slope + REACH * error]
     np.testing.assert_allclose(found, expected, rtol=1e-10)
-
-
-def test_predictions_that_are_all_alike_have_no_slope():
-    assert bound_slope(np.full(4, 0.25), np.full(4, 0.3), make_outcomes(4, 2), REACH) is None
 
 
 def test_slope_of_log_odds_between_two_predictions():
@@ -133,8 +110,10 @@ def test_slope_of_log_odds_between_two_predictions():
     ],
 )
 def test_samples_without_a_slope_of_log_odds(predictions, outcomes):
-    shares = np.full(3, 1 / 3)
-    assert bound_log_odds_slope(shares, np.array(predictions), np.array(outcomes), 0.9) is None
+    shares, predictions = np.full(3, 1 / 3), np.array(predictions)
+    assert bound_log_odds_slope(shares, predictions, np.array(outcomes), 0.9) is None
+    slope = bound_slope(shares, predictions, np.array(outcomes), REACH)
+    assert (slope is None) == (np.ptp(predictions) == 0)
 
 
 def test_subtract_in_squares():
@@ -152,13 +131,10 @@ def test_bound_of_the_mean_error_solves_its_equation(size):
     variance = np.sum(shares**2 * (predictions * (1 - predictions) + bound))
     assert size < bound < 1
     assert bound == pytest.approx(size + REACH * np.sqrt(variance), rel=1e-12)
-
-
-def test_errors_are_at_most_one():
     assert bound_mean_error(np.full(2, 0.5), np.full(2, 0.5), 0.9, REACH) == 1
 
 
-@pytest.mark.parametrize("codes", [[0, 1, 2, 2, 1, 0], [1, 1, 1, 2, 2], [0, 0, 0, 1, 0, 1], [0, 2]])
+@pytest.mark.parametrize("codes", [[0, 1, 2, 2, 1, 0], [0, 0, 0, 1, 1], [0, 2]])
 def test_skill_among_all_permutations(codes):
     rng, n_rows, codes = np.random.default_rng(1), len(codes), np.array(codes)
     proba, weights = rng.dirichlet(np.ones(3), n_rows), rng.random(n_rows)
