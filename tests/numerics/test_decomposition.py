@@ -18,11 +18,6 @@ from skcal._numerics._decomposition import (
 from skcal._numerics._grid import cubic_nodes, sum_moments
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(29)
-
-
 def sum_slowly(points, places, masses, bandwidth, kernel):
     """One kernel value after another."""
     shape = {
@@ -37,7 +32,7 @@ def sum_slowly(points, places, masses, bandwidth, kernel):
     )
 
 
-@pytest.mark.parametrize("block", [1, 7, 31, 10_000])
+@pytest.mark.parametrize("block", [1, 31, 10_000])
 @pytest.mark.parametrize(
     ("name", "kernel"), [("gaussian", gaussian_kernel), ("epanechnikov", epanechnikov_kernel)]
 )
@@ -58,7 +53,7 @@ def test_direct_sums_of_any_blocks(rng, monkeypatch, block, name, kernel):
     assert max(sizes) <= max(block, 15)
 
 
-@pytest.mark.parametrize("bandwidth", [0.004, 0.05, 0.9, 1.0, 1.7, 20.0])
+@pytest.mark.parametrize("bandwidth", [0.004, 0.9, 1.0, 20.0])
 def test_gaussian_sums_at_nodes(rng, bandwidth):
     """Of masses on the nodes, also next to the empty outer ones, nothing is reflected."""
     n_cells = count_cells(bandwidth)
@@ -71,28 +66,20 @@ def test_gaussian_sums_at_nodes(rng, bandwidth):
     np.testing.assert_allclose(sums, np.exp(-(z**2) / 2) @ nodes[used], atol=1e-12)
 
 
-@pytest.mark.parametrize("n_cells", [2, 3, 8, 20])
-def test_cubics_are_read_exactly(rng, n_cells):
-    """Four nodes determine a cubic, in the first and the last cell as well."""
-    cubic = np.polynomial.Polynomial(rng.normal(size=4))
-    nodes = np.arange(-1, n_cells + 2) / n_cells
-    v = np.concatenate([[0.0, 0.5, 1.0], rng.random(20)])
-    before = v.copy()
-    values = read_between_nodes([cubic(nodes), 2 * cubic(nodes)], v)
-    np.testing.assert_allclose(values, [cubic(v), 2 * cubic(v)], rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(v, before)
-
-
 @pytest.mark.parametrize("n_cells", [2, 3, 8])
 def test_sums_are_read_from_the_four_nodes_around(rng, n_cells):
+    """By the weights of Lagrange, in the first and the last cell as well."""
     sums, v = rng.normal(size=n_cells + 3), np.concatenate([[0.0, 1.0], rng.random(20)])
+    before = v.copy()
     cell = np.minimum(np.floor(v * n_cells).astype(int), n_cells - 1)
     expected = np.zeros(22)
     for k in range(-1, 3):
         others = [j for j in range(-1, 3) if j != k]
         share = np.prod([(v * n_cells - cell - j) / (k - j) for j in others], axis=0)
         expected += share * sums[1 + cell + k]
-    np.testing.assert_allclose(read_between_nodes([sums], v)[0], expected, atol=1e-12)
+    found = read_between_nodes([sums, 2 * sums], v)
+    np.testing.assert_allclose(found, [expected, 2 * expected], atol=1e-12)
+    np.testing.assert_array_equal(v, before)
 
 
 @pytest.mark.parametrize("bandwidth", [0.01, 0.3, 1.0, 3.0])
@@ -117,15 +104,18 @@ def test_gaussian_sums_on_a_grid_are_off_by_what_the_docstring_promises(rng, ban
 @pytest.mark.parametrize("bandwidth", [0.003, 0.1, 0.25, 0.7, 5.0])
 def test_epanechnikov_sums(rng, bandwidth):
     """Places on the edges of the support and of the cells among them."""
-    places = np.unique(np.concatenate([[0.0, 0.25, 0.5, 1.0], rng.random(30)]))
+    places = np.unique(np.concatenate([np.arange(11) / 10, [0.25, 5e-324], rng.random(30)]))
     points = np.unique(np.concatenate([[0.0, 0.1, 0.75, 1.0], places[3:9], rng.random(10)]))
     masses = rng.normal(size=(len(places), 2))
+    masses[places < 0.6, 0] = 0
     for sums, at in (
         (sum_epanechnikov(places, masses, bandwidth), places),
         (sum_epanechnikov(places, masses, bandwidth, points), points),
     ):
         expected = sum_slowly(at, places, masses, bandwidth, "epanechnikov")
         np.testing.assert_allclose(sums, expected, atol=1e-12)
+        # No mass in reach is exactly no mass.
+        np.testing.assert_array_equal(sums[at + bandwidth < 0.59, 0], 0)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])

@@ -35,17 +35,20 @@ def test_values_are_those_of_the_measure(kind):
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
 
 
-def test_one_place_and_no_residual():
-    one = SmoothECEOnPlaces(np.array([0.25]), np.array([8.0]), 0.02)
-    np.testing.assert_allclose(one.measure(np.array([[2.0], [8.0], [0.0]])), [0, 0.75, 0.25])
-    certain = SmoothECEOnPlaces(np.array([0.0, 1.0]), np.array([3.0, 2.0]), 0.0)
-    np.testing.assert_array_equal(certain.measure(np.array([[0.0, 2.0]])), [0])
-    never = SmoothECEOnPlaces(np.array([0.0]), np.array([4.0]), 0.0)
-    np.testing.assert_array_equal(never.measure(np.array([[0.0], [3.0]])), [0, 0.75])
+@pytest.mark.parametrize(
+    ("places", "mass", "noise", "sums", "expected"),
+    [
+        ([0.25], [8.0], 0.02, [[2.0], [8.0], [0.0]], [0, 0.75, 0.25]),
+        ([0.0, 1.0], [3.0, 2.0], 0.0, [[0.0, 2.0]], [0]),
+        ([0.0], [4.0], 0.0, [[0.0], [3.0]], [0, 0.75]),
+    ],
+)
+def test_one_place_and_no_residual(places, mass, noise, sums, expected):
+    measure = SmoothECEOnPlaces(np.array(places), np.array(mass), noise).measure
+    np.testing.assert_allclose(measure(np.array(sums)), expected)
 
 
-@pytest.mark.parametrize("kind", ["middle", "end"])
-@pytest.mark.parametrize("size", [0.008, 0.002])
+@pytest.mark.parametrize(("kind", "size"), [("middle", 0.008), ("end", 0.008), ("end", 0.002)])
 def test_residuals_of_both_signs_cancel(kind, size):
     """In the middle, and at the upper end, where kernels are reflected into each other."""
     places = (
@@ -83,29 +86,19 @@ def test_tiny_values_are_known_to_be_tiny():
     assert 0 <= value < 5e-5
 
 
-@pytest.mark.parametrize("kind", ["spread", "half", "near", "rare", "tiny"])
-def test_grids_are_made_for_calibrated_outcomes(kind, monkeypatch):
+@pytest.mark.parametrize(
+    ("start", "length", "mass"),
+    [(0, 1, 200), (0, 0.5, 2000), (0.3, 0.01, 40), (0, 0.002, 10**4), (0, 1e-6, 10**8)],
+)
+def test_grids_are_made_for_calibrated_outcomes(start, length, mass, record):
     """Their bandwidths take about 20 cells of the first grid, which is the only one as a rule."""
-    rng, asked = np.random.default_rng(0), []
-    places = np.sort(rng.random(60))
-    places, mass = {
-        "spread": (places, 200.0),
-        "half": (places / 2, 2000.0),
-        "near": (0.3 + places / 100, 40.0),
-        "rare": (places / 500, 1e4),
-        "tiny": (places * 1e-6, 1e8),
-    }[kind]
-    mass = np.full(60, mass)
+    rng = np.random.default_rng(0)
+    places = start + length * np.sort(rng.random(60))
+    mass = np.full(60, float(mass))
     sums = rng.binomial(mass.astype(int), places, size=(60, 60)).astype(float)
-    find_values = _Scale._measure_on_grid
-
-    def record_values(self, residuals, sizes, n_cells):
-        values = find_values(self, residuals, sizes, n_cells)
-        asked.append((len(values), n_cells, np.median(values)))
-        return values
-
-    monkeypatch.setattr(_Scale, "_measure_on_grid", record_values)
+    calls = record(_Scale, "_measure_on_grid")
     SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure(sums)
+    asked = [(len(values), arguments[-1], np.median(values)) for arguments, values in calls]
     (n_rows, n_cells, median), *others = asked
     assert n_rows == 60
     assert abs(np.log(median * n_cells / 20)) < np.log(1.4)
@@ -123,38 +116,24 @@ def test_residuals_are_shared_as_by_the_measure(n_cells):
 
 
 @pytest.mark.parametrize("kind", ["rare", "spread", "one row"])
-def test_a_value_does_not_depend_on_the_other_rows(kind):
-    """A test compares the sample, measured alone, with draws that are measured together."""
-    rng = np.random.default_rng(9)
+def test_a_value_does_not_depend_on_the_other_rows(rng, monkeypatch, record, kind):
+    """A test compares the sample, measured alone, with draws that are measured together, in blocks.
+
+    Blocks keep within a budget, and each row is in one of them.
+    """
     places = {
         "rare": np.array([0.0002, 0.0003]),
-        "spread": np.sort(rng.random(300)),
+        "spread": np.sort(rng.random(50)),
         "one row": np.array([0.02, 0.03, 0.98]),
     }[kind]
     mass = np.full(len(places), 2000.0 if kind == "rare" else 40.0)
-    sums = rng.binomial(mass.astype(int), places, size=(64, len(places))).astype(float)
+    sums = rng.binomial(mass.astype(int), places, size=(32, len(places))).astype(float)
     measure = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure
     alone = np.concatenate([measure(row[None]) for row in sums])
     np.testing.assert_allclose(measure(sums), alone, rtol=1e-11, atol=0)
-
-
-def test_rows_are_worked_on_in_blocks(monkeypatch):
-    """Each once, in blocks that keep within the budget; values are the same."""
-    rng, blocks = np.random.default_rng(3), []
-    places, mass = np.linspace(0.05, 0.95, 20), np.full(20, 50.0)
-    sums = rng.binomial(50, places, size=(100, 20)).astype(float)
-    measure = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure
-    expected = measure(sums)
-    find_moments = _place_resampling.cosine_moments
-
-    def record_moments(nodes):
-        blocks.append(nodes.shape)
-        return find_moments(nodes)
-
-    monkeypatch.setattr(_place_resampling, "cosine_moments", record_moments)
-    monkeypatch.setattr(_place_resampling, "_BUDGET", 1 << 14)
-    np.testing.assert_allclose(measure(sums), expected, rtol=1e-11, atol=0)
-    first = [n_rows for n_rows, n_nodes in blocks if n_nodes == blocks[0][1]]
-    assert sum(first) == 100
-    assert len(first) > 1
-    assert all(n_rows * (n_nodes - 1) <= 1 << 14 for n_rows, n_nodes in blocks)
+    monkeypatch.setattr(_place_resampling, "_BUDGET", 1 << 12)
+    calls = record(_place_resampling, "cosine_moments")
+    np.testing.assert_allclose(measure(sums), alone, rtol=1e-11, atol=0)
+    blocks = [nodes.shape for (nodes,), _ in calls]
+    assert len(blocks) > 1
+    assert all(n_rows == 1 or n_rows * (n_nodes - 1) <= 1 << 12 for n_rows, n_nodes in blocks)

@@ -21,11 +21,7 @@ CASES = {
     ),
     "ends": lambda rng, n: rng.choice([0.0, 1.0, np.nextafter(1, 0), 5e-324, 0.5], n),
 }
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
+every_case = pytest.mark.parametrize("case", CASES)
 
 
 def draw_masses(rng, n):
@@ -46,38 +42,16 @@ def read_cells(places, masses, bandwidth):
     return np.stack([sum_moments([(placed, m.copy())], n_cells, order=3) for m in masses.T])
 
 
-@pytest.mark.parametrize("bandwidth", [0.001, 0.05, 0.7, 30.0])
-@pytest.mark.parametrize("case", CASES)
+@every_case
+@pytest.mark.parametrize("bandwidth", [0.001, 0.05, 30.0])
 def test_gaussian_stays_within_its_bound(rng, case, bandwidth):
-    places = CASES[case](rng, 1500)
-    masses = draw_masses(rng, 1500)
+    places, masses = CASES[case](rng, 600), draw_masses(rng, 600)
     n_cells = kernels.count_cells(bandwidth)
     placed = kernels.place_on_grid(places, n_cells)
     moments = [sum_moments([(placed, m.copy())], n_cells + 2, order=4) for m in masses.T]
     expected = measure_directly(places, masses, bandwidth, kernels.gaussian_kernel)
     value = average_gaussian(moments, bandwidth)
     assert value == pytest.approx(expected, abs=2e-8 * (1 + 1 / bandwidth))
-
-
-@pytest.mark.parametrize("bandwidth", [0.01, 0.05, 0.3, 1.0, 30.0])
-@pytest.mark.parametrize("case", CASES)
-def test_epanechnikov_sums_at_nodes_are_direct_sums(rng, case, bandwidth):
-    places = CASES[case](rng, 400)
-    masses = rng.exponential(1, (400, 2))
-    moments = read_cells(places, masses, bandwidth)
-    nodes = np.arange(moments.shape[2] + 1) * bandwidth / CELLS
-    direct = kernels.sum_directly(nodes, places, masses, bandwidth, kernels.epanechnikov_kernel)
-    np.testing.assert_allclose(sum_at_nodes(moments).T, direct, rtol=0, atol=1e-11 * masses.sum())
-
-
-@pytest.mark.parametrize("bandwidth", [0.01, 0.05, 0.3, 1.0, 30.0])
-@pytest.mark.parametrize("case", CASES)
-def test_epanechnikov_knows_its_error(rng, case, bandwidth):
-    places = CASES[case](rng, 1500)
-    masses = draw_masses(rng, 1500)
-    value, error = average_epanechnikov(read_cells(places, masses, bandwidth), bandwidth)
-    expected = measure_directly(places, masses, bandwidth, kernels.epanechnikov_kernel)
-    assert abs(value - expected) <= error + 1e-12
 
 
 def bound_directly(places, masses, bandwidth):
@@ -106,16 +80,18 @@ def bound_directly(places, masses, bandwidth):
     return error / mass.sum()
 
 
-@pytest.mark.parametrize("bandwidth", [0.05, 0.3, 0.5, 30.0])
-@pytest.mark.parametrize("case", [*CASES, "just in and out of reach"])
-def test_error_is_that_of_the_docstring(rng, case, bandwidth):
-    if case in CASES:
-        places = CASES[case](rng, 300)
-    else:
-        cells = np.array([0, 1, 255, 256, 257, 258, 511])
-        places = (cells + 0.5) * min(bandwidth, 0.5) / CELLS
-    masses = draw_masses(rng, len(places))
-    _, error = average_epanechnikov(read_cells(places, masses, bandwidth), bandwidth)
+@every_case
+@pytest.mark.parametrize("bandwidth", [0.05, 0.3, 1.0, 30.0])
+def test_epanechnikov_knows_its_error(rng, case, bandwidth):
+    """The error is that of the docstring, and not exceeded; sums at nodes are direct sums."""
+    places, masses = CASES[case](rng, 300), draw_masses(rng, 300)
+    moments = read_cells(places, masses, bandwidth)
+    nodes = np.arange(moments.shape[2] + 1) * bandwidth / CELLS
+    direct = kernels.sum_directly(nodes, places, masses, bandwidth, kernels.epanechnikov_kernel)
+    np.testing.assert_allclose(sum_at_nodes(moments).T, direct, rtol=0, atol=1e-11 * masses.sum())
+    value, error = average_epanechnikov(moments, bandwidth)
+    expected = measure_directly(places, masses, bandwidth, kernels.epanechnikov_kernel)
+    assert abs(value - expected) <= error + 1e-12
     assert error == pytest.approx(bound_directly(places, masses, bandwidth), rel=1e-8)
 
 
@@ -128,31 +104,12 @@ def test_error_of_a_row_just_one_bandwidth_from_a_crowd(crowd):
     assert error == pytest.approx(bound_directly(places, masses, 0.25), rel=1e-8)
 
 
-def test_the_bound_is_worth_having(rng):
-    """About 4.5 h^2 times twice the gap for rows without structure: here gaps are about .2."""
-    places = rng.random(20000)
-    masses = np.column_stack([places**2 < rng.random(20000), places**2 >= rng.random(20000)])
-    _, error = average_epanechnikov(read_cells(places, masses.astype(float), 0.1), 0.1)
-    assert 0 < error < 4 * 4.5 / CELLS**2
-
-
 def test_rows_one_bandwidth_apart_are_where_a_grid_is_worst():
     """A crowd at the end of the reach of another comes and goes within a cell: the bound says so.
 
     The place inside the cell decides how much of it a row sees; no two nodes can tell that.
     """
-    bandwidth = 0.25
-    places = np.array([0.2502, 0.2502 + bandwidth * (1 - 0.4 / CELLS)])
-    masses = np.array([[1.0, 0.0], [0.0, 1.0]])
-    value, error = average_epanechnikov(read_cells(places, masses, bandwidth), bandwidth)
-    expected = measure_directly(places, masses, bandwidth, kernels.epanechnikov_kernel)
+    places = np.array([0.2502, 0.2502 + 0.25 * (1 - 0.4 / CELLS)])
+    value, error = average_epanechnikov(read_cells(places, np.eye(2), 0.25), 0.25)
+    expected = measure_directly(places, np.eye(2), 0.25, kernels.epanechnikov_kernel)
     assert 1e-5 < abs(value - expected) <= error
-
-
-def test_a_lone_row_one_bandwidth_from_a_crowd():
-    """Its density is that of a crowd which comes into reach inside the cell: nothing is known."""
-    places = np.append(np.full(20000, 0.5), 0.45)
-    masses = np.column_stack([np.arange(20001) % 2 == 0, np.arange(20001) % 2 == 1]).astype(float)
-    value, error = average_epanechnikov(read_cells(places, masses, 0.05), 0.05)
-    # The crowd is right on average, and the lone row is off by .55 at most.
-    assert abs(value - 0.55**2 / 20001) <= error <= 3 / 20001
