@@ -17,11 +17,6 @@ from skcal._numerics._binned import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
-
-
 def sweep_directly(predictions, counts, positive):
     """Bins of the predictions by the words: 2, 3, ... bins until a mean outcome falls."""
     if (np.diff(positive / counts) >= 0).all():
@@ -37,13 +32,9 @@ def sweep_directly(predictions, counts, positive):
     return last
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
-    "weights", [[1], [1, 2, 3, 10], [0.25, 0.5, 1, 1.5, 3], [0.25, 0.5, 1, 1.5, 3, 8.5]]
-)
-def test_sweep_looks_at_all_bins(seed, weights):
-    rng = np.random.default_rng(seed)
-    for _ in range(60):
+@pytest.mark.parametrize("weights", [[1], [1, 2, 3, 10], [0.25, 0.5, 1, 1.5, 3, 8.5]])
+def test_sweep_looks_at_all_bins(rng, weights):
+    for _ in range(120):
         n = rng.integers(1, 10)
         predictions, counts = np.sort(rng.random(n)), rng.choice(weights, n).astype(float)
         mean = np.clip(predictions + rng.normal(0, 0.3, n), 0, 1).round(rng.integers(0, 3))
@@ -53,7 +44,7 @@ def test_sweep_looks_at_all_bins(seed, weights):
         np.testing.assert_array_equal(index, np.unique(expected, return_inverse=True)[1])
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.3, 1e6, 1e300])
+@pytest.mark.parametrize("weight", [0.3, 1e6, 1e300])
 def test_sweep_of_outcomes_that_never_fall_has_a_bin_for_each_prediction(weight):
     """With 1e6 of each prediction, millions of bins took seconds; with 1e300 they ended in NumPy's
     `Maximum allowed size exceeded`."""
@@ -63,7 +54,7 @@ def test_sweep_of_outcomes_that_never_fall_has_a_bin_for_each_prediction(weight)
     np.testing.assert_array_equal(edges, [0.1, *predictions])
 
 
-@pytest.mark.parametrize("heavy", [1e5, 1e10, 1e300])
+@pytest.mark.parametrize("heavy", [1e10])
 def test_sweep_comes_to_an_end_where_light_rows_alone_are_out_of_order(heavy):
     """The bins were to become as small as the light rows, after days."""
     predictions = np.array([0.1, 0.2, 0.3, 0.4])
@@ -71,44 +62,32 @@ def test_sweep_comes_to_an_end_where_light_rows_alone_are_out_of_order(heavy):
     assert len(edges) - 1 <= 4096
 
 
-def test_sweep_of_rows_that_weigh_nothing_beside_others():
-    """Their bin had the mean 0 / 0."""
-    predictions, counts = np.array([0.0, 5e-324, 0.5]), np.array([7, 7e-300, 7])
-    edges = sweep_edges(predictions, counts, counts * [0.5, 0, 0.4])
-    assert len(edges) == 2
-
-
-@pytest.mark.parametrize("heavy", [100, 1000])
-def test_sweep_finds_light_rows_out_of_order(heavy):
-    predictions, counts = np.array([0.1, 0.2, 0.3, 0.4]), np.array([heavy, 1, 1, heavy])
-    edges = sweep_edges(predictions, counts, counts * [0, 0.6, 0.4, 1])
-    assert len(edges) - 1 > heavy / 2
-    assert np.ptp(bin_index(predictions, edges)[1:3]) == 0
-
-
-def test_sweep_sees_the_last_row_though_it_weighs_less_than_one():
-    """Two bins have the means .35 and 1.225 / 3; without the last row the second had .29."""
-    predictions, counts = np.array([0.2, 0.4, 0.6, 0.8]), np.array([3, 1, 1.5, 0.5])
-    edges = sweep_edges(predictions, counts, counts * [0.35, 0.17, 0.37, 1])
-    assert len(edges) == 3
-
-
-def test_sweep_of_heavy_rows_sees_a_small_fall():
-    predictions, counts = np.array([0.2, 0.7]), np.array([1e5, 1e5])
-    assert len(sweep_edges(predictions, counts, counts * [0.5, 0.5 - 1e-6])) == 2
+@pytest.mark.parametrize(
+    ("predictions", "counts", "means", "n_bins"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], [100, 1, 1, 100], [0, 0.6, 0.4, 1], range(51, 203)),  # light rows
+        # Two bins have the means .35 and 1.225 / 3; without the last row the second had .29.
+        ([0.2, 0.4, 0.6, 0.8], [3, 1, 1.5, 0.5], [0.35, 0.17, 0.37, 1], [2]),
+        ([0.2, 0.7], [1e5, 1e5], [0.5, 0.5 - 1e-6], [1]),  # a small fall of heavy rows
+        ([0.0, 5e-324, 0.5], [7, 7e-300, 7], [0.5, 0, 0.4], [1]),  # a bin had the mean 0 / 0
+    ],
+)
+def test_sweep_sees_every_fall(predictions, counts, means, n_bins):
+    edges = sweep_edges(np.array(predictions), np.array(counts), np.multiply(counts, means))
+    assert len(edges) - 1 in n_bins
 
 
 def test_sweep_sees_no_fall_in_the_rounding_of_sums(rng):
     """Two bins of the same mean outcome, a heavy and a light one; three have .4, .23 and .3."""
     predictions = np.array([0.2, 0.4, 0.6])
-    for _ in range(40):
+    for _ in range(10):
         heavy, light = rng.uniform(1e6, 2e6), rng.uniform(1.1, 2)
         counts = np.array([0.4 * heavy, 0.6 * heavy, light])
         positive = np.array([0.16, 0.14, 0.3]) * [heavy, heavy, light]
         assert len(sweep_edges(predictions, counts, positive)) == 3
 
 
-@pytest.mark.parametrize("n_bins", [1, 2, 3, 6, 10, 15, 49, 98])
+@pytest.mark.parametrize("n_bins", [1, 3, 10, 49, 98])
 def test_percentile_edges_are_percentiles_to_the_bit(rng, n_bins):
     for n in (1, *[2] * 6, 3, 10, 20, 33, 64, 101, 1000):  # two rows often, where halves round
         predictions = np.sort(rng.random(n)) ** 3
@@ -121,7 +100,7 @@ def test_percentile_edges_are_percentiles_to_the_bit(rng, n_bins):
         assert exact[-1] == expected[-1] == predictions[-1]
 
 
-@pytest.mark.parametrize("n", [2, 7, 61, 100, 101, 1000, 4097])
+@pytest.mark.parametrize("n", [2, 61, 100, 1000])
 def test_whole_ranks_are_edges(rng, n):
     """Where (n - 1) / g is whole, the first group has a row more than the others."""
     predictions = np.sort(rng.random(n))

@@ -1,14 +1,12 @@
-"""Extremes of Brownian motion: published points and moments, both series, and simulation."""
+"""Extremes of Brownian motion: published points and moments, and both series."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import kstest, norm
+from scipy.stats import norm
 
 from skcal._numerics import _brownian
 from skcal._numerics._brownian import exceed_maximum, exceed_range
-
-both = pytest.mark.parametrize("law", [exceed_maximum, exceed_range])
 
 
 def test_published_five_percent_points():
@@ -17,15 +15,8 @@ def test_published_five_percent_points():
         assert law(point - 5e-7) > 0.05 > law(point + 5e-7)
 
 
-def test_moments():
-    """Feller 1951: the range has mean sqrt(8 / pi) and variance 4 (log 2 - 2 / pi)."""
-    mean = quad(exceed_range, 0, 1.5)[0] + quad(exceed_range, 1.5, 40)[0]
-    square = 2 * sum(
-        quad(lambda x: x * exceed_range(x), *ends)[0] for ends in ((0, 1.5), (1.5, 40))
-    )
-    assert mean == pytest.approx(np.sqrt(8 / np.pi), abs=1e-12)
-    assert square - mean**2 == pytest.approx(4 * (np.log(2) - 2 / np.pi), abs=1e-11)
-    # max |W| has the law of T^(-1/2), T the time to leave (-1, 1), and the mean sqrt(pi / 2).
+def test_mean_of_the_maximum():
+    """max |W| has the law of T^(-1/2), T the time to leave (-1, 1), and the mean sqrt(pi / 2)."""
     mean = quad(exceed_maximum, 0, 1)[0] + quad(exceed_maximum, 1, 40)[0]
     assert mean == pytest.approx(np.sqrt(np.pi / 2), abs=1e-12)
 
@@ -51,7 +42,7 @@ def test_both_series_agree(monkeypatch, law, switch):
     np.testing.assert_allclose(law(level), tails, rtol=5e-15)
 
 
-@both
+@pytest.mark.parametrize("law", [exceed_maximum, exceed_range])
 def test_tails(law):
     level = np.concatenate([[0.0, 1e-300, 1e-9], np.linspace(0.01, 37, 5000)])
     tail = law(level)
@@ -63,19 +54,3 @@ def test_tails(law):
     share = {exceed_maximum: 4, exceed_range: 8}[law]
     assert law(20.0) == pytest.approx(share * norm.sf(20), rel=1e-13)
     assert law(2.0).shape == ()
-
-
-def test_simulated_paths():
-    rng = np.random.default_rng(0)
-    n_paths, n_steps = 4000, 400
-    ends = np.cumsum(rng.standard_normal((n_paths, n_steps)) / np.sqrt(n_steps), axis=1)
-    starts = np.column_stack([np.zeros(n_paths), ends[:, :-1]])
-    # Exact extremes of the bridges between the points, drawn apart for maximum and minimum.
-    rise, fall = (
-        np.sqrt((ends - starts) ** 2 - 2 / n_steps * np.log(rng.random(ends.shape)))
-        for _ in range(2)
-    )
-    high = ((starts + ends + rise) / 2).max(axis=1)
-    low = ((starts + ends - fall) / 2).min(axis=1)
-    assert kstest(high - low, lambda x: 1 - exceed_range(x)).pvalue > 0.01
-    assert kstest(np.maximum(high, -low), lambda x: 1 - exceed_maximum(x)).pvalue > 0.01

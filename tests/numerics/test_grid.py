@@ -17,17 +17,12 @@ from skcal._numerics._grid import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(23)
-
-
 def draw_predictions(rng, n=40):
     """Some of them at the ends, and on the nodes of grids of 1, 2, 4 or 8 cells."""
     return np.concatenate([[0.0, 0.25, 0.5, 0.875, 1.0], rng.random(n)])
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 8, 50])
+@pytest.mark.parametrize("n_cells", [1, 8, 50])
 def test_cells_are_left_closed_but_for_the_last(rng, n_cells):
     v = draw_predictions(rng)
     before = v.copy()
@@ -38,7 +33,7 @@ def test_cells_are_left_closed_but_for_the_last(rng, n_cells):
     np.testing.assert_array_equal(v, before)
 
 
-@pytest.mark.parametrize("n_cells", [1, 8, 50])
+@pytest.mark.parametrize("n_cells", [1, 50])
 def test_cells_of_arrays_of_other_libraries(rng, n_cells):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the import
@@ -53,18 +48,14 @@ def test_cells_of_arrays_of_other_libraries(rng, n_cells):
     np.testing.assert_allclose(moments, sum_moments([(v, v**2)], n_cells, 3), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 8, 50])
-@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize(("n_cells", "order"), [(1, 2), (8, 4), (50, 1)])
 def test_moments_of_chunks(rng, n_cells, order):
     v = draw_predictions(rng)
     values = rng.normal(size=len(v))
-    expected = np.zeros((order, n_cells))
-    for p, value in zip(v, values, strict=True):
-        cell = min(int(Fraction(p) * n_cells), n_cells - 1)
-        expected[:, cell] += [value * (p * n_cells - cell) ** k for k in range(order)]
+    cells, places = find_cells(v, n_cells)
+    expected = (places ** np.arange(order)[:, None] * values) @ (cells[:, None] == range(n_cells))
     chunks = [(v[rows], values[rows].copy()) for rows in (slice(0, 7), slice(7, None))]
-    moments = sum_moments(chunks, n_cells, order)
-    np.testing.assert_allclose(moments, expected, atol=1e-12)
+    np.testing.assert_allclose(sum_moments(chunks, n_cells, order), expected, atol=1e-12)
 
 
 def share_slowly(v, values, n_cells):
@@ -106,7 +97,7 @@ def test_linear_weights_are_hat_functions(rng, n_cells):
     np.testing.assert_allclose(placed, hats @ values, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4095, 4096, 4097, 8192, 20_001])
+@pytest.mark.parametrize("n", [1, 4096, 4097, 20_001])
 def test_running_sums_of_whole_numbers_are_exact(rng, n):
     values = rng.integers(-9, 10, n)
     sums = cumulate(values.astype(float))

@@ -10,10 +10,6 @@ from skcal._numerics import _hypergeometric
 from skcal._numerics._hypergeometric import DealtOutcomes, draw_overlaps, group_cells
 
 
-def sum_groups(counts, starts):
-    return np.add.reduceat(counts, starts)
-
-
 def test_groups_by_hand():
     first, second = np.zeros(64, dtype=int), np.zeros(64, dtype=int)
     first[[0, 2, 3]], second[[1, 3]] = (10, 9, 1), (10, 10)
@@ -26,8 +22,7 @@ def test_groups_by_hand():
     assert group_cells(first, second)[:2].tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("n_cells", [16, 64, 4096])
-@pytest.mark.parametrize("n_rows", [0, 30, 3000, 10**6])
+@pytest.mark.parametrize(("n_cells", "n_rows"), [(16, 30), (64, 0), (64, 3000), (4096, 10**5)])
 def test_groups_are_as_small_as_they_may_be(n_cells, n_rows):
     rng = np.random.default_rng(n_rows)
     first, second = (
@@ -40,7 +35,7 @@ def test_groups_are_as_small_as_they_may_be(n_cells, n_rows):
     assert starts[-1] < n_cells
     part = n_cells // min(32, n_cells)
     assert set(range(0, n_cells, part)) <= set(starts.tolist())
-    fewest = np.minimum(sum_groups(first, starts), sum_groups(second, starts))
+    fewest = np.minimum(np.add.reduceat(first, starts), np.add.reduceat(second, starts))
     is_alone = (starts % part == 0) & (np.append(starts[1:], n_cells) % part == 0)
     assert (fewest[~is_alone] >= 10).all()
     # Without its last cell, a group that others follow in its part would have been too small.
@@ -60,9 +55,11 @@ def test_small_populations_are_hypergeometric(marked, taken, total):
     assert (np.abs(found - law) <= 4.5 * np.sqrt(law * (1 - law) / 20_000)).all()
 
 
-@pytest.mark.parametrize("is_marked_common", [False, True])
-@pytest.mark.parametrize("is_taken_common", [False, True])
 @pytest.mark.parametrize("few", [50, 3 * 10**8])
+@pytest.mark.parametrize(
+    ("is_marked_common", "is_taken_common"),
+    [(False, False), (False, True), (True, False), (True, True)],
+)
 def test_large_populations_have_the_moments_of_their_law(is_marked_common, is_taken_common, few):
     rng, total = np.random.default_rng(5), 3 * 10**9
     marked = total - few if is_marked_common else few
@@ -80,19 +77,17 @@ def test_large_populations_have_the_moments_of_their_law(is_marked_common, is_ta
 
 
 def test_differences_by_hand():
-    # Groups: 2 of 4 against 0 of 4; 0 of 3 against no rows; 1 of 2 against 2 of 2.
-    first = np.array([[2, 3, 1], [2, 0, 1]])
-    second = np.array([[4, 0, 0], [0, 0, 2]])
-    outcomes = DealtOutcomes(first, second)
-    assert outcomes.overlap == 4 * 4 / 8 + 2 * 2 / 4
-    # The sums are 0, 2 - 4 * 2 / 8 = 1 and 1 + (1 - 2 * 3 / 4) = 0.5.
-    assert outcomes.observe("range") == 1.0
-    assert outcomes.observe("max") == 1.0
-    variance = hypergeom(8, 2, 4).var() + hypergeom(4, 3, 2).var()
-    assert outcomes.error == pytest.approx(np.sqrt(variance), rel=1e-12)
-    swapped = DealtOutcomes(second, first)
-    assert swapped.observe("range") == 1.0
-    assert swapped.error == pytest.approx(outcomes.error, rel=1e-12)
+    """Groups: 2 of 4 against 0 of 4; 0 of 3 against no rows; 0 of 2 against 2 of 2; 1 of 2, 2 of 2.
+
+    Sums are 0, 2 - 4 * 2 / 8 = 1, then 1 - 2 * 2 / 4 = 0, and 1 - 2 * 3 / 4 = -0.5 with that.
+    """
+    first, second = np.array([[2, 3, 2, 1], [2, 0, 0, 1]]), np.array([[4, 0, 0, 0], [0, 0, 2, 2]])
+    variance = hypergeom(8, 2, 4).var() + hypergeom(4, 2, 2).var() + hypergeom(4, 3, 2).var()
+    for outcomes in (DealtOutcomes(first, second), DealtOutcomes(second, first)):
+        assert outcomes.overlap == 4 * 4 / 8 + 2 * 2 / 4 + 2 * 2 / 4
+        assert outcomes.observe("range") == 1.5
+        assert outcomes.observe("max") == 1.0
+        assert outcomes.error == pytest.approx(np.sqrt(variance), rel=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(3,), (5, 3), (2, 4, 3)])
@@ -116,8 +111,7 @@ class NormalLaw(np.random.Generator):
         return np.full(size, mean + self.deviations * deviation)
 
 
-@pytest.mark.parametrize("marked", [1, 3, 6, 8])
-@pytest.mark.parametrize("taken", [2, 4, 7])
+@pytest.mark.parametrize(("marked", "taken"), [(1, 2), (3, 7), (6, 4), (8, 7)])
 def test_normal_draws_have_the_exact_variance_and_the_range_of_their_law(
     monkeypatch, marked, taken
 ):
@@ -133,13 +127,3 @@ def test_normal_draws_have_the_exact_variance_and_the_range_of_their_law(
         few = [min(value, 9 - value) for value in (marked, taken)]  # the roles that it draws for
         assert rng.mean == pytest.approx(few[0] * few[1] / 9, rel=1e-12)
     assert sorted(ends) == list(law.support())
-
-
-def test_range_and_largest_difference_by_hand():
-    """The sums are 0, 1, 0 and -0.5, so that the range reaches over both signs."""
-    first = np.array([[2, 4, 1], [2, 0, 1]])
-    second = np.array([[4, 2, 0], [0, 2, 2]])
-    # The differences are 2 - 4 * 2 / 8 = 1, 0 - 4 * 2 / 8 = -1 and 1 - 2 * 3 / 4 = -0.5.
-    for outcomes in (DealtOutcomes(first, second), DealtOutcomes(second, first)):
-        assert outcomes.observe("range") == 1.5
-        assert outcomes.observe("max") == 1.0

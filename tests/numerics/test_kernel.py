@@ -8,11 +8,6 @@ from skcal._numerics._kernel import estimate_by_pairs, gaussian_error, laplace_e
 from tests import reference_distance as reference
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(29)
-
-
 def laplace_square(v, residual, bandwidth):
     return residual @ np.exp(-np.abs(v[:, None] - v) / bandwidth) @ residual
 
@@ -31,33 +26,26 @@ def measure_gaussian(v, residual, bandwidth):
 
 
 @pytest.mark.parametrize("kind", reference.KINDS)
-@pytest.mark.parametrize("bandwidth", [1e-5, 3e-4, 0.02, 1.0, 50.0, 1e12])
-def test_laplace(rng, kind, bandwidth):
-    for n in (1, 2, 7, 300):
-        v, residual = draw_residuals(rng, kind, n)
-        assert laplace_error(v, residual, bandwidth) == pytest.approx(
-            np.sqrt(laplace_square(v, residual, bandwidth)), abs=1e-12
-        )
+def test_laplace(rng, kind):
+    for bandwidth in (1e-5, 3e-4, 0.02, 1.0, 1e12):
+        for n in (1, 2, 300):
+            v, residual = draw_residuals(rng, kind, n)
+            expected = np.sqrt(laplace_square(v, residual, bandwidth))
+            assert laplace_error(v, residual, bandwidth) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 64])
-def test_laplace_in_chunks(rng, monkeypatch, chunk):
+@pytest.mark.parametrize(
+    ("constant", "value", "bandwidth"),
+    [("_CHUNK", 1, 0.01), ("_CHUNK", 7, 0.01), ("_SPAN", 1e-3, 1e-4), ("_SPAN", 600.0, 1e-4)],
+)
+def test_laplace_in_chunks_and_spans(rng, monkeypatch, constant, value, bandwidth):
     v, residual = draw_residuals(rng, "uniform", 300)
-    expected = np.sqrt(laplace_square(v, residual, 0.01))
-    monkeypatch.setattr(_kernel, "_CHUNK", chunk)
-    assert laplace_error(v, residual, 0.01) == pytest.approx(expected, abs=1e-12)
+    monkeypatch.setattr(_kernel, constant, value)
+    expected = np.sqrt(laplace_square(v, residual, bandwidth))
+    assert laplace_error(v, residual, bandwidth) == pytest.approx(expected, abs=1e-12)
 
 
-def test_laplace_span_does_not_overflow(rng, monkeypatch):
-    v, residual = draw_residuals(rng, "uniform", 2000)
-    for span in (1e-3, 1.0, 600.0):
-        monkeypatch.setattr(_kernel, "_SPAN", span)
-        assert laplace_error(v, residual, 1e-5) == pytest.approx(
-            np.sqrt(laplace_square(v, residual, 1e-5)), abs=1e-12
-        )
-
-
-@pytest.mark.parametrize("distance", [2.0**-10, 2.0**-30, 2.0**-50])
+@pytest.mark.parametrize("distance", [2.0**-10, 2.0**-50])
 def test_laplace_where_the_double_sum_cancels(distance):
     """Opposite residuals next to each other: 2 c^2 (1 - exp(-distance)), to all digits."""
     v, residual = np.array([0.5, 0.5 + distance]), np.array([0.25, -0.25])
@@ -67,30 +55,25 @@ def test_laplace_where_the_double_sum_cancels(distance):
 
 
 @pytest.mark.parametrize("kind", reference.KINDS)
-@pytest.mark.parametrize(
-    "bandwidth",
-    [pytest.param(1e-5, marks=pytest.mark.slow), 3e-4, 0.02, 0.5, 1.0, 50.0, 1e12],
-)
-def test_gaussian(rng, kind, bandwidth):
-    for n in (1, 2, 7, 300) if bandwidth > 1e-4 else (60,):
-        v, residual = draw_residuals(rng, kind, n)
-        expected = np.sqrt(max(gaussian_square(v, residual, bandwidth), 0))
-        assert measure_gaussian(v, residual, bandwidth) == pytest.approx(expected, abs=1e-7)
+def test_gaussian(rng, kind):
+    for bandwidth in (2e-3, 0.5, 1e12):
+        for n in (1, 2, 300):
+            v, residual = draw_residuals(rng, kind, n)
+            expected = np.sqrt(max(gaussian_square(v, residual, bandwidth), 0))
+            assert measure_gaussian(v, residual, bandwidth) == pytest.approx(expected, abs=1e-7)
 
 
-def test_gaussian_error_stays_within_its_bound_and_uses_it(rng, monkeypatch):
+@pytest.mark.parametrize("cells", [2, 8])
+def test_gaussian_error_stays_within_its_bound_and_uses_it(rng, monkeypatch, cells):
     """Opposite neighbours are the worst for interpolation; few cells show the order."""
-    for cells in (2, 4, 8):
-        monkeypatch.setattr(_kernel, "_STEPS", cells)
-        worst = 0.0
-        for _ in range(200):
-            v = 0.5 + 0.1 * rng.random(4) / cells
-            residual = np.array([0.25, -0.25, 0.25, -0.25])
-            exact = np.sqrt(max(gaussian_square(v, residual, 0.1), 0))
-            worst = max(worst, abs(measure_gaussian(v, residual, 0.1) - exact))
-        bound = 9 / 384 * np.sqrt(1680) / cells**4
-        assert worst <= bound + 1e-7
-        assert worst > bound / 1000
+    monkeypatch.setattr(_kernel, "_STEPS", cells)
+    worst, residual = 0.0, np.array([0.25, -0.25, 0.25, -0.25])
+    for _ in range(100):
+        v = 0.5 + 0.1 * rng.random(4) / cells
+        exact = np.sqrt(max(gaussian_square(v, residual, 0.1), 0))
+        worst = max(worst, abs(measure_gaussian(v, residual, 0.1) - exact))
+    bound = 9 / 384 * np.sqrt(1680) / cells**4
+    assert bound / 1000 < worst <= bound + 1e-7
 
 
 def test_gaussian_reads_chunks(rng):
@@ -101,15 +84,8 @@ def test_gaussian_reads_chunks(rng):
         for rows in (slice(0, 100), slice(100, 101), slice(101, None)):
             yield v[rows], residual[rows].copy()
 
-    assert gaussian_error(read_chunks, 0.01) == pytest.approx(
-        measure_gaussian(v, residual, 0.01), abs=1e-14
-    )
-
-
-def test_no_residuals_no_error():
-    v, nil = np.linspace(0, 1, 50), np.zeros(50)
-    assert laplace_error(v, nil, 1.0) == 0
-    assert measure_gaussian(v, nil, 1.0) == 0
+    expected = measure_gaussian(v, residual, 0.01)
+    assert gaussian_error(read_chunks, 0.01) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
@@ -126,7 +102,7 @@ def test_one_pair_gives_the_product_of_its_residuals_and_its_kernel(kernel, weig
 
 
 @pytest.mark.parametrize("weight", [np.ones(5), np.arange(1.0, 6.0)], ids=["equal", "unequal"])
-@pytest.mark.parametrize("n_terms", [1, 7, 20])
+@pytest.mark.parametrize("n_terms", [1, 20])
 def test_mean_of_equal_pairs_is_each_of_them(monkeypatch, weight, n_terms):
     """Also over several chunks, of which the last is not full."""
     monkeypatch.setattr(_kernel, "_CHUNK", 7)

@@ -24,25 +24,21 @@ def regress_directly(points, places, mass, positive, bandwidth):
 
 def look_between(knots):
     """Points all over [0, 1], and inside the shortest intervals."""
-    start = np.argsort(np.diff(knots))[:300]
+    start = np.argsort(np.diff(knots))[:100]
     inside = np.outer([0.2, 0.5, 0.8], np.diff(knots)[start]) + knots[start]
-    return np.concatenate([np.linspace(0, 1, 997), inside.ravel()])
+    return np.concatenate([np.linspace(0, 1, 397), inside.ravel()])
 
 
 CASES = {
-    "spread": lambda rng: rng.random(200),
-    "at the ends": lambda rng: rng.beta(0.1, 0.1, 200),
-    "rare": lambda rng: rng.beta(0.1, 5, 200),
-    "few": lambda rng: rng.random(4),
+    "spread": lambda rng: rng.random(100),
+    "at the ends": lambda rng: rng.beta(0.1, 0.1, 100),
+    "rare": lambda rng: rng.beta(0.1, 5, 100),
     "only 0": lambda rng: np.zeros(3),
-    "only 1": lambda rng: np.ones(3),
     "0, 1/2 and 1": lambda rng: np.array([0.0, 0.5, 1.0]),
 }
 
 
-@pytest.mark.parametrize(
-    "bandwidth", [1e-3, 0.007, 0.05, 0.3, pytest.param(5.0, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("bandwidth", [0.007, 0.05, 0.3])
 @pytest.mark.parametrize("case", CASES)
 def test_error_between_knots_keeps_the_bound(case, bandwidth):
     rng = np.random.default_rng(0)
@@ -54,12 +50,12 @@ def test_error_between_knots_keeps_the_bound(case, bandwidth):
     points = look_between(knots)
     exact = regress_directly(points, places, mass, positive, bandwidth)
     np.testing.assert_allclose(np.interp(points, knots, values), exact, rtol=0, atol=TOLERANCE)
-    some = np.linspace(0, len(knots) - 1, 200).astype(int)
+    some = np.linspace(0, len(knots) - 1, 100).astype(int)
     exact = regress_directly(knots[some], places, mass, positive, bandwidth)
     np.testing.assert_allclose(values[some], exact, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("bandwidth", [0.4, 1.0, 2.9, 5.0])
+@pytest.mark.parametrize("bandwidth", [0.4, 5.0])
 def test_wide_kernels_are_cosine_series(bandwidth):
     """Images of a Gaussian at +-x + 2k sum to 1/2 + sum_j e^(-(pi j s)^2 / 2) cos cos, times 2."""
     rng = np.random.default_rng(2)
@@ -75,7 +71,7 @@ def test_wide_kernels_are_cosine_series(bandwidth):
     np.testing.assert_allclose(values, exact, rtol=1e-13)
 
 
-@pytest.mark.parametrize("bandwidth", [1e-3, 0.125, 0.3, 256 / 257, 1.0, 5.0])
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.125, 256 / 257, 5.0])
 def test_mass_cells_are_small_and_no_more_than_needed(bandwidth):
     n_cells = count_mass_cells(bandwidth)
     assert np.log2(n_cells) % 1 == 0
@@ -112,11 +108,9 @@ def test_values_stay_inside():
         assert len(knots) == 129  # nothing bends
 
 
-def test_knots_do_not_outgrow_the_inverse_bandwidth():
+@pytest.mark.parametrize("n", [10, 3000])
+def test_knots_do_not_outgrow_the_inverse_bandwidth(rng, n):
     """Few steps fit between rows that are further apart than the bandwidth."""
-    rng = np.random.default_rng(1)
-    for n in (10, 1000, 10_000):
-        places = np.sort(rng.random(n))
-        positive = rng.integers(0, 2, n).astype(float)
-        for bandwidth in (1e-3, 0.02):
-            assert len(trace_curve(places, np.ones(n), positive, bandwidth)[0]) < 32 / bandwidth
+    places, positive = np.sort(rng.random(n)), rng.integers(0, 2, n).astype(float)
+    for bandwidth in (1e-3, 0.02):
+        assert len(trace_curve(places, np.ones(n), positive, bandwidth)[0]) < 32 / bandwidth

@@ -14,23 +14,21 @@ from skcal._numerics._kernel_tests import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(11)
-
-
-@pytest.mark.parametrize("n", [2, 3, 12])
+@pytest.mark.parametrize("n", [2, 3, 8])
 def test_degenerate_bootstrap(rng, n):
-    """The statistic of Arcones and Giné (1992), its rows summed one by one."""
+    """The statistic of Arcones and Giné (1992), its rows summed one by one.
+
+    Of few rows all resamples are drawn, and the null mean is their mean.
+    """
     h = rng.normal(size=(n, n))
     h += h.T
     counts = rng.multinomial(n, np.full(n, 1 / n), size=5).T
-    statistic, resampled, estimate, _ = compare_degenerate(
-        h.sum(axis=1),
-        h.diagonal(),
-        sum_resampled_pairs(h, counts, counts),
-        counts.T @ h.diagonal(),
-        counts.T @ h.sum(axis=1),
+    if n < 4:
+        every = itertools.product(range(n), repeat=n)
+        counts = np.array([np.bincount(rows, minlength=n) for rows in every]).T
+    own, sums = h.diagonal(), h.sum(axis=1)
+    statistic, resampled, estimate, null_mean = compare_degenerate(
+        sums, own, sum_resampled_pairs(h, counts, counts), counts.T @ own, counts.T @ sums
     )
     assert estimate == pytest.approx(np.mean(h[~np.eye(n, dtype=bool)]), abs=1e-12)
     assert statistic == pytest.approx(n / (n - 1) * estimate - h.mean(), abs=1e-12)
@@ -39,21 +37,8 @@ def test_degenerate_bootstrap(rng, n):
         pairs = sum(h[i, j] for a, i in enumerate(rows) for b, j in enumerate(rows) if a != b)
         means = 2 * sum(h[i].sum() for i in rows)
         assert value == pytest.approx((n / (n - 1) * pairs - means) / n**2, abs=1e-12)
-
-
-def test_null_mean_is_the_mean_of_all_resamples(rng):
-    h = rng.normal(size=(3, 3))
-    h += h.T
-    every = itertools.product(range(3), repeat=3)
-    counts = np.array([np.bincount(rows, minlength=3) for rows in every]).T
-    _, resampled, _, null_mean = compare_degenerate(
-        h.sum(axis=1),
-        h.diagonal(),
-        sum_resampled_pairs(h, counts, counts),
-        counts.T @ h.diagonal(),
-        counts.T @ h.sum(axis=1),
-    )
-    assert null_mean == pytest.approx(resampled.mean(), abs=1e-14)
+    if n < 4:
+        assert null_mean == pytest.approx(resampled.mean(), abs=1e-14)
 
 
 def test_exceedances_count_ties_and_the_statistic_itself():
@@ -72,7 +57,7 @@ def test_hotelling_statistic_does_not_depend_on_units(rng):
         assert rank == 3
 
 
-@pytest.mark.parametrize("power", [10, 20, 25, 30])
+@pytest.mark.parametrize("power", [10, 30])
 def test_nearly_equal_columns_have_the_statistic_of_their_difference(rng, power):
     """Linear maps do not change the statistic; these sums are exact, with 53 binary digits."""
     features = rng.integers(-500, 600, size=(60, 3)) / 512

@@ -20,10 +20,8 @@ def measure_median(proba, weights, name="euclidean"):
 
 @pytest.mark.parametrize("name", ["euclidean", "gaussian", "total_variation"])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 12])
-@pytest.mark.parametrize("seed", range(3))
-def test_weighted_median_distance(monkeypatch, name, n, seed):
+def test_weighted_median_distance(rng, monkeypatch, name, n):
     monkeypatch.setattr(_squared_kernel, "_MEDIAN_ROWS", n)  # which is not too many
-    rng = np.random.default_rng(seed)
     proba, weights = rng.dirichlet(np.ones(3), n), rng.integers(1, 6, n)
     expected = measure_median(proba, weights, name)
     assert find_median_distance(proba, weights, name) == pytest.approx(expected, rel=1e-14)
@@ -31,22 +29,18 @@ def test_weighted_median_distance(monkeypatch, name, n, seed):
     assert find_median_distance(proba, None, name) == pytest.approx(expected, rel=1e-14)
 
 
-def test_median_distance_where_one_pair_has_most_of_the_weight():
-    """Three rows on a line: the pair at distance 0.3, 0.6 or 0.9 has more than half the weight."""
+@pytest.mark.parametrize(
+    ("weights", "distance"),
+    [([10, 10, 1], 0.3), ([1, 10, 10], 0.6), ([10, 1, 10], 0.9), ([2, 2, 1], (0.3 + 0.6) / 2)],
+)
+def test_median_distance_where_one_pair_has_most_of_the_weight_or_half_of_it(weights, distance):
+    """Three rows on a line, the pairs of which have the distances 0.3, 0.6 and 0.9."""
     proba = np.array([[0.0, 1.0], [0.3, 0.7], [0.9, 0.1]])
-    for heavy, distance in ([10, 10, 1], 0.3), ([1, 10, 10], 0.6), ([10, 1, 10], 0.9):
-        found = find_median_distance(proba, np.array(heavy), "total_variation")
-        assert found == pytest.approx(distance, rel=1e-14)
+    found = find_median_distance(proba, np.array(weights), "total_variation")
+    assert found == pytest.approx(distance, rel=1e-14)
 
 
-def test_median_distance_where_half_the_weight_lies_on_either_side():
-    proba = np.array([[0.0, 1.0], [0.3, 0.7], [0.9, 0.1]])
-    weights = np.array([2, 2, 1])  # distances 0.3 four times, 0.6 twice, 0.9 twice
-    found = find_median_distance(proba, weights, "total_variation")
-    assert found == pytest.approx((0.3 + 0.6) / 2, rel=1e-14)
-
-
-@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-540, 2.0**500, 2.0**540, 2.0**1000])
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**540, 2.0**1000])
 def test_scale_of_weights_does_not_move_the_median(scale):
     rng = np.random.default_rng(0)
     proba, weights = rng.dirichlet(np.ones(3), 12), rng.integers(1, 6, 12)

@@ -9,7 +9,6 @@ from skcal._numerics._temperature import (
     _find_median,
     _minimise_brier_score,
     _minimise_log_loss,
-    _pick_true,
     fit_temperature,
 )
 
@@ -44,8 +43,9 @@ def make_masked(mask):
     return logits, np.array([1, 0, 0]), np.array([0.8, 0.2, 1e-7])
 
 
-@pytest.mark.parametrize("n_classes", [2, 10, 1000, 10_000])
-@pytest.mark.parametrize("share", [0.6, 0.9, 0.99])
+@pytest.mark.parametrize(
+    ("n_classes", "share"), [(2, 0.6), (2, 0.99), (10, 0.9), (1000, 0.6), (10_000, 0.99)]
+)
 def test_the_share_of_right_answers_decides(n_classes, share):
     """With many classes the first step goes so far that all probabilities are 0 or 1."""
     logits, codes, weights = make_one_hot(n_classes, share)
@@ -56,8 +56,7 @@ def test_the_share_of_right_answers_decides(n_classes, share):
         assert n_iter < 20
 
 
-@pytest.mark.parametrize("n_classes", [2, 10, 100])
-@pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
+@pytest.mark.parametrize(("n_classes", "share"), [(2, 0.6), (10, 0.8), (100, 0.9)])
 def test_the_share_of_right_answers_decides_by_the_brier_score(n_classes, share):
     """Up to the square root of rounding errors, as the score is flat at its minimum."""
     logits, codes, weights = make_one_hot(n_classes, share)
@@ -65,7 +64,7 @@ def test_the_share_of_right_answers_decides_by_the_brier_score(n_classes, share)
     assert temperature == pytest.approx(find_one_hot(n_classes, share), rel=2e-7)
 
 
-@pytest.mark.parametrize("mask", [1e6, 1e9, 1e30])
+@pytest.mark.parametrize("mask", [1e6, 1e30])
 def test_differences_beyond_a_million_medians_count_as_that(mask):
     logits, codes, weights = make_masked(mask)
     temperature, _ = fit_temperature(logits, codes, weights)
@@ -125,16 +124,8 @@ def test_another_library(put, loss, mask):
     assert temperature == pytest.approx(expected, rel=1e-7)
 
 
-def test_parts_in_another_library(put):
-    rng = np.random.default_rng(0)
-    for n_values in range(1, 8):
-        values = rng.normal(size=n_values)
+def test_medians_in_another_library(put):
+    for n_values in (1, 4, 7):
+        values = np.random.default_rng(0).normal(size=n_values)
         moved = put(values)
         assert _find_median(moved, namespace(moved)) == np.median(values)
-        assert _find_median(values, np) == np.median(values)
-    values, codes = rng.normal(size=(3, 5)), np.array([2, 0, 1, 1, 2])
-    expected = [values[2, 0], values[0, 1], values[1, 2], values[1, 3], values[2, 4]]
-    np.testing.assert_array_equal(_pick_true(values, codes, np), expected)
-    moved = put(values)
-    picked = _pick_true(moved, put(codes), namespace(moved))
-    assert [float(picked[i]) for i in range(5)] == expected

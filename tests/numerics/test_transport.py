@@ -9,11 +9,6 @@ from skcal._numerics import _transport
 from skcal._numerics._transport import transport_cost
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(3)
-
-
 def assign_directly(cost):
     """Least mean cost over all permutations."""
     n = len(cost)
@@ -24,41 +19,29 @@ def even(n_pairs, n_points):
     return np.full((n_pairs, n_points), 1 / n_points)
 
 
-def repeat_points(cost, counts, other_counts):
-    return np.repeat(np.repeat(cost, counts, axis=0), other_counts, axis=1)
-
-
-@pytest.mark.parametrize("n_points", [1, 2, 3, 5])
-def test_equal_masses(rng, n_points):
-    cost = rng.random((20, n_points, n_points))
-    expected = [assign_directly(matrix) for matrix in cost]
-    mass = even(20, n_points)
-    np.testing.assert_allclose(transport_cost(cost, mass, mass), expected, rtol=0, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("counts", "other_counts"),
     [
+        ([1], [1]),
+        ([1] * 5, [1] * 5),
         ([1, 2], [2, 1]),
-        ([1, 4], [3, 2]),
         ([1, 2, 3], [4, 1, 1]),
         ([2, 4], [1, 2, 3]),
         ([6], [1, 5]),
-        ([3, 3], [2, 2, 2]),
         ([2, 2, 2], [3, 3]),
         ([1, 2, 3], [2, 2, 2]),
-        ([2, 2, 2], [3, 2, 1]),
     ],
 )
 def test_masses_are_repeated_points(rng, monkeypatch, counts, other_counts):
     """Masses k/n are k points of mass 1/n, whose best plan is a permutation."""
     monkeypatch.setattr(_transport, "_PROGRAMS", 7)
-    cost = rng.random((20, len(counts), len(other_counts)))
-    expected = [assign_directly(repeat_points(matrix, counts, other_counts)) for matrix in cost]
-    mass = np.tile(np.divide(counts, np.sum(counts)), (20, 1))
-    other_mass = np.tile(np.divide(other_counts, np.sum(other_counts)), (20, 1))
+    cost = rng.random((10, len(counts), len(other_counts)))
+    repeated = np.repeat(np.repeat(cost, counts, axis=1), other_counts, axis=2)
+    mass, other_mass = (
+        np.tile(np.divide(part, np.sum(part)), (10, 1)) for part in (counts, other_counts)
+    )
     least = transport_cost(cost, mass, other_mass)
-    np.testing.assert_allclose(least, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(least, [*map(assign_directly, repeated)], rtol=0, atol=1e-12)
 
 
 def test_equal_and_unequal_masses_in_one_call(rng):
@@ -69,17 +52,6 @@ def test_equal_and_unequal_masses_in_one_call(rng):
     for pair in range(4):
         alone = transport_cost(cost[[pair]], mass[[pair]], mass[[3 - pair]])
         assert least[pair] == pytest.approx(alone[0], abs=1e-13)
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_scale_of_the_costs(rng, scale):
-    cost = rng.random((10, 3, 3))
-    mass, other_mass = rng.dirichlet(np.ones(3), (2, 10))
-    np.testing.assert_allclose(
-        transport_cost(scale * cost, mass, other_mass),
-        scale * transport_cost(cost, mass, other_mass),
-        rtol=1e-10,
-    )
 
 
 def test_scales_beside_each_other(rng):
