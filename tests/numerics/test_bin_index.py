@@ -36,16 +36,6 @@ def test_other_edges_are_searched_and_ends_are_open():
         np.testing.assert_array_equal(bin_index(beyond, either), [0, 0, 2, 2])
 
 
-@pytest.mark.parametrize("edges", [uniform_edges(4), np.array([0.0, 0.1, 0.5, 0.6, 1.0])])
-def test_predictions_of_another_library(edges):
-    pytest.importorskip("array_api_compat")
-    strict = pytest.importorskip("array_api_strict")
-    predictions = np.array([0.0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.7, 0.75, 0.9, 1.0])
-    index = bin_index(strict.asarray(predictions), edges)
-    assert type(index) is type(strict.asarray(0))
-    np.testing.assert_array_equal(np.asarray(index), bin_index(predictions, edges))
-
-
 @pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double has no more digits than float64 here"
 )

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.special import rel_entr, xlogy
+from scipy.special import xlogy
 
 from skcal._numerics._bregman import (
     bregman_divergence,
     expect_divergence,
     log_divergence,
     mean_outcome,
-    relative_entropy,
     squared_difference,
 )
 
@@ -28,29 +27,6 @@ def test_log_divergence_at_the_ends():
     # -log(1 - v) is v for tiny v, where 1 - v is 1.
     tiny = np.array([1e-17, 1e-20, 1e-300])
     np.testing.assert_allclose(log_divergence(0.0, tiny), tiny, rtol=1e-15)
-
-
-def test_divergences_in_another_library():
-    pytest.importorskip("array_api_compat")
-    strict = pytest.importorskip("array_api_strict")
-    places = np.array([0, 1e-300, 0.01, 0.3, 0.5, 0.9, 1])
-    y, v = (values.ravel() for values in np.meshgrid(places, places))
-
-    def put(values):
-        return strict.asarray(values.copy())
-
-    entropy, divergence = relative_entropy(put(y), put(v)), log_divergence(put(y), put(v))
-    assert type(entropy) is type(divergence) is type(put(y))
-    np.testing.assert_allclose(np.asarray(entropy), rel_entr(y, v), rtol=1e-14)
-    np.testing.assert_allclose(np.asarray(divergence), log_divergence(y, v), atol=1e-15)
-    for outcome in (0.0, 1.0):  # a number beside an array
-        values = np.asarray(relative_entropy(outcome, put(v)))
-        np.testing.assert_allclose(values, rel_entr(outcome, v), rtol=1e-14)
-    positive, negative = np.where(v > 0, y, 0), np.where(v < 1, 1 - y, 0)
-    value = expect_divergence(log_divergence, put(positive), put(negative), put(v))
-    assert type(value) is float
-    expected = expect_divergence(log_divergence, positive, negative, v)
-    assert value == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(

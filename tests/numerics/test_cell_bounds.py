@@ -83,15 +83,6 @@ def test_variances_are_not_below_those_of_the_rows():
         assert facts.displacement**2 >= float(variance) * facts.squares.sum() * (1 - 1e-9)
 
 
-def test_nothing_is_unknown_where_cells_hold_one_prediction():
-    predictions = np.array([0.0, 0.0, 0.3, 0.3, 1.0])
-    facts = find_facts(predictions, np.array([True, False, True, False, True]))
-    assert facts.displacement == facts.distance == 0
-    assert bound_smoothed(facts, 1e-4) == 0
-    assert bound_fixed_point(facts, 0.1, accuracy=1e-6) < 2e-6
-    assert bound_range(facts) == bound_maximum(facts) == bound_two_bins(facts) == 0
-
-
 @pytest.mark.parametrize("kind", ["calibrated", "reversed", "too low"])
 def test_sums_wander_at_most_as_far_as_rows_in_any_order(rows, kind):
     """Outcomes 1 first or outcomes 0 first in each cell, found by loops."""

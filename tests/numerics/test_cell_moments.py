@@ -1,5 +1,7 @@
 """Sums by cell: what they hold, and the few rows that have the same sums."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -28,8 +30,11 @@ def rows():
 
 
 def test_cells_are_closed_on_the_right(rows):
+    """Sums, the one place, means, and few rows that have the same sums."""
     predictions, outcomes, weights = rows
     moments, places = sum_rows(predictions, outcomes, weights, N_CELLS)
+    means, shares, masses, cells = average_cells(moments, places)
+    np.testing.assert_array_equal(cells, range(N_CELLS))
     for cell in range(N_CELLS):
         low, high = cell / N_CELLS, (cell + 1) / N_CELLS
         inside = (predictions <= high) & ((predictions > low) | (cell == 0))
@@ -38,28 +43,15 @@ def test_cells_are_closed_on_the_right(rows):
             place = cell + 1 - N_CELLS * predictions[chosen]
             expected = [weights[chosen] @ place**k for k in range(ORDER)]
             np.testing.assert_allclose(moments[outcome, :, cell], expected, atol=1e-12)
-        distinct = np.unique(predictions[inside])
+        distinct, w = np.unique(predictions[inside]), weights[inside]
         assert places[cell] == (distinct[0] if len(distinct) == 1 else SEVERAL)
-
-
-def test_few_rows_have_the_same_sums(rows):
-    predictions, outcomes, weights = rows
-    moments, places = sum_rows(predictions, outcomes, weights, N_CELLS)
+        found, expected = (means[cell], shares[cell]), (predictions[inside], outcomes[inside])
+        np.testing.assert_allclose(found, np.average(expected, axis=1, weights=w), rtol=1e-12)
+        assert masses[cell] == pytest.approx(w.sum())
     few = match_moments(moments, places)
     assert len(few[0]) <= 4 * N_CELLS
     again, _ = sum_rows(few[0], few[1] == 1, few[2], N_CELLS)
     np.testing.assert_allclose(again, moments, atol=1e-11)
-
-
-def test_averages_are_those_of_the_rows_of_each_cell(rows):
-    predictions, outcomes, weights = rows
-    cell = np.maximum(np.ceil(predictions * N_CELLS) - 1, 0)
-    means, shares, masses, cells = average_cells(*sum_rows(predictions, outcomes, weights, N_CELLS))
-    np.testing.assert_array_equal(cells, np.unique(cell))
-    inside = (cell == cells[:, None]) * weights
-    np.testing.assert_allclose(masses, inside.sum(axis=1))
-    np.testing.assert_allclose(means * masses, inside @ predictions, rtol=1e-12)
-    np.testing.assert_allclose(shares * masses, inside @ outcomes, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n_cells", "weighted"), [(16, True), (2048, False)])
@@ -105,22 +97,21 @@ def test_light_rows_after_heavy_ones_are_not_lost(monkeypatch):
     assert abs(sums[0].real.sum() - (1e16 + 11 * 40)) <= 40 + 2
 
 
-def test_places_merge_in_any_order():
-    rng = np.random.default_rng(1)
-    parts = rng.choice([np.nan, 0.25, 0.5, SEVERAL], (3, 200))
-    one, two, three = parts
-    expected = merge_places(merge_places(one, two), three)
-    np.testing.assert_array_equal(merge_places(three, merge_places(two, one)), expected)
-    for cell, values in zip(expected, parts.T, strict=True):
-        distinct = set(values[~np.isnan(values)])
-        if len(distinct) == 0:
-            assert np.isnan(cell)
-        else:
-            assert cell == (distinct.pop() if len(distinct) == 1 else SEVERAL)
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([np.nan, np.nan, np.nan], np.nan),
+        ([0.25, np.nan, 0.25], 0.25),
+        ([0.25, np.nan, 0.5], SEVERAL),
+        ([SEVERAL, np.nan, 0.5], SEVERAL),
+    ],
+)
+def test_places_merge_in_any_order(parts, expected):
+    for one, two, three in permutations(np.array(parts)[:, None]):
+        np.testing.assert_equal(merge_places(merge_places(one, two), three), [expected])
 
 
-@pytest.mark.parametrize("end", [0, 1])
-@pytest.mark.parametrize("kind", ["close", "light"])
+@pytest.mark.parametrize(("kind", "end"), [("close", 0), ("close", 1), ("light", 0), ("light", 1)])
 def test_few_rows_stay_in_their_cells_and_keep_the_mean(end, kind):
     """Rows close together, or a light one at an end: rounding garbles the third moment."""
     rng = np.random.default_rng(end)

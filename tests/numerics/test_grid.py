@@ -1,6 +1,5 @@
 """Sums over the cells and nodes of a grid, against one row after another."""
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -31,21 +30,6 @@ def test_cells_are_left_closed_but_for_the_last(rng, n_cells):
     assert cell.tolist() == expected
     np.testing.assert_allclose(place, v * n_cells - expected, atol=1e-14)
     np.testing.assert_array_equal(v, before)
-
-
-@pytest.mark.parametrize("n_cells", [1, 50])
-def test_cells_of_arrays_of_other_libraries(rng, n_cells):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the import
-        pytest.importorskip("array_api_compat")
-        xp = pytest.importorskip("array_api_strict")
-    v = draw_predictions(rng)
-    elsewhere = find_cells(xp.asarray(v), n_cells)
-    for values, expected in zip(elsewhere, find_cells(v, n_cells), strict=True):
-        assert isinstance(values, type(xp.asarray(v)))
-        np.testing.assert_array_equal(np.asarray(values), expected)
-    moments = sum_moments([(xp.asarray(v), xp.asarray(v**2))], n_cells, 3)
-    np.testing.assert_allclose(moments, sum_moments([(v, v**2)], n_cells, 3), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n_cells", "order"), [(1, 2), (8, 4), (50, 1)])

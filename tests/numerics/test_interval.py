@@ -65,18 +65,6 @@ def test_any_block_size(rng, monkeypatch, block):
     assert interval_error(*ties) == pytest.approx(least_interval_cost(*ties), abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 6, 13, 100])
-def test_stretches_of_the_future(rng, n):
-    values = rng.random(n)
-    distances = _interval._list_distances(n)
-    table = _interval._reduce_stretches(values, distances, np.minimum)
-    assert list(distances[:6]) == list(range(1, min(n, 7)))
-    for b in range(n):
-        for s, (start, end) in enumerate(pairwise([*distances, n])):
-            stretch = values[b + start : b + end]
-            assert len(stretch) == 0 or table[b, s] == stretch.min()
-
-
 # --------------------------------------------------------------------------- intervals of one width
 
 

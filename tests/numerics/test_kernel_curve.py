@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from skcal._numerics._kernel_curve import HARD, TOLERANCE, count_mass_cells, trace_curve
 
@@ -76,18 +76,6 @@ def test_mass_cells_are_small_and_no_more_than_needed(bandwidth):
     n_cells = count_mass_cells(bandwidth)
     assert np.log2(n_cells) % 1 == 0
     assert 1 / n_cells <= min(bandwidth, 1) / 256 < 2 / n_cells
-
-
-def test_step_between_two_places_in_closed_form():
-    """The odds of two Gaussian kernels d apart are exp(d (t - middle) / s^2)."""
-    knots, values = trace_curve(np.array([0.3, 0.7]), np.ones(2), np.array([0.0, 1.0]), 0.01)
-    points = 0.5 + 0.01**2 / 0.4 * np.linspace(-20, 20, 1001)
-    np.testing.assert_allclose(
-        np.interp(points, knots, values),
-        expit(0.4 * (points - 0.5) / 0.01**2),
-        rtol=0,
-        atol=TOLERANCE,
-    )
 
 
 def test_light_place_beside_heavy_ones():

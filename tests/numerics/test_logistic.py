@@ -58,15 +58,6 @@ def test_minimises_the_penalised_log_loss(fit_intercept, bounded):
     assert at_end.any() == bounded
 
 
-def test_weights_count_by_their_ratios_and_whole_ones_as_repeats():
-    features, targets, _ = make_problem()
-    times, options = np.arange(40) % 4, {"penalty": 0.1, "fit_intercept": True}
-    expected = fit_logistic(np.repeat(features, times, 0), np.repeat(targets, times), **options)
-    for scale in (1e-3, 1e3):
-        found = fit_logistic(features, targets, scale * times, **options)
-        np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
 def test_a_constant_feature_says_nothing_beside_an_intercept():
     """Its coefficient stays at its centre, and the intercept gives the mean of the targets."""
     _, targets, weights = make_problem()

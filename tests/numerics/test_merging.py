@@ -99,20 +99,15 @@ def test_first_and_last_uniform_numbers():
     assert [sums.draw(Scripted(u), 1).item() for u in (0.0, LAST)] == [12, 8]
 
 
-def test_draws_have_the_law_of_their_cells(rng):
-    predictions = np.sort(rng.random(600))
+def test_weighted_draws_have_the_law_of_their_cells(rng):
+    predictions, weights = np.sort(rng.random(600)), rng.random(600)
     cells = np.array([0, 1, 5, 50, 200])
-    drawn = BernoulliSums(predictions, cells).draw(rng, 4000)
-    weighted = WeightedBernoulliSums(predictions, cells, np.full(600, 2.0)).draw(rng, 4000) / 2
-    for sums in (drawn, weighted):
-        assert sums.shape == (4000, 5)
-        mean = np.add.reduceat(predictions, cells)
-        variance = np.add.reduceat(predictions * (1 - predictions), cells)
-        score = (sums.mean(axis=0) - mean) / np.sqrt(variance / 4000)
-        assert np.abs(score).max() < 4
-        np.testing.assert_allclose(sums.var(axis=0), variance, rtol=0.15, atol=1e-3)
-        correlation = np.corrcoef(sums[:, 1:].T) - np.eye(4)
-        assert np.abs(correlation).max() < 4 / np.sqrt(4000)
+    sums = WeightedBernoulliSums(predictions, cells, weights).draw(rng, 4000)
+    variance = np.add.reduceat(weights**2 * predictions * (1 - predictions), cells)
+    score = sums.mean(axis=0) - np.add.reduceat(weights * predictions, cells)
+    assert np.abs(score / np.sqrt(variance / 4000)).max() < 4
+    np.testing.assert_allclose(sums.var(axis=0), variance, rtol=0.15, atol=1e-3)
+    assert np.abs(np.corrcoef(sums[:, 1:].T) - np.eye(4)).max() < 4 / np.sqrt(4000)
 
 
 def test_few_places_are_kept(rng):

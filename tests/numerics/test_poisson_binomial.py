@@ -60,16 +60,6 @@ def test_rare_failures_next_to_rare_successes():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
-def test_moments_of_unequal_halves():
-    """More trials than are worked on at a time; laws of the two halves differ in width."""
-    probabilities = np.concatenate([np.full(30_000, 1e-4), np.linspace(0, 1, 40_001)])
-    pmf, places = find_pmf(probabilities), np.arange(70_002)
-    mean, variance = probabilities.sum(), (probabilities * (1 - probabilities)).sum()
-    assert pmf.sum() == pytest.approx(1, abs=1e-12)
-    assert pmf @ places == pytest.approx(mean, rel=1e-11)
-    assert pmf @ (places - mean) ** 2 == pytest.approx(variance, rel=1e-10)
-
-
 def test_certain_outcomes():
     np.testing.assert_array_equal(find_pmf(np.array([0.0, 1.0, 1.0])), [0, 0, 1, 0])
     certain = find_pmf(np.repeat([0.0, 1.0], 500))

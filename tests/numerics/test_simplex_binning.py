@@ -67,24 +67,13 @@ def split_slowly(proba, min_samples, max_bins=None):
     return sorted(sorted(rows) for rows in final + [rows for *_, rows in waiting])
 
 
-def test_worked_example_of_uniform_bins():
-    """Five predictions of the tests of CalibrationErrors.jl, rows numbered from 0."""
-    assert list_bins(bin_uniformly(FIVE, None, 2)) == [[0, 1], [2], [3], [4]]
-    assert list_bins(bin_uniformly(FIVE, None, 1)) == [[0, 1, 2, 3, 4]]
-    assert len(list_bins(bin_uniformly(FIVE, None, 3))) == 5
-
-
 @pytest.mark.parametrize(
     ("n", "min_samples", "max_bins", "bins"),
     [
-        (3, 1, 2, [[1], [2, 3]]),
         (3, 1, 3, [[1], [2], [3]]),
         (3, 2, 9, [[1, 2, 3]]),
-        (5, 1, 1, [[1, 2, 3, 4, 5]]),
         (5, 1, 2, [[3, 5], [1, 2, 4]]),
-        (5, 1, 3, [[5], [3], [1, 2, 4]]),
         (5, 1, 4, [[5], [3], [2], [1, 4]]),
-        (5, 1, 5, [[5], [3], [2], [1], [4]]),
         (5, 1, 9, [[5], [3], [2], [1], [4]]),
         (5, 2, 9, [[3, 5], [1, 2, 4]]),
         (5, 3, 9, [[1, 2, 3, 4, 5]]),
@@ -118,33 +107,17 @@ def test_uniform_bins_against_a_slow_program(rng, n_classes, n_bins):
         assert list_bins(bin_uniformly(proba, None, n_bins)) == find_cells_slowly(proba, n_bins)
 
 
-def test_uniform_bins_tell_all_components_apart():
-    """Rows that agree up to the last of 1000 components, more than one number can hold."""
-    proba = np.zeros((4, 1000))
-    proba[:, 0] = 0.5
-    proba[[0, 2], 999] = proba[[1, 3], 998] = 0.5
-    assert list_bins(bin_uniformly(proba, None, 10)) == [[0, 2], [1, 3]]
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("min_samples", [1, 2, 5])
 def test_median_variance_against_a_slow_program(rng, n_classes, min_samples):
     for n, parts in ((5, 4), (12, 16), (41, 4), (61, 1024)):
-        proba = draw_lattice(rng, n, n_classes, parts)
-        expected = split_slowly(proba, min_samples)
-        assert list_bins(bin_by_median_variance(proba, None, min_samples)) == expected
-        order = rng.permutation(n)
-        permuted = bin_by_median_variance(proba[order], None, min_samples)
-        assert list_bins((order[permuted[0]], permuted[1])) == expected
-
-
-def test_median_variance_splits_the_widest_bin_first(rng):
-    for _ in range(5):
-        proba = rng.dirichlet(np.ones(3), 41)
-        for max_bins in (1, 2, 3, 6):
-            bins = list_bins(bin_by_median_variance(proba, None, 2, max_bins))
-            assert bins == split_slowly(proba, 2, max_bins)
-            assert len(bins) == max_bins
+        proba, order = draw_lattice(rng, n, n_classes, parts), rng.permutation(n)
+        for max_bins in (None, 1, 3, 6):
+            expected = split_slowly(proba, min_samples, max_bins)
+            limit = np.inf if max_bins is None else max_bins
+            bins = bin_by_median_variance(proba[order], None, min_samples, limit)
+            if max_bins is None or parts == 1024:  # the widest first, of which none tie
+                assert list_bins((order[bins[0]], bins[1])) == expected
 
 
 def test_rounding_does_not_choose_the_component(rng):
@@ -173,25 +146,22 @@ def test_weights_repeat_rows(rng, min_samples):
         assert list_bins(weighted) == sorted(expected)
 
 
-def test_counts_are_summed_exactly():
-    """Counts of single precision, whose sum it cannot hold: the median is the third of five."""
-    counts = np.array([2**24, 1, 1, 1, 2**24], dtype=np.float32)
-    v = np.arange(1, 6) / 8
+@pytest.mark.parametrize(
+    ("counts", "n_left"),
+    [
+        # Single precision cannot hold the sum of these: the median is the third of five.
+        (np.array([2**24, 1, 1, 1, 2**24], dtype=np.float32), 2),
+        # Half of the weight lies at or below the fifth of ten values, whatever its binary sum.
+        *((np.full(10, weight), 5) for weight in (0.2, 0.7, 1.1, 2.9)),
+    ],
+)
+def test_rounding_does_not_move_the_median(counts, n_left):
+    v = np.arange(1, len(counts) + 1) / 16
     bins = bin_by_median_variance(np.column_stack([v, 1 - v]), counts, 1, max_bins=2)
-    assert list_bins(bins) == [[0, 1], [2, 3, 4]]
-    assert has_enough(counts[:2], 2, 2**24 + 1)
-    assert not has_enough(counts[:2], 2, 2**24 + 2)
+    assert list_bins(bins) == [[*range(n_left)], [*range(n_left, len(counts))]]
 
 
-@pytest.mark.parametrize("weight", [0.2, 0.7, 1.1, 2.9])
-def test_rounding_does_not_move_the_median(weight):
-    """Half of the weight lies at or below the fifth of ten values, whatever its binary sum."""
-    v = np.arange(1, 11) / 16
-    bins = bin_by_median_variance(np.column_stack([v, 1 - v]), np.full(10, weight), 1, max_bins=2)
-    assert list_bins(bins) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
-
-
-@pytest.mark.parametrize("n", [3, 10, 49, 1000])
+@pytest.mark.parametrize("n", [3, 49, 1000])
 def test_rounding_does_not_move_a_threshold(n):
     """n weights of 1 / n, or n + 1 of 1 / (n + 1), are one row."""
     for m in (n, n + 1, n + 2):
@@ -200,9 +170,12 @@ def test_rounding_does_not_move_a_threshold(n):
         assert len(bin_by_median_variance(proba, weights, 1)[1]) == 2
         assert has_enough(weights, 2 * m, 2)
         assert not has_enough(weights, 2 * m, 3)
+    counts = np.array([2**24, 1], dtype=np.float32)
+    assert has_enough(counts, 2, 2**24 + 1)
+    assert not has_enough(counts, 2, 2**24 + 2)
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 50, 1 << 20])
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_chunks_do_not_change_anything(rng, monkeypatch, chunk):
     proba = draw_lattice(rng, 100, 3, parts=8)
     outcomes, weights = np.eye(3)[rng.integers(0, 3, 100)], rng.integers(0, 3, 100)

@@ -93,16 +93,6 @@ def test_steps_solve_the_newton_equations(monkeypatch, structure, largest_hessia
     assert np.linalg.norm(left) <= tolerance * np.linalg.norm(gradient)
 
 
-@pytest.mark.parametrize("structure", ["full", "diagonal"])
-def test_largest_curvature(structure):
-    """Nowhere is the Hessian larger on its diagonal; two classes of probability 1/2 reach it."""
-    problem, _, _, hessian = state_problem(structure)
-    assert (np.diag(hessian) + 2 * problem.penalty <= problem.bound).all()
-    problem, *_ = state_problem(structure, n_classes=2)
-    most = np.diag(problem.form_hessian(np.full((400, 2), 0.5))) + 2 * problem.penalty
-    np.testing.assert_allclose(problem.bound, most, rtol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("structure", "largest_blocks", "is_diagonal"),
     [
@@ -122,18 +112,6 @@ def test_preconditioner_inverts_blocks_or_the_diagonal(
     vector = np.random.default_rng(2).normal(size=len(hessian))
     found = problem.form_preconditioner(proba, extra)((part + np.diag(extra)) @ vector)
     np.testing.assert_allclose(found, vector, rtol=1e-6)
-
-
-def test_preconditioner_of_a_part_of_the_rows():
-    """Every tenth row is read and stands for ten, which are equal here."""
-    problem, _, proba, hessian = state_problem("full", n_samples=80)
-    part = keep_blocks(problem, hessian) + np.diag(problem.penalty)
-    rows = (problem.features, problem.codes, problem.mass / 10, proba)
-    *rows, proba = (np.repeat(array, 10, axis=0) for array in rows)
-    larger = _Problem(*rows, problem.start, problem.varies, problem.penalty, problem.centre)
-    vector = np.random.default_rng(2).normal(size=len(hessian))
-    precondition = larger.form_preconditioner(proba, problem.penalty)
-    np.testing.assert_allclose(precondition(part @ vector), vector, rtol=1e-5)
 
 
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
@@ -159,15 +137,6 @@ def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
     step = problem.solve_iteratively(proba, np.ones_like(free), extra)
     left = hessian @ step + extra * step + 1
     assert np.linalg.norm(left) <= 1e-3 * np.sqrt(len(free))
-
-
-def test_products_of_a_step_are_limited(monkeypatch, record):
-    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 2)
-    monkeypatch.setattr(_softmax_regression, "_STEP_TOLERANCE", 0.0)
-    problem, free, proba, _ = state_problem("full")
-    products = record(problem, "gather")
-    problem.solve_iteratively(proba, np.ones_like(free), 2 * problem.penalty)
-    assert len(products) <= 2 + 1  # SciPy learns the type of the products from one more
 
 
 def test_diagonal_problems_are_told_from_others():

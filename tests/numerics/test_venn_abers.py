@@ -106,9 +106,3 @@ def test_tiny_probabilities_are_told_apart():
         found = look_up(fit_venn_abers(scores, outcomes), scores)
     spread = fit_venn_abers(np.arange(4.0), outcomes)
     np.testing.assert_array_equal(found, look_up(spread, np.arange(4.0)))
-
-
-def test_upper_values_by_hand():
-    """Outcomes 0, 1, 0: a 1 before all of them is pooled with all, one before the last with it."""
-    found = find_upper_values(np.ones(3), np.array([0.0, 1.0, 0.0]))
-    np.testing.assert_allclose(found, [0.5, 2 / 3, 2 / 3])
