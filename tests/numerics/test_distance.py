@@ -26,37 +26,31 @@ def read_cells(knots, mass, positive, n_cells):
 
 @pytest.mark.parametrize("kind", reference.KINDS)
 def test_bounds_agree_with_the_paper_s_linear_program(rng, kind):
-    """The program on a grid of step h that holds the predictions errs by h^2 / 2, upwards."""
-    points = np.linspace(0, 1, 61)
+    """The program on a grid of step h that holds the predictions errs by h^2 / 2, upwards.
+
+    Placed rows keep masses and means.
+    """
     for n in (1, 2, 3, 5, 8):
         knots, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
-        optimum = reference.lower_distance(
-            np.union1d(knots, points), knots, mass - positive, positive
-        )
-        merged = bound_lower_distance(place_on_knots(knots, mass, positive), 2e-3)
-        grid = bound_lower_distance(place_on_grid(*read_cells(knots, mass, positive, 400)), 4e-3)
-        for distance, width in ((merged, 2.1e-6), (grid, 4e-3)):
-            assert distance.lower <= optimum + 1e-9
-            assert distance.upper >= optimum - 60**-2 / 2 - 1e-9
-            assert distance.lower <= distance.value <= distance.upper
-            assert distance.upper - distance.lower <= width
-        assert max(merged.lower, grid.lower) <= min(merged.upper, grid.upper) + 1e-12
-
-
-@pytest.mark.parametrize("kind", reference.KINDS)
-def test_placing_keeps_masses_and_means(rng, kind):
-    for n in (1, 10, 200):
-        knots, mass, positive = reference.merge_ties(*reference.draw_sample(rng, kind, n))
-        for layers in (
-            place_on_knots(knots, mass, positive),
-            place_on_grid(*read_cells(knots, mass, positive, 100)),
+        negative = mass - positive
+        points = np.union1d(knots, np.linspace(0, 1, 61))
+        optimum = reference.lower_distance(points, knots, negative, positive)
+        found = []
+        for layers, width, narrow in (
+            (place_on_knots(knots, mass, positive), 2e-3, 2.1e-6),
+            (place_on_grid(*read_cells(knots, mass, positive, 400)), 4e-3, 4e-3),
         ):
-            assert layers.knots[0] == 0
-            assert layers.knots[-1] == 1
+            assert (layers.knots[0], layers.knots[-1]) == (0, 1)
             assert (layers.mass >= 0).all()
-            for placed, before in zip(layers.mass, (mass - positive, positive), strict=True):
+            for placed, before in zip(layers.mass, (negative, positive), strict=True):
                 assert placed.sum() == pytest.approx(before.sum(), abs=1e-12)
                 assert placed @ layers.knots == pytest.approx(before @ knots, abs=1e-12)
+            distance = bound_lower_distance(layers, width)
+            assert distance.lower <= optimum + 1e-9
+            assert distance.upper >= optimum - 60**-2 / 2 - 1e-9
+            assert distance.lower <= distance.value <= distance.upper <= distance.lower + narrow
+            found.append(distance)
+        assert max(d.lower for d in found) <= min(d.upper for d in found) + 1e-12
 
 
 def test_predictions_are_knots_among_others():
@@ -105,28 +99,19 @@ def test_a_wide_gap_between_knots_costs_half_its_square():
     assert distance.value == pytest.approx((distance.lower + distance.upper) / 2, abs=1e-9)
 
 
-def test_moved_mass_raises_the_upper_bound_alone(rng):
-    v = rng.random(200)
-    mass = np.full(200, 1 / 200)
-    layers = place_on_grid(*read_cells(v, mass, mass * (v > 0.5), 50))
-    still = bound_lower_distance(layers._replace(moved=0.0), 0.1)
-    distance = bound_lower_distance(layers, 0.1)
-    assert distance.lower == pytest.approx(still.lower, abs=1e-9)
-    assert distance.upper == pytest.approx(still.upper + layers.moved, abs=1e-9)
-    assert distance.value == pytest.approx((distance.lower + distance.upper) / 2, abs=1e-9)
-
-
 @pytest.mark.parametrize("width", [0.03, 0.05])
-def test_solver_may_use_what_the_grid_leaves_of_the_width(rng, monkeypatch, width):
-    """Bounds stay within it though those of the program are as far apart as they may be."""
-    v = rng.random(100)
-    mass = np.full(100, 1 / 100)
+def test_moved_mass_raises_the_upper_bound_and_leaves_less_to_the_solver(rng, monkeypatch, width):
+    """Bounds stay within the width though those of the program are as far apart as they may be."""
+    v, mass = rng.random(100), np.full(100, 1 / 100)
     layers = place_on_grid(*read_cells(v, mass, mass * (v > 0.5), 20))
     monkeypatch.setattr(
         _distance, "bound_coupling_cost", lambda mass, knots, slack: (0.1, 0.1 + slack)
     )
     distance = bound_lower_distance(layers, width)
     assert distance.upper - distance.lower == pytest.approx(width, rel=1e-9)
+    still = bound_lower_distance(layers._replace(moved=0.0), width - layers.moved)
+    assert distance.lower == pytest.approx(still.lower, abs=1e-9)
+    assert distance.upper == pytest.approx(still.upper + layers.moved, abs=1e-9)
 
 
 def test_bias_and_limit_bound_the_distance(rng):

@@ -42,43 +42,34 @@ def test_moments_of_chunks(rng, n_cells, order):
     np.testing.assert_allclose(sum_moments(chunks, n_cells, order), expected, atol=1e-12)
 
 
-def share_slowly(v, values, n_cells):
+def share_slowly(v, values, n_cells, around):
     """Nodes by the product formula of Lagrange, one row after another, ends being mirrors."""
     nodes = np.zeros(n_cells + 1)
     for p, value in zip(v, values, strict=True):
         cell = min(int(Fraction(p) * n_cells), n_cells - 1)
         a = p * n_cells - cell
-        for k in range(-1, 3):
-            others = [j for j in range(-1, 3) if j != k]
-            share = np.prod([(a - j) / (k - j) for j in others])
+        for k in around:
+            share = np.prod([(a - j) / (k - j) for j in around if j != k])
             node = abs(cell + k)
             nodes[node if node <= n_cells else 2 * n_cells - node] += value * share
     return nodes
 
 
 @pytest.mark.parametrize("n_cells", [1, 2, 3, 16])
-def test_cubic_weights_are_those_of_lagrange(rng, n_cells):
+@pytest.mark.parametrize(
+    ("find_nodes", "share", "around"),
+    [(cubic_nodes, share_by_cubics, range(-1, 3)), (linear_nodes, share_linearly, range(2))],
+)
+def test_weights_are_those_of_lagrange(rng, n_cells, find_nodes, share, around):
     v = draw_predictions(rng)
     values = rng.normal(size=len(v))
-    expected = share_slowly(v, values, n_cells)
-    moments = sum_moments([(v, values.copy())], n_cells, 4)
-    np.testing.assert_allclose(cubic_nodes(moments), expected, atol=1e-12)
-    shares, nodes = share_by_cubics(moments)
-    assert shares.shape == nodes.shape == (4, n_cells)
+    expected = share_slowly(v, values, n_cells, around)
+    moments = sum_moments([(v, values.copy())], n_cells, len(around))
+    np.testing.assert_allclose(find_nodes(moments), expected, atol=1e-12)
+    shares, nodes = share(moments)
+    assert shares.shape == nodes.shape == (len(around), n_cells)
     placed = np.bincount(nodes.ravel(), shares.ravel(), n_cells + 1)
     np.testing.assert_allclose(placed, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 16])
-def test_linear_weights_are_hat_functions(rng, n_cells):
-    v = draw_predictions(rng)
-    values = rng.normal(size=len(v))
-    hats = np.maximum(1 - np.abs(v * n_cells - np.arange(n_cells + 1)[:, None]), 0)
-    moments = sum_moments([(v, values.copy())], n_cells, 2)
-    np.testing.assert_allclose(linear_nodes(moments), hats @ values, atol=1e-12)
-    shares, nodes = share_linearly(moments)
-    placed = np.bincount(nodes.ravel(), shares.ravel(), n_cells + 1)
-    np.testing.assert_allclose(placed, hats @ values, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 4096, 4097, 20_001])

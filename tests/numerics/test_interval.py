@@ -65,6 +65,40 @@ def test_any_block_size(rng, monkeypatch, block):
     assert interval_error(*ties) == pytest.approx(least_interval_cost(*ties), abs=1e-12)
 
 
+def test_useful_starts_where_each_node_is_a_stretch(rng, monkeypatch):
+    """Those from which a group to some later node costs less than from the last start."""
+    monkeypatch.setattr(_interval, "_BLOCK", 1)
+    for _ in range(30):
+        # Multiples of 1/64, so that costs that are equal are equal as computed too.
+        v = np.sort(rng.choice(20, 11, replace=False)) / 64
+        mass, residual = rng.integers(1, 3, 11), rng.integers(-16, 17, 11) / 64
+        nodes = _interval._arrange_nodes(v, mass, residual)
+        behind, cost = np.array([0, 2, 3, 4]), rng.integers(0, 16, 4) / 64
+        starts = np.array([cost, *(x[behind, 0] for x in (nodes[0], nodes[1], nodes.right))])
+        total = [
+            [
+                c + abs(residual[i:j].sum()) + mass[i:j].sum() * (v[j - 1] - v[i])
+                for c, i in zip(cost, behind + 1, strict=True)
+            ]
+            for j in range(6, 12)
+        ]
+        expected = (np.array(total) < np.array(total)[:, -1:]).any(axis=0)
+        expected[-1] = True
+        useful = _interval._Future(nodes).find_useful(starts, 4)
+        np.testing.assert_array_equal(useful, expected)
+
+
+@pytest.mark.parametrize("n", [1, 6, 13, 100])
+def test_stretches_of_the_future(rng, n):
+    values, distances = rng.random(n), _interval._list_distances(n)
+    table = _interval._reduce_stretches(values, distances, np.minimum)
+    assert list(distances[:6]) == list(range(1, min(n, 7)))
+    for b in range(n):
+        for s, (start, end) in enumerate(pairwise([*distances, n])):
+            stretch = values[b + start : b + end]
+            assert len(stretch) == 0 or table[b, s] == stretch.min()
+
+
 # --------------------------------------------------------------------------- intervals of one width
 
 

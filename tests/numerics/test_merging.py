@@ -1,7 +1,5 @@
 """Rows merged in cells, and the exact law of their sums."""
 
-from math import comb
-
 import numpy as np
 import pytest
 
@@ -78,15 +76,6 @@ def test_draws_invert_the_distribution(sizes, rng):
             expected = np.searchsorted(distribution, uniform, side="right")
             assert pair[0] == pair[1]
             assert pair[0] == expected or (near and abs(pair[0] - expected) <= 1)
-
-
-def test_even_outcomes_are_drawn_by_binomial_coefficients():
-    """Of the numbers k / 2^12 as many lead to a sum as outcomes do; cells beside it do alike."""
-    sums = BernoulliSums(np.full(27, 0.5), np.array([0, 12, 15]))
-    drawn = np.concatenate([sums.draw(Scripted(k / 4096), 1) for k in range(4096)])
-    for size, values in zip((12, 3, 12), drawn.T, strict=True):
-        expected = [comb(size, k) << 12 - size for k in range(size + 1)]
-        np.testing.assert_array_equal(np.bincount(values.astype(int)), expected)
 
 
 def test_first_and_last_uniform_numbers():

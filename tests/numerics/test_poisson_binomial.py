@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.stats import binom
 
 from skcal._numerics import _poisson_binomial as laws_of_sums
-from skcal._numerics._poisson_binomial import _cut_tails, find_law, find_quantiles
+from skcal._numerics._poisson_binomial import find_law, find_quantiles
 
 
 def find_pmf(probabilities):
@@ -64,30 +63,6 @@ def test_certain_outcomes():
     np.testing.assert_array_equal(find_pmf(np.array([0.0, 1.0, 1.0])), [0, 0, 1, 0])
     certain = find_pmf(np.repeat([0.0, 1.0], 500))
     np.testing.assert_allclose(certain, np.arange(1001) == 500, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [0], [2]])
-@pytest.mark.parametrize("variance", [0.0, 10_000.0])
-def test_tails_beyond_the_inequality_are_cut(variance, columns):
-    """Windows of one length hold all that Bernstein's inequality does not bound."""
-
-    def log_bound(t):
-        return np.log(2) - t**2 / (2 * variance + 2 * t / 3) - np.log(laws_of_sums._NEGLIGIBLE)
-
-    reach = brentq(log_bound, 1e-9, 1e6, xtol=1e-9)
-    first = np.array([0, 7, 300, 0])[columns]
-    laws = np.arange(4 * 3000).reshape(3000, 4)[:, columns]
-    # Next to the left end, inside, next to the right end, and no trials at all.
-    mean = np.array([10.2, 1500.3, 3290.4, 0.0])[columns]
-    low = np.maximum(np.floor(mean - reach), first).astype(int)
-    high = np.minimum(np.ceil(mean + reach), first + 2999).astype(int)
-    variances = np.linspace(0, variance, len(columns) + 1)[1:]
-    start, kept = _cut_tails(first, laws, mean, variances)
-    assert len(kept) == (high - low).max() + 1
-    assert (start <= low).all()
-    assert (start + len(kept) - 1 >= high).all()
-    places = start + np.arange(len(kept))[:, None]
-    np.testing.assert_array_equal(kept, np.take_along_axis(laws, places - first, axis=0))
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.001])
