@@ -21,7 +21,7 @@ from skcal._numerics._resampling import (
     regress_resamples,
     smoothed_errors,
 )
-from skcal._numerics._smooth import TOLERANCE, cosine_moments
+from skcal._numerics._smooth import TOLERANCE, cosine_moments, count_intervals
 from skcal._sample import Sample
 from skcal.metrics import smooth_ece, smooth_ece_curve
 
@@ -189,6 +189,15 @@ def test_errors_of_opposite_residuals_have_a_closed_form(rng):
     exact = sizes * erf(half / 4096 / np.sqrt(2) / bandwidths)
     errors = smoothed_errors(cosine_moments(nodes), bandwidths, sizes)
     np.testing.assert_allclose(errors, exact, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(("bandwidth", "size"), [(1.0, 0.97), (0.11, 0.1), (0.013, 0)])
+def test_lengths_of_transforms_follow_from_the_own_bandwidth_and_size(record, bandwidth, size):
+    calls = record(_resampling, "integrate_sizes")
+    smoothed_errors(np.ones((1, 300)), np.array([bandwidth]), np.array([size]))
+    length = calls[0][0][0].shape[1] - 1
+    least, step = count_intervals(bandwidth, size), 2**0.25
+    assert least <= length <= count_intervals(bandwidth / step, size * step)
 
 
 # --------------------------------------------------------------------------- fixed points
