@@ -54,6 +54,15 @@ def test_ranges_are_those_of_cells_that_edges_cut(n_bins):
         np.testing.assert_allclose(range_bins(find_facts(*rows), edges), expected, atol=1e-14)
 
 
+def test_a_bin_that_may_hold_less_than_two_rows_may_count_for_nothing():
+    """1.9 rows of the first bin count for nothing; 2.4 rows, for all that cells know, do not."""
+    predictions, outcomes = np.array([0.3, 0.3, 0.334, 0.323, 0.337, 0.36]), np.arange(6) == 0
+    weights = np.array([0.6, 0.9, 0.2, 0.2, 0.3, 0.2])
+    ranges = range_bins(find_facts(predictions, outcomes, weights), uniform_edges(3))
+    low, high = limit_squared_gaps(ranges, weights.sum(), True)
+    assert low < 0 == high
+
+
 # ------------------------------------------------------------------- limits of ranges by search
 
 

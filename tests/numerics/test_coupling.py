@@ -139,6 +139,14 @@ def test_the_cost_of_a_target_is_that_of_its_transport(rng, size):
         assert evaluate_target(layers, knots, target) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("direction", "length"),
+    [([5.0, 0.0, -1.0], 1.0), ([0.0, -2.0, 0.0], 1.0), ([-1.0, -8.0, -6.0], 0.25)],
+)
+def test_the_longest_step_ends_at_the_boundary_or_at_one(direction, length):
+    assert _coupling._find_longest_step(np.array([1.0, 2.0, 3.0]), np.array(direction)) == length
+
+
 def fail(mass, knots):
     return np.full(mass.shape, np.nan), np.full(len(knots), np.nan)
 

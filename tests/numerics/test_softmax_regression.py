@@ -114,6 +114,18 @@ def test_preconditioner_inverts_blocks_or_the_diagonal(
     np.testing.assert_allclose(found, vector, rtol=1e-6)
 
 
+def test_preconditioner_of_a_part_of_the_rows():
+    """Every tenth row is read and stands for ten, which are equal here."""
+    problem, _, proba, hessian = state_problem("full", n_samples=80)
+    part = keep_blocks(problem, hessian) + np.diag(problem.penalty)
+    rows = (problem.features, problem.codes, problem.mass / 10, proba)
+    *rows, proba = (np.repeat(array, 10, axis=0) for array in rows)
+    larger = _Problem(*rows, problem.start, problem.varies, problem.penalty, problem.centre)
+    vector = np.random.default_rng(2).normal(size=len(hessian))
+    precondition = larger.form_preconditioner(proba, problem.penalty)
+    np.testing.assert_allclose(precondition(part @ vector), vector, rtol=1e-5)
+
+
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
 def test_preconditioner_is_definite_where_the_hessian_is_not(structure):
     """A feature of zeros and one that is there twice leave the Hessian without an inverse."""
