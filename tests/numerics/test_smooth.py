@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from skcal._numerics._grid import cubic_nodes, sum_moments
-from skcal._numerics._kernel_regression import log_reflected_kernel, regress_on_kernel
 from skcal._numerics._smooth import (
     TOLERANCE,
     cosine_moments,
@@ -143,27 +142,3 @@ def test_fixed_point_of_a_flat_function_that_rounding_lifts():
         return 0.05 if s > 0.35 else np.nextafter(0.3, 1) if s == 0.3 else 0.3
 
     assert find_fixed_point(error_at, 0.5, 1e-4) == 0.3
-
-
-def test_regression_in_the_tails_is_summed_directly():
-    nodes = np.linspace(0, 1, 1001)
-    mass = np.zeros(1001)
-    mass[[300, 302]] = 0.5
-    positive = np.zeros(1001)
-    positive[302] = 0.5
-    calibration, density = regress_on_kernel(mass, positive, 0.01, 101)
-    # Exact odds of the two kernels, also where both are far below the smallest double.
-    odds = ((0.3 - nodes[::10]) ** 2 - (0.302 - nodes[::10]) ** 2) / (2 * 0.01**2)
-    inside = nodes[::10] > 0.1  # before the reflected images matter
-    np.testing.assert_allclose(calibration[inside], 1 / (1 + np.exp(-odds[inside])), atol=1e-9)
-    assert density[100] == 0
-
-
-@pytest.mark.parametrize("point", [0.0, 0.02, 0.5, 0.97, 1.0])
-def test_log_kernel_has_the_images_on_both_sides(point):
-    nodes = np.array([0.0, 0.03, 0.4, 0.95, 1.0])
-    direct = [
-        reference.reflected_kernel_sum(np.array([point]), np.array([v]), np.ones(1), 0.1)[0]
-        for v in nodes
-    ]
-    np.testing.assert_allclose(np.exp(log_reflected_kernel(point, nodes, 0.1)), direct, rtol=1e-12)
