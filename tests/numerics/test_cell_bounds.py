@@ -21,8 +21,9 @@ from skcal._numerics._cell_bounds import (
     bound_surrogate,
     bound_two_bins,
 )
+from skcal._numerics._cell_moments import match_moments
 from tests import reference_rounding as exact
-from tests.numerics.cells import find_facts
+from tests.numerics.cells import find_facts, sum_rows
 
 
 def average_in_cells(predictions, weights, n_cells):
@@ -81,6 +82,27 @@ def test_variances_are_not_below_those_of_the_rows():
         facts = find_facts(predictions, np.zeros(4, dtype=bool), weights)
         assert facts.variance[0].sum() >= float(variance)
         assert facts.displacement**2 >= float(variance) * facts.squares.sum() * (1 - 1e-9)
+
+
+def test_nothing_is_unknown_where_cells_hold_one_prediction():
+    predictions = np.array([0.0, 0.0, 0.3, 0.3, 1.0])
+    facts = find_facts(predictions, np.array([True, False, True, False, True]))
+    assert facts.displacement == facts.distance == bound_smoothed(facts, 1e-4) == 0
+    assert bound_fixed_point(facts, 0.1, accuracy=1e-6) < 2e-6
+    assert bound_range(facts) == bound_maximum(facts) == bound_two_bins(facts) == 0
+
+
+@pytest.mark.parametrize("frequency", [1, 10, 30])
+def test_sums_of_smooth_functions_change_by_less_than_the_remainders(rows, frequency):
+    """Of (y - v) cos(frequency v + phase), for the few rows with the same moments."""
+    third, fourth = find_facts(*rows).remainders
+    few = match_moments(*sum_rows(*rows))
+    samples, errors = (rows, few), []
+    for phase in np.linspace(0, np.pi, 20):
+        sums = [w @ ((y - v) * np.cos(frequency * v + phase)) for v, y, w in samples]
+        errors.append(abs(sums[0] - sums[1]) / rows[2].sum())
+    bound = third * frequency**3 + fourth * frequency**4
+    assert bound / 300 < max(errors) <= bound
 
 
 @pytest.mark.parametrize("kind", ["calibrated", "reversed", "too low"])
