@@ -23,10 +23,11 @@ def quadratic(matrix, target):
     return evaluate
 
 
-def test_bounded_least_squares(rng):
+def test_bounded_least_squares():
     """Without bounds a quadratic takes one step."""
     lower = np.array([0.0, 0.0, -np.inf, 0.1])
-    for _ in range(20):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
         matrix, target = rng.normal(size=(8, 4)), rng.normal(size=8)
         expected = lsq_linear(matrix, target, (lower, np.inf), tol=1e-14).x
         found, _ = minimize_convex(quadratic(matrix, target), np.zeros(4), lower)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skcal._numerics import _place_resampling
+from skcal._numerics._grid import cubic_nodes, sum_moments
 from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
 from tests import reference
@@ -102,6 +103,15 @@ def test_grids_are_made_for_calibrated_outcomes(start, length, mass, record):
     assert n_rows == 60
     assert abs(np.log(median * n_cells / 20)) < np.log(1.4)
     assert sum(n_rows for n_rows, _, _ in others) <= 3
+
+
+@pytest.mark.parametrize("n_cells", [3, 64])
+def test_residuals_are_shared_as_by_the_measure(rng, n_cells):
+    places = np.sort(np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]))
+    residuals = rng.standard_normal(34)
+    shares = _Scale(places, 1.0, 0.1)._share_places(n_cells)
+    moments = sum_moments([(places.copy(), residuals.copy())], n_cells, 4)
+    np.testing.assert_allclose(shares @ residuals, cubic_nodes(moments), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", ["rare", "spread", "one row"])
