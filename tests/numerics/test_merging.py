@@ -100,7 +100,7 @@ def test_weighted_draws_have_the_law_of_their_cells(rng):
 
 
 def test_few_places_are_kept(rng):
-    predictions = rng.choice(np.round(rng.random(50), 2), 5000)
+    predictions = rng.choice([0.0, 1.0, *np.round(rng.random(50), 2)], 5000)
     weights = rng.random(5000)
     cells = merge_rows(predictions, weights)
     np.testing.assert_array_equal(cells.places, np.unique(predictions))
