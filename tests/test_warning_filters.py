@@ -5,6 +5,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from joblib import parallel_config
 
 from skcal import inference, metrics
 
@@ -62,5 +63,6 @@ def test_jobs_leave_the_filters_of_warnings():
         expected = list(warnings.filters)
         for call in calls:
             for _ in range(3):
-                call(n_jobs=4)
+                with parallel_config(n_jobs=4):
+                    call()
                 assert warnings.filters == expected

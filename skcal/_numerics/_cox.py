@@ -313,7 +313,7 @@ def find_crossing(deviance, estimate, step, critical):
     def excess(value):
         return np.sqrt(deviance(value)[0]) - np.sqrt(critical)
 
-    within, first, back = estimate, step, step
+    within, back = estimate, step
     if np.isinf(estimate):
         within = 0.0
         while excess(within) > 0:
@@ -326,7 +326,11 @@ def find_crossing(deviance, estimate, step, critical):
         within = beyond
         step *= 2
         beyond += step
-    return brentq(excess, within, beyond, xtol=1e-9 * abs(first), rtol=1e-12)
+    # The first step may be far too long: accuracy is relative to the distance that is found.
+    tiny = np.finfo(np.float64).tiny
+    return within + brentq(
+        lambda distance: excess(within + distance), 0.0, beyond - within, xtol=tiny, rtol=1e-9
+    )
 
 
 def _step_to_crossing(deviance, estimate, step, critical):

@@ -73,6 +73,7 @@ class CalibrationProblem(NamedTuple):
         Returns
         -------
         float
+            Its value where rows are as many as one likes.
 
         Raises
         ------

@@ -311,11 +311,11 @@ def test_rounded_and_unrounded_predictions_share_a_place():
     y = rng.random(20_000) < tenths
     v = np.where(np.arange(20_000) % 2, tenths, tenths.astype(np.float32).astype(float))
     summary, name = summarize(y, v), "cumulative_calibration_error"
-    for statistic in ("range", "max"):
-        options = {"statistic": statistic, "random_state": 0, "n_resamples": 400}
+    for deviation in ("range", "max"):
+        options = {"deviation": deviation, "random_state": 0, "n_resamples": 400}
         cells = bootstrap_interval_from_summary(name, summary, **options)
         rows = bootstrap_interval(name, y, v, **options)
-        reach = summary.error_bound(name, statistic=statistic)
+        reach = summary.error_bound(name, deviation=deviation)
         assert cells.low <= rows.low
         assert cells.high - reach == pytest.approx(rows.high, abs=(rows.high - rows.low) / 5)
 

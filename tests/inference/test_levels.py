@@ -58,8 +58,8 @@ def of_blocks(size):
     return partial(kernel_calibration_test, method="block", block_size=size)
 
 
-def of_bounds(estimator):
-    return partial(kernel_calibration_test, method="distribution-free", estimator=estimator)
+def of_bounds(unbiased):
+    return partial(kernel_calibration_test, method="distribution-free", unbiased=unbiased)
 
 
 # The standard error of a level of 5 % among 2000 samples is 0.5 %.
@@ -94,7 +94,7 @@ def test_level(rng, test, n, weighted):
         (kuiper, 40, 1),  # sums of few rows pass over the extremes of Brownian motion
         (smirnov, 40, 1),
         (t_cal_test, 7, 9),
-        *((of_bounds(estimator), n, 9) for estimator in ("unbiased", "biased") for n in (2, 20)),
+        *((of_bounds(unbiased), n, 9) for unbiased in (True, False) for n in (2, 20)),
         *(
             pytest.param(*case, marks=slow)
             for case in ((t_cal_test, 30, 1), (exact, 50, 9), (exact, 50, 1))
