@@ -56,7 +56,7 @@ class Predictions(NamedTuple):
         With at most two columns the outcome of the positive label, in [0, 1]; with more the number
         of the column that came true. A matrix holds soft labels of all columns.
     weights : array of shape (n_samples,) or None
-    positive : label or None
+    positive_label : label or None
         Name of the positive label; None where `y_true` held its outcomes, 1 for true.
     positive_column : int
         Of two columns that of the positive label.
@@ -67,7 +67,7 @@ class Predictions(NamedTuple):
     proba: np.ndarray
     target: np.ndarray
     weights: np.ndarray | None
-    positive: object = None
+    positive_label: object = None
     positive_column: int = 1
     labels: np.ndarray | None = None
 

@@ -212,34 +212,34 @@ def test_outcomes_stay_as_they_are():
 def test_fractions_are_labels_where_they_are_named():
     for labels in ([0.5, 1.5], [1.5, 0.5]):
         checked = check_predictions([0.5, 1.5], PAIRS[:2], labels=labels)
-        assert (checked.positive, checked.positive_column) == (labels[1], 1)
-    assert check_predictions([1.0, 1.5], P[:2], pos_label=1.5).positive == 1.5
+        assert (checked.positive_label, checked.positive_column) == (labels[1], 1)
+    assert check_predictions([1.0, 1.5], P[:2], pos_label=1.5).positive_label == 1.5
 
 
 def test_single_label_is_read_as_zero_one_or_plus_minus_one():
-    assert check_predictions([1, 1], [0.5, 0.5]).positive is None
-    assert check_predictions([-1, -1], [0.5, 0.5]).positive == 1
+    assert check_predictions([1, 1], [0.5, 0.5]).positive_label is None
+    assert check_predictions([-1, -1], [0.5, 0.5]).positive_label == 1
     for y, pair in (([0, 0], [0, 1]), ([1, 1], [0, 1]), ([-1, -1], [-1, 1])):
         for label in pair:
             predictions = check_predictions(y, np.full((2, 2), 0.5), pos_label=label)
             if (label, pair) == (1, [0, 1]):  # outcomes already
                 continue
-            assert predictions.positive == label
+            assert predictions.positive_label == label
             assert predictions.positive_column == pair.index(label)
             assert predictions.labels.tolist() == pair
-    assert check_predictions(["no", "no"], [0.5, 0.5], pos_label="yes").positive == "yes"
+    assert check_predictions(["no", "no"], [0.5, 0.5], pos_label="yes").positive_label == "yes"
 
 
 @pytest.mark.parametrize("pair", [(-100, 100), (-1, 127), (-128, 127)])
 def test_narrow_integer_labels_do_not_overflow(pair):
     y = np.array(pair, dtype=np.int8)[Y]
-    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive == pair[1]
+    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive_label == pair[1]
 
 
 def test_digits_as_strings_are_strings():
     columns = np.column_stack([1 - np.array(P), P])
     predictions = check_predictions(["0", "1", "1", "0"], columns)
-    assert predictions.positive == "1"
+    assert predictions.positive_label == "1"
     assert predictions.labels.tolist() == ["0", "1"]
     with pytest.raises(ValueError, match=r"single label \['1'\]"):
         check_predictions(["1"] * 4, columns)
@@ -249,13 +249,13 @@ def test_numpy_string_type():
     if not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"):
         pytest.skip("NumPy has variable-width strings since 2.0")
     y = np.array(["n", "y", "y", "n"], dtype=np.dtypes.StringDType())
-    assert check_predictions(y, P, pos_label="y").positive == "y"
+    assert check_predictions(y, P, pos_label="y").positive_label == "y"
 
 
 def test_soft_labels_with_the_labels_zero_and_one():
     soft = [0.1, 0.9, 0.6, 0.2]
     for options in ({"labels": [0, 1]}, {"pos_label": 1}, {"labels": [0, 1], "pos_label": 1}):
-        assert check_predictions(soft, P, **options).positive is None
+        assert check_predictions(soft, P, **options).positive_label is None
 
 
 @pytest.mark.parametrize("pos_label", [0, 1])
@@ -276,7 +276,7 @@ def test_every_chunk_of_rows_is_checked():
 @pytest.mark.parametrize("low", [0, -(10**12)])
 def test_integer_labels_far_apart(low):
     y = np.array([low, 10**12, low, 10**12])
-    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive == 10**12
+    assert check_predictions(y, np.column_stack([1 - np.array(P), P])).positive_label == 10**12
 
 
 @pytest.mark.parametrize("kind", [int, float, str])
@@ -375,7 +375,7 @@ def test_checked_predictions_keep_weights_and_labels():
         checked = check_predictions(y, proba, sample_weight=weights, **options)
         assert checked.weights.tolist() == weights
         labels = None if checked.labels is None else checked.labels.tolist()
-        assert (checked.positive, checked.positive_column, labels) == expected
+        assert (checked.positive_label, checked.positive_column, labels) == expected
 
 
 # --------------------------------------------------------------------------- other libraries

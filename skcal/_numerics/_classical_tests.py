@@ -12,7 +12,7 @@ from skcal._numerics._brownian import exceed_maximum, exceed_range
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-def keep_positive(pvalue):
+def clip_pvalue(pvalue):
     """The p-value; the smallest normal float stands for all that are smaller."""
     return float(np.clip(pvalue, _SMALLEST, 1.0))
 
@@ -36,16 +36,16 @@ def compare_brier(predictions, outcomes, weights):
     return float(excess / weights.sum()), float(divide_by_error(excess, error))
 
 
-def two_sided_normal(statistic):
+def normal_pvalue(statistic):
     """P(|Z| >= |statistic|) of a standard normal Z."""
-    return keep_positive(2 * ndtr(-abs(statistic)))
+    return clip_pvalue(2 * ndtr(-abs(statistic)))
 
 
-def chi_squared_tail(statistic, degrees):
+def chi_squared_pvalue(statistic, degrees):
     """P(X >= statistic) of a chi-squared X; 1 without degrees of freedom, unless infinite."""
     if degrees == 0:
         return 1.0 if statistic == 0 else _SMALLEST
-    return keep_positive(chdtrc(degrees, statistic))
+    return clip_pvalue(chdtrc(degrees, statistic))
 
 
 def sum_squared_groups(counts, mean_predictions, residual):
@@ -74,11 +74,11 @@ def cumulative_error(predictions, weights):
     return float(np.sqrt(weights**2 @ (predictions * (1 - predictions))) / weights.sum())
 
 
-def maximum_tail(statistic):
+def kolmogorov_smirnov_pvalue(statistic):
     """Asymptotic p-value of the largest cumulative residual over `cumulative_error`."""
-    return keep_positive(exceed_maximum(statistic))
+    return clip_pvalue(exceed_maximum(statistic))
 
 
-def range_tail(statistic):
+def kuiper_pvalue(statistic):
     """Asymptotic p-value of the range of the cumulative residuals over `cumulative_error`."""
-    return keep_positive(exceed_range(statistic))
+    return clip_pvalue(exceed_range(statistic))

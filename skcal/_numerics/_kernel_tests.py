@@ -6,7 +6,8 @@ p-values are kept above 0: the smallest normal float stands for all that are sma
 import numpy as np
 from scipy.special import fdtrc, ndtr
 
-_SMALLEST = np.finfo(np.float64).tiny
+from skcal._numerics._classical_tests import clip_pvalue
+
 # What varies less than this, of columns with a largest entry of 1 or a length of 1, is rounding:
 # that of exponentials is some hundred times the rounding of numbers near 1.
 _SINGULAR = 1e-12
@@ -15,13 +16,13 @@ _SINGULAR = 1e-12
 def bound_unbiased(estimate, n_rows, bound):
     """Hoeffding's bound of the p-value for the mean over pairs of terms in [-bound, bound]."""
     exponent = (n_rows // 2) * (max(estimate, 0.0) / bound) ** 2 / 2
-    return max(float(np.exp(-exponent)), _SMALLEST)
+    return clip_pvalue(np.exp(-exponent))
 
 
 def bound_biased(estimate, n_rows, bound):
     """Bounded-differences bound of the p-value for the mean over all pairs, itself included."""
     exponent = max(0.0, np.sqrt(n_rows * max(estimate, 0.0) / bound) - 1) ** 2 / 2
-    return max(float(np.exp(-exponent)), _SMALLEST)
+    return clip_pvalue(np.exp(-exponent))
 
 
 def standardize_mean(values):
@@ -29,7 +30,7 @@ def standardize_mean(values):
     mean = values.mean()
     error = values.std(ddof=1) / np.sqrt(len(values))
     statistic = 0.0 if mean == 0 else mean / error
-    return float(statistic), max(float(ndtr(-statistic)), _SMALLEST)
+    return float(statistic), clip_pvalue(ndtr(-statistic))
 
 
 def draw_counts(n_rows, n_resamples, rng):
@@ -113,4 +114,4 @@ def find_chi_squared(features):
     statistic = float(n * (n - 1) * (projected @ projected))
     left = n - degrees
     pvalue = fdtrc(degrees, left, statistic * left / (degrees * (n - 1)))
-    return statistic, max(float(pvalue), _SMALLEST), rank
+    return statistic, clip_pvalue(pvalue), rank

@@ -168,13 +168,13 @@ def _list_labels(predictions):
     if predictions.labels is not None:
         return predictions.labels.tolist()
     positive = _name_positive(predictions)
-    if predictions.positive is not None:
+    if predictions.positive_label is not None:
         return [f"not {positive}", positive]  # the other label occurs nowhere
     return [type(positive)(0), positive]
 
 
 def _name_positive(predictions):
-    pos_label = predictions.positive
+    pos_label = predictions.positive_label
     if pos_label is None:  # y_true holds outcomes already
         return True if predictions.target.dtype.kind == "b" else 1
     # Text shows 'yes', not np.str_('yes').

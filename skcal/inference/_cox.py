@@ -12,7 +12,7 @@ from skcal._independent_rows import (
     list_weights,
     reduce_to_labelled_sample,
 )
-from skcal._numerics._classical_tests import chi_squared_tail
+from skcal._numerics._classical_tests import chi_squared_pvalue
 from skcal._numerics._cox import CoxLikelihood
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
@@ -165,7 +165,7 @@ def cox_recalibration(
         Interval(*likelihood.bound_intercept(fit, confidence_level)),
         Interval(*likelihood.bound_slope(fit, confidence_level)),
         Interval(*likelihood.bound_level(confidence_level)),
-        TestResult(statistic, chi_squared_tail(statistic, 2), gain),
+        TestResult(statistic, chi_squared_pvalue(statistic, 2), gain),
     )
 
 

@@ -8,14 +8,17 @@ from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._classical_tests import (
     cumulative_error,
     divide_by_error,
-    maximum_tail,
-    range_tail,
+    kolmogorov_smirnov_pvalue,
+    kuiper_pvalue,
 )
 from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
 from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
-_DEVIATIONS = {"range": (cumulative_range, range_tail), "max": (cumulative_maximum, maximum_tail)}
+_DEVIATIONS = {
+    "range": (cumulative_range, kuiper_pvalue),
+    "max": (cumulative_maximum, kolmogorov_smirnov_pvalue),
+}
 
 
 def cumulative_calibration_test(

@@ -12,7 +12,7 @@ from skcal._independent_rows import (
     reduce_to_labelled_sample,
 )
 from skcal._numerics._binned import bin_index, gap_norm, uniform_edges
-from skcal._numerics._classical_tests import chi_squared_tail, sum_squared_groups
+from skcal._numerics._classical_tests import chi_squared_pvalue, sum_squared_groups
 from skcal._numerics._histogram import equal_mass_edges
 from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_option
@@ -150,7 +150,7 @@ def hosmer_lemeshow_test(
             'data="training" needs at least 3 groups with a mean prediction between 0 and 1; '
             f"got {n_groups}."
         )
-    pvalue = chi_squared_tail(statistic, degrees)
+    pvalue = chi_squared_pvalue(statistic, degrees)
     return TestResult(
         statistic, pvalue, gap_norm(counts / counts.sum(), residual / counts.sum(), 1)
     )

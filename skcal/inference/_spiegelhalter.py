@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
-from skcal._numerics._classical_tests import compare_brier, two_sided_normal
+from skcal._numerics._classical_tests import compare_brier, normal_pvalue
 from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
@@ -103,4 +103,4 @@ def spiegelhalter_test(
         reduction=reduction,
     )
     estimate, statistic = compare_brier(sample.predictions, sample.outcomes, list_weights(sample))
-    return TestResult(statistic, two_sided_normal(statistic), estimate)
+    return TestResult(statistic, normal_pvalue(statistic), estimate)

@@ -20,7 +20,7 @@ def make_frame(models):
 
 def _list_quantities(model):
     """Yield names of quantities and their numbers, by column."""
-    for name in ("n_rows", "n_effective", "mean_prediction", "mean_outcome"):
+    for name in ("n_rows", "effective_sample_size", "mean_prediction", "mean_outcome"):
         yield name, {"estimate": getattr(model.sample, name)}
     for name, measure in model.measures.items():
         ends = {"low": measure.excess.low, "high": measure.excess.high}

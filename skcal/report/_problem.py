@@ -110,6 +110,6 @@ def _name_columns(vectors):
     """Labels in the order of the columns."""
     if vectors.labels is not None:
         return vectors.labels.tolist()
-    if vectors.positive is None:
+    if vectors.positive_label is None:
         return [0, 1]
-    return ["other", np.asarray(vectors.positive).item()]
+    return ["other", np.asarray(vectors.positive_label).item()]

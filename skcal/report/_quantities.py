@@ -25,7 +25,7 @@ def describe_sample(problem):
     predictions, outcomes, _ = next(problem.sample.chunks(size=len(shares)))
     return SampleSummary(
         n_rows=len(shares),
-        n_effective=float(1 / np.sum(shares**2)),
+        effective_sample_size=float(1 / np.sum(shares**2)),
         labels=problem.names,
         frequency=np.bincount(problem.codes, shares, minlength=len(problem.names)),
         mean_probability=shares @ problem.proba,

@@ -16,7 +16,7 @@ class SampleSummary(NamedTuple):
     ----------
     n_rows : int
         Number of rows whose weight is not zero.
-    n_effective : float
+    effective_sample_size : float
         Effective number of rows: the square of the sum of the weights over the sum of their
         squares; `n_rows` without weights.
     labels : list
@@ -35,7 +35,7 @@ class SampleSummary(NamedTuple):
     """
 
     n_rows: int
-    n_effective: float
+    effective_sample_size: float
     labels: list[Any]
     frequency: np.ndarray
     mean_probability: np.ndarray
@@ -167,9 +167,9 @@ class ModelReport(NamedTuple):
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary
-        Rows and labels: ``n_rows``, ``n_effective`` (the square of the sum of the weights over the
-        sum of their squares), ``labels``, ``frequency`` and ``mean_probability`` of each label,
-        ``pos_label`` (None where measures read the confidence), ``mean_prediction`` and
+        Rows and labels: ``n_rows``, ``effective_sample_size`` (the square of the sum of the weights
+        over the sum of their squares), ``labels``, ``frequency`` and ``mean_probability`` of each
+        label, ``pos_label`` (None where measures read the confidence), ``mean_prediction`` and
         ``mean_outcome`` of what measures read.
     scores : dict
         A `ScoreSummary` for "brier_score" and "log_loss": ``score``, ``miscalibration``,

@@ -63,8 +63,8 @@ def _show_interval(interval):
 
 def _show_sample(sample):
     size = f"{sample.n_rows}"
-    if sample.n_effective < sample.n_rows * (1 - 1e-9):
-        size += f", weighted like {sample.n_effective:.1f} of equal weight"
+    if sample.effective_sample_size < sample.n_rows * (1 - 1e-9):
+        size += f", weighted like {sample.effective_sample_size:.1f} of equal weight"
     rows = [("rows", size)]
     if len(sample.labels) > 2:
         top = int(np.argmax(sample.frequency))

@@ -119,7 +119,7 @@ def _find_positive(y_true, pos_label):
 
 def _find_negative(predictions, known):
     """The negative label of rows whose labels are 0 and 1, or -1 and 1; None if all are 1."""
-    if predictions.positive is not None:
+    if predictions.positive_label is not None:
         if predictions.labels is None or predictions.labels.tolist() != [-1, 1]:
             _refuse_labels("labels other than 0 and 1, or -1 and 1")
         return -1

@@ -7,39 +7,44 @@ import pytest
 from scipy.stats import chi2, norm
 
 from skcal._numerics._classical_tests import (
-    chi_squared_tail,
+    chi_squared_pvalue,
+    clip_pvalue,
     cumulative_error,
     divide_by_error,
-    keep_positive,
-    maximum_tail,
-    range_tail,
-    two_sided_normal,
+    kolmogorov_smirnov_pvalue,
+    kuiper_pvalue,
+    normal_pvalue,
 )
 
 TINY = np.finfo(float).tiny
 
 
 def test_pvalues_stay_in_their_range():
-    assert keep_positive(0.0) == keep_positive(5e-324) == TINY
-    assert keep_positive(0.3) == 0.3
-    assert keep_positive(np.nextafter(1, 2)) == 1  # by the rounding of a sum
+    assert clip_pvalue(0.0) == clip_pvalue(5e-324) == TINY
+    assert clip_pvalue(0.3) == 0.3
+    assert clip_pvalue(np.nextafter(1, 2)) == 1  # by the rounding of a sum
 
 
 def test_tails():
-    assert two_sided_normal(-1.5) == two_sided_normal(1.5) == pytest.approx(2 * norm.sf(1.5))
-    assert two_sided_normal(0.0) == 1
-    assert chi_squared_tail(3.0, 2) == pytest.approx(chi2.sf(3, 2))
+    assert normal_pvalue(-1.5) == normal_pvalue(1.5) == pytest.approx(2 * norm.sf(1.5))
+    assert normal_pvalue(0.0) == 1
+    assert chi_squared_pvalue(3.0, 2) == pytest.approx(chi2.sf(3, 2))
     # Arrieta-Ibarra et al. 2022, to the digits printed there.
-    assert maximum_tail(2.241403) == pytest.approx(0.05, abs=1e-7)
-    assert range_tail(2.497672) == pytest.approx(0.05, abs=1e-7)
-    for tail in (two_sided_normal, maximum_tail, range_tail, lambda x: chi_squared_tail(x, 2)):
+    assert kolmogorov_smirnov_pvalue(2.241403) == pytest.approx(0.05, abs=1e-7)
+    assert kuiper_pvalue(2.497672) == pytest.approx(0.05, abs=1e-7)
+    for tail in (
+        normal_pvalue,
+        kolmogorov_smirnov_pvalue,
+        kuiper_pvalue,
+        lambda x: chi_squared_pvalue(x, 2),
+    ):
         assert tail(np.inf) == TINY
         assert tail(0.0) == 1
 
 
 def test_without_degrees_of_freedom_only_the_impossible_counts():
-    assert chi_squared_tail(0.0, 0) == 1
-    assert chi_squared_tail(np.inf, 0) == TINY
+    assert chi_squared_pvalue(0.0, 0) == 1
+    assert chi_squared_pvalue(np.inf, 0) == TINY
 
 
 def test_difference_over_no_error():
