@@ -2,9 +2,9 @@
 Calibration of more rows than fit into memory
 =============================================
 
-By default 10^8 predictions are made, a million at a time, and summarized. Kept as columns of
-eight-byte numbers they would take 1.6 GB, and sorting them several times as much. Give another
-number of rows as an argument::
+By default 10^8 predictions are drawn, a million at a time, and summarized. As columns of
+eight-byte numbers they would take 1.6 GB, and several times as much to sort. Give another number
+of rows as an argument::
 
     python examples/larger_than_memory.py 1e9
 """
@@ -21,8 +21,8 @@ n_rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**8
 
 
 # %%
-# Any iterable of batches will do. Here chunks are drawn at random from a model that is a little too
-# modest; they might as well come from ``pyarrow.parquet.ParquetFile(path).iter_batches()``.
+# Any iterable of batches works. Here chunks are drawn at random from a slightly under-confident
+# model; they might also come from ``pyarrow.parquet.ParquetFile(path).iter_batches()``.
 def draw_chunks():
     """Yield labels and predictions in single precision."""
     rng = np.random.default_rng(0)
@@ -42,8 +42,7 @@ print(f"{summary.n_samples_:,} rows in {seconds:.1f} s, {n_rows / seconds:.1e} r
 
 
 # %%
-# The answers need no rows. Each comes with a bound of its distance from what the measure would say
-# of all the rows.
+# The results need no rows. Each has a bound on its distance from the measure of all the rows.
 QUESTIONS = {
     "smooth_ece": {},
     "expected_calibration_error": {"n_bins": 16},
@@ -59,7 +58,7 @@ for name, options in QUESTIONS.items():
 
 
 # %%
-# What the process has had in memory at most, Python and all libraries included.
+# The largest memory of the process, with Python and all libraries.
 def find_peak_memory():
     """Largest resident size so far in megabytes; NaN on systems that do not tell."""
     try:

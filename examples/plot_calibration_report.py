@@ -2,10 +2,11 @@
 Is my model calibrated? One report for three models
 ===================================================
 
-Three classifiers learn the same problem: naive Bayes counts the same evidence many times over, a
-forest averages its trees and hardly ever says 0 or 1, and logistic regression is right about this
-problem. :func:`~skcal.report.calibration_report` says of each, in one sentence, whether its
-probabilities can be trusted, and if not, where they are off and whether it is worth repairing them.
+Three classifiers learn the same problem: naive Bayes counts the same evidence many times, a forest
+averages its trees and hardly ever predicts 0 or 1, and logistic regression is the right model for
+this problem. :func:`~skcal.report.calibration_report` says in one sentence whether the
+probabilities of each are calibrated, and if not, where they are wrong and whether it is worth
+repairing them.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skcal.report import calibration_report
 
-# Twenty features repeat what four causes say, and add noise.
+# Twenty features depend on four causes, and add noise.
 rng = np.random.default_rng(0)
 causes = rng.normal(size=(6000, 4))
 X = causes @ rng.normal(size=(4, 20)) + 0.3 * rng.normal(size=(6000, 20))
@@ -43,15 +44,14 @@ print(report)
 # %%
 # The numbers are a data frame. For a calibration measure ``estimate`` is the value itself,
 # ``null_mean`` its mean by chance, and ``low`` and ``high`` are the ends of the interval of the
-# excess, which is what is left without chance. So the value may well lie above ``high``.
+# excess, that is, of the error without chance. So the value may lie above ``high``.
 frame = report.to_frame().set_index(["quantity", "model"]).loc["smooth_ece"]
 names = {"estimate": "value", "null_mean": "by chance", "low": "excess low", "high": "excess high"}
 print(frame.rename(columns=names)[list(names.values())].round(4).to_string())
 
 # %%
-# The diagrams of the report in full size. Shaded is the band that holds the true curve with a
-# confidence of 95 %, if it is increasing: where the diagonal leaves it, predictions are certainly
-# wrong.
+# The diagrams of the report in full size. The shaded band holds the true curve with a confidence
+# of 95 %, if the curve is increasing: where the diagonal leaves the band, predictions are wrong.
 figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
 for ax, (name, model) in zip(axes, report.models.items(), strict=True):
     model.diagram.plot(ax=ax, name=name)

@@ -2,12 +2,12 @@
 Calibration and sharpness in one picture
 ========================================
 
-A model that always states its accuracy as its confidence is calibrated and tells nothing about
-single rows. A reliability diagram shows the first and hides the second. In a
-calibration-sharpness diagram a band around the curve shows what recalibration leaves of the score.
-After Figure 1 of Chidambaram and Ge, "Reassessing how to compare and improve the calibration of
-machine learning models" (2024, :doi:`10.48550/arXiv.2406.04068`), with a small network in place of
-their vision transformer. ``plot_trivial_recalibration.py`` has the numbers of many repetitions.
+A model whose confidence is always its accuracy is calibrated, and says nothing about single rows.
+A reliability diagram shows only that it is calibrated. In a calibration-sharpness diagram a band
+around the curve shows the score that would remain after recalibration. After Figure 1 of
+Chidambaram and Ge, "Reassessing how to compare and improve the calibration of machine learning
+models" (2024, :doi:`10.48550/arXiv.2406.04068`), with a small network in place of their vision
+transformer. ``plot_trivial_recalibration.py`` has the numbers of many repetitions.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ from skcal.recalibration import (
 # An over-confident network
 # -------------------------
 #
-# It learns noisy handwritten digits from 200 of them. Half of the others are for the
+# The network is fitted on 200 noisy handwritten digits. Half of the others are for the
 # recalibrators, half for the test.
 X, y = load_digits(return_X_y=True)
 X = X / 16 + np.random.default_rng(0).normal(scale=0.2, size=X.shape)
@@ -59,7 +59,7 @@ probas = {"baseline": test_scores} | {
 # ---------
 #
 # The last three columns are the decomposition of a proper score, the Brier score of all ten
-# probabilities: the calibration error of the confidence, and the sharpness gap, all the rest.
+# probabilities: the calibration error of the confidence, and the sharpness gap, which is the rest.
 def measure(proba):
     parts = calibration_decomposition(y_test, proba, divergence="brier")
     with np.errstate(divide="ignore"):  # hard zeros of the histogram and of isotonic regression
@@ -85,11 +85,10 @@ print(table.round(4).to_string())
 # The picture
 # -----------
 #
-# The closer the curve is to the diagonal, where the density is high, the better a model is
-# calibrated. The less band there is, the more the model tells: the band is wide where many rows are
-# and the score is bad. The network is sure of most digits and right about them, and
-# pays for the others. Mean replacement treats all alike, and its band bulges. The last panel has
-# the decomposition as bars.
+# A model is well calibrated if the curve is close to the diagonal where the density is high. It is
+# sharp if the band is thin: the band is wide where there are many rows and the score is bad. The
+# network is sure of most digits and right about them, and has a bad score for the others. Mean
+# replacement treats all alike, and its band is wide. The last panel has the decomposition as bars.
 figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
 for ax, (name, proba) in zip(axes.flat, probas.items(), strict=False):
     CalibrationSharpnessDisplay.from_predictions(y_test, proba, name=name, ax=ax)
@@ -112,11 +111,11 @@ ax.spines[["top", "right"]].set_visible(False)
 # ------------
 #
 # The curve is that of the confidence, but the score, and with it the band, is that of all ten
-# probabilities. Why not that of the confidence alone? Let a predictor be never right: of K classes
-# it gives a little more than 1/K to a wrong one, and to all others the same. Its confidence is low
-# and nearly calibrated, and so the Brier score of the confidence is small, about 1/K². That of all
-# classes, about 1 - 1/K, is not fooled (Proposition 4.4). In the diagram the curve is near the
-# diagonal, and the band tells.
+# probabilities. Why not that of the confidence alone? Take a predictor that is never right: of K
+# classes it gives a little more than 1/K to a wrong one, and equal probabilities to all others.
+# Its confidence is low and nearly calibrated, so the Brier score of the confidence is small, about
+# 1/K². The score of all classes is large, about 1 - 1/K (Proposition 4.4). In the diagram the
+# curve is near the diagonal, but the band is wide.
 def predict_wrongly(n_classes, excess, n_samples=1000):
     labels = np.arange(n_samples) % n_classes
     proba = np.full((n_samples, n_classes), (1 - 1 / n_classes - excess) / (n_classes - 1))

@@ -2,9 +2,9 @@
 Calibrated confidence, wrong probabilities
 ==========================================
 
-A model may be right exactly as often as it is sure, and still mix up all that it is not sure of.
-Reliability diagrams and calibration errors of the confidence cannot see it; canonical measures,
-which take the whole vector of probabilities, do (Widmann, Lindsten and Zachariah, "Calibration
+A model may have a calibrated confidence, and still have wrong probabilities for all other classes.
+Reliability diagrams and calibration errors of the confidence cannot detect it; canonical measures,
+which take the whole vector of probabilities, can (Widmann, Lindsten and Zachariah, "Calibration
 tests in multi-class classification: a unifying framework", NeurIPS 2019,
 :doi:`10.48550/arXiv.1910.11385`).
 """
@@ -24,9 +24,9 @@ from skcal.metrics import (
 # A model that confuses the runner-up
 # -----------------------------------
 #
-# Three classes. The class that is predicted comes true as often as the model says. When it does
-# not, the class that the model thinks less likely comes instead of the other one: the second and
-# the third probability are the wrong way round. A second model with the same predictions is
+# There are three classes. The predicted class comes true as often as the model says. But the
+# probabilities of the second and the third class are swapped: the class with the smallest
+# probability is more frequent than the runner-up. A second model with the same predictions is
 # calibrated.
 rng = np.random.default_rng(0)
 y_proba = rng.dirichlet([1.5, 1.5, 1.5], size=2000)
@@ -47,9 +47,9 @@ models = {"confused": draw_labels(swapped), "calibrated": draw_labels(y_proba)}
 #
 # Both have a small error of the confidence. The canonical error compares mean predictions with
 # frequencies in bins of the simplex of probabilities. It is biased upwards, so that the calibrated
-# model shows what chance does; the squared kernel calibration error (SKCE) is not biased, and
-# tests built on it say whether the rest is chance: bootstrap of the SKCE, and the mean embedding at
-# ten points of the simplex.
+# model has an error too, by chance. The squared kernel calibration error (SKCE) is not biased. Two
+# tests say whether an error is chance: the bootstrap of the SKCE, and the mean embedding at ten
+# points of the simplex.
 points = rng.dirichlet([1, 1, 1], size=10)
 for name, y in models.items():
     test = kernel_calibration_test(y, y_proba, random_state=0)
@@ -67,10 +67,10 @@ for name, y in models.items():
 # Where it goes wrong
 # -------------------
 #
-# On the left the reliability diagram of the confidence: nothing to be seen. On the right the
-# triangle of all predictions, a corner for each class. Arrows lead from the mean prediction to the
-# frequencies of the classes, in squares that hold at least ten rows: of the confused model they
-# are long, and swap the runner-up for the other class.
+# On the left, the reliability diagram of the confidence does not show the error. On the right is
+# the triangle of all predictions, with a corner for each class. Arrows lead from the mean
+# prediction to the frequencies of the classes, in squares that hold at least ten rows. The arrows
+# of the confused model are long, and swap the runner-up for the other class.
 corners = np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
 figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
 ReliabilityDisplay.from_predictions(

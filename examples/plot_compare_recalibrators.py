@@ -2,9 +2,9 @@
 Every recalibrator on one problem
 =================================
 
-Which map from scores to probabilities is the best depends on how many rows there are to learn it
-from, and on what is wrong with the scores. Here all of them repair quadratic discriminant analysis
-of the handwritten digits, ten classes, from out-of-fold probabilities of half the data.
+The best recalibrator depends on the number of rows to fit it on, and on what is wrong with the
+scores. Here all recalibrators repair quadratic discriminant analysis of the handwritten digits,
+ten classes, from out-of-fold probabilities of half the data.
 """
 
 import matplotlib.pyplot as plt
@@ -47,8 +47,8 @@ test_scores = classifier.fit(X_train, y_train).predict_proba(X_test)
 # The table
 # ---------
 #
-# Isotonic regression and histograms give hard zeros, with which one unlucky row makes the log loss
-# infinite. ``min_proba`` keeps them from it; both settings are shown.
+# Isotonic regression and histograms give probabilities of exactly 0, and then one row may make the
+# log loss infinite. ``min_proba`` prevents this; both settings are shown.
 def measure(proba):
     brier = ((proba - np.eye(10)[y_test]) ** 2).sum(axis=1).mean()
     with np.errstate(divide="ignore"):
@@ -92,7 +92,7 @@ print(table.round(4).to_string())
 # ----------------------
 #
 # Sorted by the log loss. The methods for theory, mean replacement and randomized smoothing, have
-# small calibration errors and a large log loss: they say little about single digits.
+# small calibration errors and a large log loss: they are not sharp.
 order = table.sort_values("log loss", ascending=False)
 figure, axes = plt.subplots(1, 3, figsize=(11, 5), layout="constrained", sharey=True)
 for ax, column in zip(axes, ["log loss", "Brier", "smECE"], strict=True):

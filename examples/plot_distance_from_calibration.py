@@ -2,9 +2,9 @@
 How far from calibrated? One question, many measures
 ====================================================
 
-Many numbers call themselves a calibration error. Here they meet problems whose answer is known:
-predictions of growing temperature, and two predictions with a closing gap between them. Both
-experiments follow Błasiok, Gopalan, Hu and Nakkiran, "A unifying theory of distance from
+Many numbers are called a calibration error. Here they are compared on problems with a known
+answer: predictions of growing temperature, and two predictions with a closing gap between them.
+Both experiments follow Błasiok, Gopalan, Hu and Nakkiran, "A unifying theory of distance from
 calibration" (STOC 2023, :doi:`10.1145/3564246.3585182`): Figure 2 and Table 1.
 """
 
@@ -71,13 +71,13 @@ values = np.reshape(values, (len(sizes), len(temperatures), n_trials, len(measur
 # %%
 # The lines are means over 50 trials and the bands one standard deviation.
 #
-# With over-confident predictions all measures agree on the order. With under-confident ones they
-# part. Predictions crowd around 1/2 with outcomes on both sides, and a small move would merge
-# them into a calibrated 1/2: the distance from calibration goes to 0, and so do the consistent
+# All measures agree on the order of over-confident predictions, but not of under-confident ones.
+# Those are concentrated around 1/2 with outcomes on both sides, and a small move would merge them
+# into a calibrated 1/2: the distance from calibration goes to 0, and so do the consistent
 # measures, the interval error more slowly. The binned error goes to 1/4, because its bins happen
 # to have an edge at 1/2. At a temperature of 1, where the truth is 0, it also shows its bias: it
-# grows as the sample shrinks. The width of the bins makes it an upper bound on the distance, at
-# the price of never coming near 0.
+# grows as the sample shrinks. With the width of the bins added it is an upper bound on the
+# distance, but never near 0.
 styles = {
     "binned ECE + bin width": {"color": "#000000", "linestyle": ":", "marker": "s"},
     "binned ECE, 20 bins": {"color": "#D55E00", "linestyle": "-", "marker": "o"},
@@ -106,9 +106,9 @@ figure.savefig("distance_from_calibration_temperature.png", dpi=150)
 # Continuous, complete, sound
 # ---------------------------
 #
-# The paper asks three things of a measure: a small change of the predictions changes it little
-# (*continuous*), it is 0 for calibrated predictions (*complete*), and for no others (*sound*). Two
-# predictions on both sides of 1/2 put all three to the test.
+# The paper requires three properties of a measure: a small change of the predictions changes it
+# little (*continuous*), it is 0 for calibrated predictions (*complete*), and for no others
+# (*sound*). Two predictions on both sides of 1/2 test all three.
 #
 # * ``closing``: half of the predictions are 0.5 - 1e-6 with outcome 0, half are 0.5 + 1e-6 with
 #   outcome 1. A change by 1e-6 makes them calibrated.
@@ -146,8 +146,8 @@ print(table.round(9).to_string(float_format="{:.2g}".format))
 # Without one it misses the crossed outcomes, which share a bin. The cumulative error jumps too.
 # The Brier score is continuous, but it is 1/4 at calibrated predictions: it measures more than
 # calibration. The smooth errors, the kernel error, the interval error and the lower distance are
-# bounded by powers of the distance from calibration on both sides, and follow it to 0. The figure
-# shows all of the way.
+# bounded by powers of the distance from calibration on both sides, and follow it to 0, as the
+# figure shows.
 curves = {
     "jumps, or is not 0 when calibrated": {
         "binned ECE, 2 bins": (

@@ -2,9 +2,9 @@
 Choosing a recalibrator by grid search
 ======================================
 
-A recalibrator is a step of a pipeline, and which one to take is a parameter like any other. What
-the search should optimise is the question: a calibration error alone likes models that say
-little.
+A recalibrator is a step of a pipeline, and the choice of a recalibrator is a parameter like any
+other. The question is what the search should optimise: a calibration error alone prefers
+uninformative models.
 """
 
 import matplotlib.pyplot as plt
@@ -75,8 +75,8 @@ scoring = {
 # The pitfall
 # -----------
 #
-# By the calibration error alone the dummy wins, which predicts the same for everyone. By the log
-# loss alone calibration is no matter of its own.
+# By the calibration error alone the dummy wins, which predicts the same for every row. The log
+# loss alone does not look at calibration separately.
 # :func:`~skcal.model_selection.calibrated_within_one_se` takes the best calibrated of the models
 # whose log loss lies within one standard error of the best.
 search = GridSearchCV(

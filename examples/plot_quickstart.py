@@ -2,10 +2,9 @@
 Quickstart: measure, see and repair calibration
 ===============================================
 
-Naive Bayes treats features as independent, and the pixels of a digit are anything but: it reads
-the same evidence many times over and is far too sure of itself. Here its calibration is measured
-and drawn, repaired inside a pipeline, and measured again, on the digits that ship with
-scikit-learn.
+Naive Bayes treats features as independent, but the pixels of a digit are not. It counts the same
+evidence many times and is over-confident. Here its calibration is measured and drawn, repaired
+inside a pipeline, and measured again, on the digits that ship with scikit-learn.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +23,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 
 # %%
 # A recalibrator learns from class probabilities. :class:`~skcal.recalibration.CrossFitProba`
-# hands it probabilities of rows that the classifier has not been fitted on, so that nothing
-# leaks, and the whole is one scikit-learn classifier.
+# passes it probabilities of rows that the classifier has not been fitted on, so that nothing
+# leaks. The pipeline is one scikit-learn classifier.
 models = {
     "naive Bayes": GaussianNB(),
     "+ temperature": make_pipeline(CrossFitProba(GaussianNB()), TemperatureScaling()),
@@ -33,8 +32,8 @@ models = {
 }
 
 # %%
-# Every measure is a scorer. Scores are better when larger, so that errors come out negative;
-# a calibration error is best read next to a proper score and the accuracy.
+# Every measure is a scorer. Scores are better when larger, so errors are negative. Read a
+# calibration error next to a proper score and the accuracy.
 scoring = {
     "neg_smooth_ece": get_scorer("neg_smooth_ece"),
     "neg_expected_calibration_error": get_scorer("neg_expected_calibration_error"),
@@ -54,8 +53,8 @@ table = pd.DataFrame(
 print(table.round(3).to_string())
 
 # %%
-# The diagram draws how often the predicted digit was right against how sure the model was. Below
-# the diagonal a model is over-confident.
+# The diagram shows how often the predicted digit was right, against the confidence. Below the
+# diagonal a model is over-confident.
 _, ax = plt.subplots(figsize=(6, 6))
 for name, model in models.items():
     model.fit(X_train, y_train)

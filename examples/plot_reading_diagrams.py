@@ -2,9 +2,9 @@
 Eight shapes of a reliability diagram
 =====================================
 
-What does the curve of a reliability diagram tell about a model? Eight models, one for each shape
-that :doc:`/user_guide/diagrams` describes. All that differs between them is where their
-predictions lie, and how often the outcome comes true for a prediction v.
+What does the curve of a reliability diagram say about a model? Here are eight models, one for each
+shape that :doc:`/user_guide/diagrams` describes. They differ only in where their predictions lie,
+and in how often the outcome comes true for a prediction v.
 """
 
 import matplotlib.pyplot as plt
@@ -47,12 +47,13 @@ for ax, (title, (proba, true_proba)) in zip(axes.flat, models.items(), strict=Tr
     ax.label_outer()
 
 # %%
-# - *On the diagonal* probabilities can be taken at their word. What is left of smECE is chance.
-# - A *flatter* curve that crosses the diagonal near 1/2 means that the model is too sure at both
-#   ends, a *steeper* one that it is not sure enough.
+# - *On the diagonal* probabilities are calibrated. The smECE is chance.
+# - A *flatter* curve that crosses the diagonal near 1/2 means that the model is over-confident, a
+#   *steeper* one that it is under-confident.
 # - *Above* the diagonal all probabilities are too low, *below* it too high.
 # - This curve *wiggles* where the density is low, although the model is calibrated: the band is
 #   wide there, and holds the diagonal nearly everywhere.
 # - A curve that *ends in the middle* has no predictions beyond.
-# - *One narrow peak* on the diagonal is calibrated, and says nearly the same of all rows.
+# - *One narrow peak* on the diagonal is calibrated, but the prediction is nearly the same for all
+#   rows.
 plt.show()

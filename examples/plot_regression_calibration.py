@@ -56,8 +56,8 @@ predictions = {
 #
 # Kernels have a scale. Here rows count as similar if their predictions and their targets are
 # within about half a standard deviation of the targets. The unbiased estimate is near 0 for a
-# calibrated model, above or below it. How far above says a test: targets that are drawn from the
-# predictions are calibrated, and their errors, the histograms, are what chance alone brings about.
+# calibrated model, above or below it. A test says how far above is too far: targets drawn from the
+# predictions are calibrated, and the histograms show their errors, which are due to chance alone.
 bandwidth = y_train.std() / 2
 rng = np.random.default_rng(0)
 
@@ -89,9 +89,9 @@ for (name, distribution), (above, below) in zip(predictions.items(), axes.T, str
 plt.show()
 
 # %%
-# Intervals of 90 %, with crosses for the targets outside of them, tell at once that the noise is
+# Intervals of 90 %, with crosses for the targets outside of them, show at once that the noise is
 # missing. Each of the two other predictions covers 91 % of the targets. But the intervals of the
 # process are too wide on the left: below a predicted mean of 100 one target in 42 is outside.
-# Between 150 and 200, where they are too narrow, it is one in five. The error sees it, and it
-# halves when the standard deviation may grow. About one calibrated sample in thirty shows
-# as much as what remains.
+# Between 150 and 200, where they are too narrow, it is one in five. The kernel error detects this,
+# and it halves when the standard deviation may grow. About one calibrated sample in thirty has an
+# error as large as the remaining one.

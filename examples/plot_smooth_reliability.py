@@ -2,11 +2,10 @@
 Smooth and binned reliability diagrams, side by side
 ====================================================
 
-How much of what a reliability diagram shows is the model, and how much are the bins? Błasiok and
-Nakkiran, "Smooth ECE: principled reliability diagrams via kernel smoothing" (ICLR 2024,
-:doi:`10.48550/arXiv.2309.12236`, Figures 3 to 6) compare both kinds of diagram on a network, on
-forecasts of solar flares and of rain, and on a synthetic problem. Here are the four figures, each
-drawn by three lines.
+Does a reliability diagram show the model or the bins? Błasiok and Nakkiran, "Smooth ECE:
+principled reliability diagrams via kernel smoothing" (ICLR 2024, :doi:`10.48550/arXiv.2309.12236`,
+Figures 3 to 6) compare both kinds of diagram on a network, on forecasts of solar flares and of
+rain, and on a synthetic problem. Here are the four figures, each drawn by three lines.
 
 The data are stand-ins. To see the figures of the paper, give a folder with the original data as
 the first argument: ``imagenet_resnet34_confidence.csv`` (Hollemans 2020,
@@ -44,10 +43,10 @@ def read_original(file_name):
 # A deep network
 # --------------
 #
-# How often is a network right, as a function of how sure it is? The paper has a residual network
-# and 50,000 images of ImageNet. The stand-in learns noisy handwritten digits from 100 of them; it
-# knows these by heart and is too sure of itself on the others. (The residual network is not sure
-# enough: its curve lies above the diagonal.)
+# How often is a network right, as a function of its confidence? The paper has a residual network
+# and 50,000 images of ImageNet. The stand-in is fitted on 100 noisy handwritten digits; it
+# memorises these and is over-confident on the others. (The residual network is under-confident:
+# its curve lies above the diagonal.)
 if folder is None:
     noisy = X / 16 + rng.normal(scale=0.3, size=X.shape)
     X_train, X_test, y_train, y_test = train_test_split(noisy, y, train_size=100, random_state=0)
@@ -63,18 +62,18 @@ ReliabilityDisplay.from_predictions(
 )
 
 # %%
-# Both diagrams tell the same story, and both show the density of the confidence at the bottom. The
-# smooth one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Its
-# band holds 95 % of the curves of 200 bootstrap resamples: it says how much the curve depends on
-# the sample. The interval in the legend says the same of smECE.
+# Both diagrams show the same error, and the density of the confidence at the bottom. The smooth
+# one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Its band
+# holds 95 % of the curves of 200 bootstrap resamples, and shows how much the curve depends on the
+# sample. The interval in the legend does the same for smECE.
 
 # %%
 # Solar flares
 # ------------
 #
-# Daily forecasts over two years, 731 days, of a flare of class C1.0 or stronger, which comes on a
-# quarter of the days. In the stand-in a flare comes with probability :math:`v^{1.3}` when the
-# forecast is v.
+# The data are daily forecasts over two years, 731 days, of a flare of class C1.0 or stronger,
+# which occurs on a quarter of the days. In the stand-in a flare occurs with probability
+# :math:`v^{1.3}` when the forecast is v.
 if folder is None:
     flare_proba = rng.beta(0.6, 1.3, size=731)
     flare = rng.binomial(1, flare_proba**1.3)
@@ -95,8 +94,8 @@ ReliabilityDisplay.from_predictions(
 # Rain in Finland
 # ---------------
 #
-# 346 forecasts in multiples of 10 %. In the stand-in it rains with probability :math:`v^2`, less
-# often than forecast, as it did in Finland.
+# These are 346 forecasts in multiples of 10 %. In the stand-in it rains with probability
+# :math:`v^2`, less often than forecast, as it did in Finland.
 if folder is None:
     rain_proba = rng.beta(0.6, 1.05, size=346).round(1)
     rain = rng.binomial(1, rain_proba**2)
@@ -110,16 +109,15 @@ ReliabilityDisplay.from_predictions(
 )
 
 # %%
-# For a few distinct forecasts bins are a good choice, as the paper says itself: here each of the
-# 15 bins holds one of the eleven values at most. The smooth diagram knows nothing of these values
-# and blurs the last of them.
+# For a few distinct forecasts bins are a good choice, as the paper says: here each of the 15 bins
+# holds at most one of the eleven values. The smooth diagram blurs the last of these values.
 
 # %%
 # Not monotone
 # ------------
 #
-# 1000 predictions, uniform on [0, 1], whose true probability, the thin line, swings around the
-# diagonal: it falls twice. Neither diagram takes it for granted that the curve rises.
+# There are 1000 predictions, uniform on [0, 1]. Their true probability, the thin line, moves
+# around the diagonal and falls twice. Neither diagram assumes that the curve increases.
 wave_proba = rng.uniform(size=1000)
 wave = rng.binomial(1, wave_proba + 0.15 * np.sin(4 * np.pi * wave_proba))
 
@@ -133,8 +131,8 @@ ReliabilityDisplay.from_predictions(
 )
 
 # %%
-# A kernel averages over its width, so that the smooth curve is flatter than the truth where that
-# bends. The band does not know this: it is no confidence band for the truth.
+# A kernel averages over its width, so the smooth curve is flatter than the truth where the truth
+# bends. The band does not include this bias: it is no confidence band for the truth.
 
 # %%
 # Which view shows what
@@ -142,15 +140,15 @@ ReliabilityDisplay.from_predictions(
 #
 # * ``kind="isotonic"``, the non-decreasing steps that fit best, has nothing to tune, but it cannot
 #   show that the truth falls.
-# * ``layers=["split_density"]`` shows how well the outcomes are told apart, of which calibration
-#   says nothing: predictions with outcome 0 at the bottom, with outcome 1 at the top.
-# * ``"witness"`` is a strip with the function that the smooth calibration error is made of,
+# * ``layers=["split_density"]`` shows how well the predictions separate the outcomes, which
+#   calibration does not: predictions with outcome 0 at the bottom, with outcome 1 at the top.
+# * ``"witness"`` is a strip with the function at which the smooth calibration error is attained,
 #   ``"rug"`` ticks for single predictions.
-# * ``"curve_width"`` draws the curve thick where the predictions are.
-# * ``scale="logit"`` is for rare events: 20,000 forecasts of an event that comes once or twice
-#   in a hundred, with odds that are twice too large. On the scale of probabilities nearly all of
-#   them are in a corner. In logits, as the bandwidth is then too, the curve keeps its distance from
-#   the diagonal, down to forecasts so small that no event came.
+# * ``"curve_width"`` draws the curve thick where there are many predictions.
+# * ``scale="logit"`` is for rare events: 20,000 forecasts of an event that occurs once or twice in
+#   a hundred, with odds that are twice too large. On the scale of probabilities nearly all of them
+#   are in a corner. In logits, which are then also the unit of the bandwidth, the curve has the
+#   same distance from the diagonal down to forecasts so small that no event occurred.
 rare_odds = np.exp(rng.normal(-4.5, 1.5, size=20_000))
 rare_proba = rare_odds / (1 + rare_odds)
 rare = rng.binomial(1, rare_odds / (2 + rare_odds))
@@ -169,8 +167,8 @@ draw(rare, rare_proba, scale="logit", bandwidth=0.3, name="rare events, in logit
 # ------------------------
 #
 # The confidence mixes the classes; ``reduction="classwise"`` draws each in a panel of its own.
-# Of naive Bayes, on two principal components of the digits 1, 8 and 9, the middling probabilities
-# of a 9 are too high, those of an 8 rather too low, and those of a 1 as they should be.
+# For naive Bayes on two principal components of the digits 1, 8 and 9, the medium probabilities of
+# a 9 are too high, those of an 8 slightly too low, and those of a 1 are calibrated.
 rows = np.isin(y, [1, 8, 9])
 classifier = make_pipeline(PCA(2, random_state=0), GaussianNB())
 class_proba = cross_val_predict(classifier, X[rows], y[rows], method="predict_proba")

@@ -2,9 +2,10 @@
 Monitor a model in production, day by day
 =========================================
 
-A model goes into production well calibrated. Three weeks later the world changes: what it predicts
-happens less and less often. Batches of predictions are summarized as they arrive and thrown away;
-the summaries, one for each day, answer every question afterwards.
+A model is well calibrated when it goes into production. After three weeks the data drift: the
+predicted events become less and less frequent. Batches of predictions are summarized as they
+arrive and then discarded; the summaries, one for each day, are enough for every measure
+afterwards.
 """
 
 import matplotlib.pyplot as plt
@@ -31,16 +32,15 @@ def read_batches():
 
 
 # %%
-# A batch changes the summaries of the days that it has rows of. It does not matter when a row
-# arrives.
+# A batch updates the summaries of the days of its rows. It does not matter when a row arrives.
 monitor = GroupedSummary(n_cells=1024)
 for y_true, y_proba, day in read_batches():
     monitor.update(y_true, y_proba, by=day)
 print(monitor)
 
 # %%
-# Every measure has an answer for each day, with a bound of its distance from what the measure says
-# of the rows themselves, which are gone. The bounds are too small to be seen in the picture below.
+# Every measure has a value for each day, with a bound on its distance from the measure of the
+# discarded rows. The bounds are too small to be seen in the picture below.
 table = pd.DataFrame(
     {
         "rows": {day: summary.n_samples_ for day, summary in monitor.items()},
@@ -75,8 +75,8 @@ def average_in_bins(summary, n_bins=16):
 
 
 # %%
-# No day of the first three weeks stands out. From then on the error grows day by day, and the curve
-# of the last week says how: the model is too sure that something will happen.
+# No day of the first three weeks stands out. From then on the error grows day by day, and the
+# curve of the last week shows why: the predicted probabilities are too high.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 left.errorbar(
     pd.to_datetime(table.index), table["smooth_ece"], yerr=table["bound"], color="C0", marker="o"

@@ -2,13 +2,13 @@
 The trivial recalibrator that tops the tables
 =============================================
 
-Replace every confidence by the accuracy, share the rest among the other classes, and hardly any
-method has a smaller calibration error. It also forgets all that the model knew about single rows.
+If every confidence is replaced by the accuracy, and the rest is shared among the other classes,
+hardly any method has a smaller calibration error. But all information about single rows is lost.
 Table 1 of Chidambaram and Ge, "Reassessing how to compare and improve the calibration of machine
 learning models" (2024, :doi:`10.48550/arXiv.2406.04068`), shows it on ImageNet; here the same
 methods, with the same shares (20 % of the rows to fit the maps) and 15 bins, repair quadratic
-discriminant analysis of the handwritten digits. ``plot_calibration_sharpness.py`` shows the same in
-pictures.
+discriminant analysis of the handwritten digits. ``plot_calibration_sharpness.py`` shows the same
+in pictures.
 """
 
 import matplotlib.pyplot as plt
@@ -70,8 +70,8 @@ print((100 * table).round(2).to_string())
 
 # %%
 # Mean replacement has the smallest of all calibration errors, the accuracy of the model, and the
-# worst log loss and Brier score of the methods whose log loss is finite. Whoever reports a
-# calibration error and the accuracy alone takes it for the best.
+# worst log loss and Brier score of the methods whose log loss is finite. A report with only
+# calibration error and accuracy would call it the best.
 columns = ["ECE", "ACE", "smECE", "log loss", "Brier"]
 figure, axes = plt.subplots(1, 5, figsize=(12, 3), layout="constrained", sharey=True)
 for ax, column in zip(axes, columns, strict=True):
