@@ -37,7 +37,7 @@ __all__ = ["PooledScore", "calibrated_within_one_se", "pooled_cross_val_score"]
 
 
 def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]:
-    """Make a ``refit=`` rule: the best calibrated of the candidates that score about the best.
+    """Make a ``refit=`` rule: the best calibrated of the candidates with nearly the best score.
 
     A calibration error alone is no target for a search, because a model that always predicts
     the base rate has none. This rule first keeps the candidates whose proper score lies within
@@ -285,16 +285,16 @@ def pooled_cross_val_score(
     does not cancel between folds. With bins of equal width the pooled expected calibration error
     is never above the mean over folds of equal size. What is left is the bias of n rows.
 
-    The price is that the models of the folds are taken for one: opposite errors of two of them
-    cancel. With repeated splits the predictions of one row count as so many rows, which are not
-    independent. Unbiased measures, such as the unbiased squared kernel calibration error, may be
-    averaged over folds; a proper score has no such bias either.
+    The disadvantage is that the models of the folds are treated as one: opposite errors of two of
+    them cancel. With repeated splits the predictions of one row count as so many rows, which are
+    not independent. Unbiased measures, such as the unbiased squared kernel calibration error, may
+    be averaged over folds; a proper score has no such bias either.
 
     All folds have columns for all labels. A label that test rows hold and training rows lack has
     probability 0, with a warning.
 
     Weights for the fit come from `params`, those of the measure from `sample_weight`, with
-    metadata routing and without it; pass both to use them for both. (`cross_validate` hands
+    metadata routing and without it; pass both to use them for both. (`cross_validate` passes
     weights to a scorer with metadata routing only.)
 
     Examples

@@ -39,8 +39,8 @@ def make_calibration_scorer(
 ) -> Callable[..., Any]:
     """Make a scorer from a calibration measure.
 
-    The scorer is called as ``scorer(estimator, X, y, sample_weight=None)``, and goes wherever
-    scikit-learn takes ``scoring=``, as one that `sklearn.metrics.make_scorer` makes. It may be
+    The scorer is called as ``scorer(estimator, X, y, sample_weight=None)``, and works wherever
+    scikit-learn takes ``scoring=``, like those of `sklearn.metrics.make_scorer`. It may be
     pickled, copied, and given metadata requests with ``set_score_request``.
 
     Parameters
@@ -85,11 +85,11 @@ def make_calibration_scorer(
     a scorer with the first class as its `pos_label`, or if the classifier returns a part of an
     array), the scorer calls ``predict_proba`` itself.
 
-    A decision threshold leaves probabilities as they are, so that there is none to be tuned for
-    their calibration: `TunedThresholdClassifierCV` gets a ValueError that says so.
+    A decision threshold does not change probabilities, so it cannot be tuned for calibration:
+    `TunedThresholdClassifierCV` gets a ValueError that says so.
 
-    Calibration errors are biased upwards in small folds. Alone they also prefer models that say
-    nothing, since a constant base rate is calibrated: combine them with a proper score, see
+    Calibration errors are biased upwards in small folds. Alone they also prefer uninformative
+    models, since a constant base rate is calibrated: combine them with a proper score, see
     :func:`skcal.model_selection.calibrated_within_one_se`.
 
     Examples

@@ -19,8 +19,8 @@ def make_two_point_gap(
     r"""Draw two predictions a small gap apart, with opposite residuals.
 
     By default the outcomes are crossed: the lower prediction has the higher mean outcome. With
-    ``upper_outcome=1`` they are certain, and the calibrated prediction 1/2 is split by a hair's
-    breadth into one that is always too high and one that is always too low.
+    ``upper_outcome=1`` they are certain, and the calibrated prediction 1/2 is split into one that
+    is always too high and one that is always too low.
 
     Parameters
     ----------

@@ -37,10 +37,10 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     r"""Calibration-sharpness diagram.
 
     The curve shows the mean outcome as a function of the prediction, as in a reliability diagram:
-    a model is calibrated where it lies on the diagonal. The band around it shows what
-    recalibration would leave of the score, the sharpness gap, times the density of the
-    predictions: of two models the one with less band says more about the outcomes. The filled area
-    at the bottom is the density itself: it tells how much the distance from the diagonal matters.
+    a model is calibrated where it lies on the diagonal. The band around it shows the sharpness
+    gap, the score that would remain after recalibration, times the density of the predictions: a
+    model with a thinner band says more about the outcomes. The filled area at the bottom is the
+    density itself: it shows how much the distance from the diagonal matters.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
     :meth:`from_cv_results` to create a display. All parameters are stored as attributes,
@@ -65,7 +65,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     prob_pred, prob_true : ndarray of shape (n_points,) or list of ndarrays
         Points of the curve; lists for several curves.
     total, calibration : float or list of floats
-        Mean divergence of the model, and the part of it that recalibration takes off; lists for
+        Mean divergence of the model, and the part of it that recalibration removes; lists for
         several curves.
     pos_label : int, float, bool, str or None
         The label whose probability is shown.
@@ -99,11 +99,10 @@ class CalibrationSharpnessDisplay(CurveDisplay):
 
     The band has the length :math:`g(t)\,\delta(t)` with the sharpness gap g and the density
     :math:`\delta`, the mean of kernel values, half of it above the curve and half below [1]_. Its
-    area is about the gap of the whole sample times the integral of the kernel, less what of the
-    kernel lies beyond 0 and 1: models are compared at one bandwidth, and exactly by the numbers.
-    Where g is negative there is no band. Its lower edge stops at 0. Its upper edge does not stop
-    at 1: the frame rises above 1 to show it, up to 1.5, where it is cut. An infinite gap fills the
-    frame.
+    area is about the gap of the whole sample times the integral of the kernel over [0, 1]. So
+    compare the bands of models at one bandwidth; only the numbers are exact. Where g is negative
+    there is no band. Its lower edge stops at 0. Its upper edge does not stop at 1: the frame rises
+    above 1 to show it, up to 1.5, where it is cut. An infinite gap fills the frame.
 
     The paper draws the density with a maximum of 1. Here it is so low that it hides neither
     curves nor bands.
@@ -111,10 +110,9 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     For more than two classes the curve is that of the confidence, but the divergence is that of
     the whole vector of probabilities.
 
-    Curve and band are drawn only where the kernel gathers the equal of five predictions
-    or more, :math:`n\,\delta(t) \geq 5`, or half of the most that it gathers anywhere if the
-    sample is too small for five. The attributes hold all values. Without `density` or `n_samples`
-    the whole curve is drawn.
+    Curve and band are drawn only where the kernel covers the equivalent of at least five
+    predictions, :math:`n\,\delta(t) \geq 5`, or half of its maximum if that is below five. The
+    attributes hold all values. Without `density` or `n_samples` the whole curve is drawn.
 
     References
     ----------

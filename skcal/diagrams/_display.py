@@ -100,8 +100,7 @@ class CurveDisplay(ABC):
         ref_line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the diagonal.
         side_labels : bool, default=True
-            Whether to say on both sides of the diagonal, where it is drawn, what it means to lie
-            there.
+            Whether to label the two sides of the diagonal, where it is drawn, with their meaning.
         despine : bool, default=False
             Whether to remove the top and right spines.
 

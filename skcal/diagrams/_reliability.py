@@ -35,7 +35,7 @@ class ReliabilityDisplay(CurveDisplay):
     The curve shows the mean outcome as a function of the prediction. A model is calibrated
     where the curve lies on the diagonal; below the diagonal its probabilities are too high
     (over-confident), above they are too low. The filled area at the bottom is the density of the
-    predictions: it tells how much the curve matters there.
+    predictions: it shows how much the curve matters there.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -91,48 +91,47 @@ class ReliabilityDisplay(CurveDisplay):
     Notes
     -----
     The argument `layers` names what is shown beside the curves, and ``layer_kwargs`` of
-    :meth:`plot` says how: by keyword arguments of the function or class of matplotlib in
-    parentheses. What is computed for a layer is kept in ``curves[0].layers``.
+    :meth:`plot` takes keyword arguments of the function or class of matplotlib in parentheses.
+    What is computed for a layer is kept in ``curves[0].layers``.
 
     %(layers)s
 
     The bootstrap band holds the given share of the curves of resamples at every point, smoothed at
-    the same bandwidth, or of the same bins. It shows how much the curve depends on the sample, and
-    is no confidence band for the mean outcome itself, whose smoothing it does not undo. An isotonic
-    curve [3]_ has none, as the bootstrap of an isotonic regression is not consistent [2]_. The
-    interval of smECE holds the same share of the values of the resamples. Each of these is, like
-    smECE itself, too large where the error is small, so that the interval may lie above the value
-    of the sample.
+    the same bandwidth, or of the same bins. It shows how much the curve depends on the sample. It
+    is no confidence band for the mean outcome itself, because it does not undo the smoothing. An
+    isotonic curve [3]_ has none, as the bootstrap of an isotonic regression is not consistent
+    [2]_. The interval of smECE holds the same share of the values of the resamples. Each of these
+    is, like smECE itself, too large where the error is small, so that the interval may lie above
+    the value of the sample.
 
-    The isotonic band is a confidence band for the mean outcome, if that rises with the prediction
-    [5]_: of all predictions at once. Where the diagonal leaves it the model is not calibrated. It
-    has a gap where no rising curve fits. Bars of consistency lie around the diagonal [6]_: a bin
+    The isotonic band is a simultaneous confidence band for the mean outcome, if that increases
+    with the prediction [5]_. Where the diagonal leaves it, the model is not calibrated. It has a
+    gap where no increasing curve fits. Bars of consistency lie around the diagonal [6]_: a bin
     outside of its own bar is more than chance.
 
-    A kernel moves the curve towards the outcomes of the predictions around. Beside a steep peak
-    of the density, as of confidences near 1, it shows their outcomes more than those of the few
-    predictions there: compare with ``kind="binned"``, or take a smaller `bandwidth`.
+    A kernel moves the curve towards the outcomes of nearby predictions. Beside a steep peak of the
+    density, such as confidences near 1, the curve shows the outcomes of the peak more than those
+    of the few predictions there: compare with ``kind="binned"``, or take a smaller `bandwidth`.
 
-    Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which
-    the calibration error cannot be told from noise [1]_. A smoothed curve has a value
-    everywhere, also where there is nothing to average. It is drawn only where the kernel
-    gathers the equal of five predictions or more,
+    Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which the
+    calibration error cannot be distinguished from noise [1]_. A smoothed curve has a value
+    everywhere, also where there is nothing to average. It is drawn only where the kernel covers
+    the equivalent of at least five predictions,
 
     .. math:: n\,\mathbb{E}\bigl[e^{-(t - v)^2 / 2 s^2}\bigr] = n\,s\,\sqrt{2\pi}\,\delta(t) \geq 5
 
-    with the density :math:`\delta`, or half of the most that it gathers anywhere if the sample
-    is too small for five. The attributes hold all values. Without `density`, `bandwidth` or
-    `n_samples` the whole curve is drawn.
+    with the density :math:`\delta`, or half of its maximum if that is below five. The attributes
+    hold all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn.
 
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
     most [4]_: above zero outcomes are more frequent than predicted, below zero less. A maximiser
     is -1 or 1 somewhere unless the mean residual is exactly zero; the one drawn is moved by a
-    constant towards equal extremes of both signs, as far as it attains 90 % of the maximum. Of
-    more than 16384 rows it is found on a grid of as many cells.
+    constant towards equal extremes of both signs, as far as it attains 90 % of the maximum. For
+    more than 16384 rows it is found on a grid of 16384 cells.
 
     On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
-    it is very long: what lies further out is not seen.
+    it is very long: points further out are not shown.
 
     References
     ----------
@@ -639,8 +638,8 @@ class ReliabilityDisplay(CurveDisplay):
         Parameters
         ----------
         summary : CalibrationSummary
-            What is left of the rows. Its reduction decides what is shown; "classwise" and
-            "top-label" draw a panel for each class.
+            Summary of the rows. Its reduction decides what is shown; "classwise" and "top-label"
+            draw a panel for each class.
         kind : {"smooth", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int, default=15
@@ -689,10 +688,10 @@ class ReliabilityDisplay(CurveDisplay):
         Curves, bins and smECE are those of few rows that have the same sums in each cell as the
         rows of the stream. For "smooth" the difference is far below what can be seen, as it is for
         :func:`skcal.metrics.smooth_ece`. Bins whose edges are edges of cells, 2, 4, 8, ... of them,
-        hold just the rows that they should; in others rows of a cell that an edge cuts are shared
-        out between two bins. The isotonic curve and its band are those of predictions moved to the
-        mean of their cell. Numbers of rows are resampled by outcome and cell, so that a resample
-        costs the same for every number of rows.
+        hold exactly their own rows; otherwise the rows of a cell that is cut by an edge are
+        divided between two bins. The isotonic curve and its band are those of predictions moved to
+        the mean of their cell. Numbers of rows are resampled by outcome and cell, so that a
+        resample costs the same for every number of rows.
 
         With weights `n_samples` is the number of rows, as their effective number is not known.
 

@@ -42,7 +42,7 @@ class SharpnessCurve(Curve):
     total : float, default=None
         Mean divergence of the model, shown in the legend.
     calibration : float, default=None
-        The part of `total` that recalibration takes off, shown in the legend.
+        The part of `total` that recalibration removes, shown in the legend.
     bandwidth : float, default=None
         Width of the kernel behind the curve.
 

@@ -129,24 +129,25 @@ def bootstrap_interval(
     the values of the sample without each of 200 random parts of its rows (or groups), or without
     each row where these are fewer.
 
-    **Bias.** Most measures are larger than their population value by chance, by an amount that
-    resampling adds once more: the values of resamples are larger than the estimate. So for
-    a model that is nearly calibrated the percentile interval lies above the population value, and
-    hardly ever contains 0. It covers well where the miscalibration is large compared with chance.
-    "basic" and "bca" move down, "basic" possibly below 0. ``debias=True`` subtracts from the
-    estimate the mean of the measure over labels drawn from the predictions: the exact conditional
-    mean for a calibrated model (up to `n_resamples` draws of it). Resampled values are first moved
-    to have the estimate as their mean, and the ends follow the estimate. For a calibrated model it
-    then has mean 0; nothing is clipped there. It is meant for models near calibration: far from it
-    chance adds little to an absolute value, and the debiased interval is too low. Signed measures,
-    such as :func:`skcal.metrics.squared_calibration_error`, need no debiasing; their resampled
-    values, in which rows come more than once, are too large all the same: take "basic" for them.
+    **Bias.** Most measures of a sample are larger than their population value by chance.
+    Resampling adds the same amount again: the values of resamples are larger than the estimate. So
+    for a model that is nearly calibrated the percentile interval lies above the population value,
+    and hardly ever contains 0. It covers well where the miscalibration is large compared with
+    chance. "basic" and "bca" move down, "basic" possibly below 0. ``debias=True`` subtracts from
+    the estimate the mean of the measure over labels drawn from the predictions: the exact
+    conditional mean for a calibrated model (up to `n_resamples` draws of it). Resampled values are
+    first moved to have the estimate as their mean, and the ends follow the estimate. For a
+    calibrated model the debiased estimate has mean 0; it is not clipped. It is meant for models
+    near calibration: far from it chance adds little to an absolute value, and the debiased
+    interval is too low. Signed measures, such as :func:`skcal.metrics.squared_calibration_error`,
+    need no debiasing. But their resampled values are too large, because rows are repeated: take
+    "basic" for them.
 
     **Many rows.** A measure of one binary problem with more than 4096 rows is resampled by numbers
-    of rows: those of one outcome and one of about 2000 small cells (see :func:`calibration_test`)
-    come and go as rows with their mean prediction. Their numbers are multinomial, so that a
-    resample costs the same for every number of rows, unless there are weights or groups. What is
-    lost is the variation of predictions inside cells narrower than 1/1024.
+    of rows: rows with the same outcome in one of about 2000 small cells (see
+    :func:`calibration_test`) all count as rows with their mean prediction. Their numbers are
+    multinomial, so that a resample costs the same for every number of rows, unless there are
+    weights or groups. The variation of predictions inside cells narrower than 1/1024 is lost.
     :func:`skcal.metrics.smooth_ece` has its own cells, see
     :class:`skcal.diagrams.ReliabilityDisplay`.
 
@@ -212,8 +213,8 @@ def bootstrap_interval_from_summary(
 ) -> Interval:
     r"""Confidence interval of a measure by the bootstrap, from a summary.
 
-    This is :func:`bootstrap_interval` for rows that are gone: numbers of rows are drawn instead.
-    What is said there about the bias of measures holds here too.
+    This is :func:`bootstrap_interval` without the rows: numbers of rows are drawn instead. Its
+    notes on the bias of measures hold here too.
 
     Parameters
     ----------
@@ -258,13 +259,13 @@ def bootstrap_interval_from_summary(
     Notes
     -----
     The numbers of rows by outcome and cell are multinomial in a resample. Cells are merged to about
-    2000, none wider than 1/1024; rows of one of them come and go with their mean prediction, those
-    of either outcome with its own where the answer of the summary knows the two apart. What is lost
-    is the variation of predictions inside these cells. :func:`skcal.metrics.smooth_ece` has cells
-    of its own, of a quarter of its bandwidth or less, inside of which rows keep their places.
+    2000, none wider than 1/1024; the rows of a cell count as rows with their mean prediction,
+    separately for each outcome where the summary keeps both. The variation of predictions inside
+    these cells is lost. :func:`skcal.metrics.smooth_ece` has cells of its own, of a quarter of its
+    bandwidth or less, inside of which rows keep their places.
 
-    The interval reaches out by the error bound of the summary on both sides, whatever rows
-    the cells may hold: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.
+    The interval is widened by the error bound of the summary on both sides, so that it holds for
+    all rows with these sums: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.
 
     Examples
     --------

@@ -36,9 +36,8 @@ def calibration_test(
 ) -> TestResult:
     r"""Test whether a model is calibrated, by any measure, exactly at every number of rows.
 
-    The hypothesis gives the law of the labels: they are drawn from the predictions. So labels are
-    drawn again and again, and the measure of the sample is compared with those of the draws. Rows
-    must be independent.
+    Under the hypothesis labels are drawn from the predictions. So labels are drawn many times, and
+    the measure of the sample is compared with those of the draws. Rows must be independent.
 
     Parameters
     ----------
@@ -117,24 +116,25 @@ def calibration_test(
     prediction is moved by less than 1/1024, to the mean of its cell. The sample and the draws are
     merged alike, so that p stays exact; the measure that is returned is that of the sample itself.
     With equal weights the sum of the labels of a cell is drawn from its exact law, the Poisson
-    binomial distribution, so that a draw costs the same for every number of rows. Of several
-    binary problems ("classwise", "top-label", "full"), of whole vectors and of a callable, labels
-    are drawn for all rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for any
-    number of rows.
+    binomial distribution, so that a draw costs the same for every number of rows. For several
+    binary problems ("classwise", "top-label", "full"), for whole vectors and for a callable,
+    labels are drawn for all rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for
+    any number of rows.
 
     **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
     for the sample and for every draw; the smallest of the p-values over groups is compared with
-    those of the draws (min-p of Westfall and Young [3]_). Equal ones, such as the smallest that is
-    possible, are ordered by the distance of the statistic from the mean of its draws in standard
-    deviations. The p-value is exact for the hypothesis that all groups are calibrated. Groups
-    in which all weights are zero are left out. The cost is that of one test for each group.
+    those of the draws (min-p of Westfall and Young [3]_). Equal p-values, such as the smallest
+    possible one, are ordered by the distance of the statistic from the mean of its draws in
+    standard deviations. The p-value is exact for the hypothesis that all groups are calibrated.
+    Groups in which all weights are zero are left out. The cost is that of one test for each group.
 
-    **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1: so
-    for predictions of 0 and 1 that all come true; if one of them does not, p is the smallest
-    possible one. Among other rows a label that its prediction rules out counts no more than the
-    statistic makes of it. A single row, or labels of a single class, are tested like all others.
+    **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1, for
+    instance for predictions of 0 and 1 that all come true. If one of these does not come true, p
+    is the smallest possible one. In other samples a label with the predicted probability 0 counts
+    only through the statistic. A single row, or labels of a single class, are tested like all
+    others.
 
-    Small p-values tell that a model is not calibrated; large ones do not prove that it is.
+    Small p-values show that a model is not calibrated; large ones do not prove that it is.
 
     References
     ----------
@@ -193,7 +193,7 @@ def calibration_test_from_summary(
 ) -> TestResult:
     r"""Test whether a model is calibrated, by any measure that a summary answers.
 
-    This is :func:`calibration_test` for rows that are gone: exact for predictions rounded to their
+    This is :func:`calibration_test` without the rows: exact for predictions rounded to their
     cells. Rows must be independent.
 
     Parameters
@@ -240,8 +240,8 @@ def calibration_test_from_summary(
     the law itself where all predictions of the cell are equal. Else it is wider (Hoeffding [1]_:
     larger in the convex order, by a variance of n times the variance of the predictions in the
     cell, at most :math:`h^2 / 4` for cells of width h), so that draws of a measure that is a
-    convex function of the residuals are larger on average and the test errs on the safe side. With
-    16384 cells the excess is a share of :math:`10^{-9} / (v (1 - v))` of the variance, at most.
+    convex function of the residuals are larger on average and the test is conservative. With 16384
+    cells the excess is a share of :math:`10^{-9} / (v (1 - v))` of the variance, at most.
 
     As in :func:`calibration_test` the measure is compared on merged cells, about 2000 of them, the
     sample and the draws alike, and

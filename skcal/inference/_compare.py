@@ -34,7 +34,7 @@ def compare_summaries(
     r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
 
     A model may be calibrated in both, or in neither: the test asks whether anything changed between
-    them. That predictions are distributed otherwise is no change. Rows must be independent.
+    them. A different distribution of the predictions is no change. Rows must be independent.
 
     Parameters
     ----------
@@ -94,18 +94,19 @@ def compare_summaries(
     the numbers of rows alone, so that they do not disturb this. (Groups of :math:`10^9` rows or
     more are drawn from the limits of that law.)
 
-    **What is approximate.** The test is exact for predictions rounded to groups. Inside a group the
-    mean predictions of the periods may differ, by :math:`\delta_g` at most the width of the group,
-    and the mean outcomes then by :math:`\delta_g` times the slope of the calibration curve without
-    any change. Groups get narrower as rows accrue, down to one cell: the shift of a sum is small
-    beside its standard deviation unless cells are few and rows are very many. With predictions that
-    are alone in their cells, and 10 rows of both periods for each, nothing is rounded.
+    **What is approximate.** The test is exact for predictions rounded to groups. Inside a group
+    the mean predictions of the periods may differ by some :math:`\delta_g`, at most the width of
+    the group. Then the mean outcomes differ by :math:`\delta_g` times the slope of the calibration
+    curve, without any change. Groups get narrower as rows accrue, down to one cell: the shift of a
+    sum is small beside its standard deviation unless cells are few and rows are very many. With
+    predictions that are alone in their cells, and 10 rows of both periods for each, nothing is
+    rounded.
 
     Groups with rows of one period only add nothing, nor do those whose outcomes are all equal: if
     that holds for all, p is 1.
 
     Weights of 1, and weights and soft labels that happen to add up to numbers of rows in all cells,
-    cannot be told from rows.
+    cannot be distinguished from rows.
 
     References
     ----------

@@ -93,8 +93,8 @@ def consistency_band(
     Returns
     -------
     ConsistencyBand
-        Named tuple of ``prediction``, ``outcome``, ``low``, ``high`` and ``confidence_level``; see
-        :class:`ConsistencyBand`.
+        Named tuple of ``prob_pred``, ``prob_true``, ``low``, ``high`` and ``confidence_level``;
+        see :class:`ConsistencyBand`.
 
     Raises
     ------
@@ -115,8 +115,9 @@ def consistency_band(
     .. math:: P(S \le q) > \alpha / 2 \quad\text{and}\quad P(S \ge q) > \alpha / 2,
 
     :math:`\alpha = 1 - \text{confidence\_level}`. S lies below the range with a probability of at
-    most :math:`\alpha / 2`, and above it likewise, hence in the range with confidence_level or
-    more: more, since numbers are whole. [1]_ resamples the outcomes instead; here the law is exact.
+    most :math:`\alpha / 2`, and above it likewise, hence in the range with a probability of
+    confidence_level or more; numbers are whole. [1]_ resamples the outcomes instead; here the law
+    is exact.
 
     Bins are independent given the predictions, so that with `simultaneous` each of B ranges has
     the level :math:`\text{confidence\_level}^{1/B}`.

@@ -92,8 +92,8 @@ def cumulative_calibration_test(
               4 \sum_{k \ge 1} (-1)^{k-1} \bar\Phi((2k - 1) x),
 
     :math:`\bar\Phi` the tail of the normal distribution [2]_. Their 5 % points are 2.497672 and
-    2.241403. The steps of a finite sample pass over some of the extremes, hence the test is
-    conservative for few rows and for heavily tied predictions.
+    2.241403. The steps of a finite sample miss some of the extremes, so the test is conservative
+    for few rows and for heavily tied predictions.
 
     Where all predictions are 0 or 1 the statistic is 0 and the p-value 1, or, if one was wrong,
     the statistic is infinite and the p-value the smallest normal float, which also stands for all

@@ -71,9 +71,9 @@ class IsotonicBand(NamedTuple):
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the diagonal is outside of the band: predictions that are certainly wrong.
 
-        Both answers are empty where the band holds all of the diagonal, so that the outcomes do
-        not contradict calibration. With the confidence of the band all regions are right; a gap
-        between two of them is where the outcomes cannot tell.
+        Both arrays are empty where the band holds all of the diagonal, so that the outcomes do not
+        contradict calibration. With the confidence of the band all regions are right; between two
+        regions the outcomes show no deviation.
 
         Returns
         -------
@@ -128,7 +128,7 @@ def isotonic_band(
     Returns
     -------
     IsotonicBand
-        Named tuple of ``prediction``, ``low``, ``high`` and ``confidence_level``, with the methods
+        Named tuple of ``prob_pred``, ``low``, ``high`` and ``confidence_level``, with the methods
         ``evaluate`` and ``find_deviations``; see :class:`IsotonicBand`.
 
     Raises
@@ -166,8 +166,8 @@ def isotonic_band(
     several.
 
     Where ``low > high`` no non-decreasing curve fits the outcomes: with the confidence of the
-    band, the true one is none, and so the model is not calibrated. The band is not centred on any
-    estimate. A smoothed or binned curve may leave it, because of chance or of its smoothing.
+    band, the true curve decreases, and so the model is not calibrated. The band is not centred on
+    any estimate. A smoothed or binned curve may leave it, because of chance or of its smoothing.
 
     References
     ----------

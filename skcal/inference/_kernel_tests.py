@@ -127,7 +127,7 @@ def kernel_calibration_test(
       memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h.
 
     A p-value that is too small for a float is given as the smallest normal float. Small p-values
-    tell that a model is not calibrated; large ones do not prove that it is.
+    show that a model is not calibrated; large ones do not prove that it is.
 
     References
     ----------
@@ -362,9 +362,9 @@ def mean_embedding_test(
     approximation needs some hundred rows for each test point; with ten, a test at 5 % rejects a
     calibrated model in up to a quarter of samples. Points close to each other need more: ten random
     ones between two classes reject in 25 % of samples of 1000 rows, and in 7 % of 10 000, at any
-    bandwidth. Rows are divided by their sums. The labels of one prediction sum up to nothing:
-    leave out one class where test points share a prediction, and with two classes use one label
-    only, and spread the points among the predictions: beyond all of them the differences at two
+    bandwidth. Rows are divided by their sums. The differences of all labels at one prediction sum
+    to 0. So leave out one class where test points share a prediction; with two classes use one
+    label only. Spread the points among the predictions: beyond all of them the differences at two
     points are multiples of each other with an exponential kernel.
 
     References

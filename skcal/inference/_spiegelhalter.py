@@ -21,9 +21,9 @@ def spiegelhalter_test(
 ) -> TestResult:
     r"""Test calibration by the Brier score (Spiegelhalter).
 
-    A calibrated model knows its own Brier score: predictions that are too extreme have a larger
-    one than they promise, predictions that are not extreme enough a smaller one. The test is
-    two-sided; rows must be independent.
+    Predictions determine the expected Brier score of a calibrated model. Predictions that are too
+    extreme have a larger Brier score than expected, predictions that are not extreme enough a
+    smaller one. The test is two-sided; rows must be independent.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def spiegelhalter_test(
     Returns
     -------
     TestResult
-        The statistic z, above 0 where the Brier score is larger than promised (predictions that
+        The statistic z, above 0 where the Brier score is larger than expected (predictions that
         are too extreme) and below 0 where it is smaller (not extreme enough); its p-value; and as
         estimate the Brier score minus its expectation.
 
@@ -72,8 +72,8 @@ def spiegelhalter_test(
               {\sqrt{\sum_i w_i^2 (1 - 2 v_i)^2 v_i (1 - v_i)}}
 
     has mean 0 and variance 1, and tends to a standard normal variable as rows accrue [1]_.
-    Predictions of 1/2 count for nothing, and errors that leave the Brier score as it was expected
-    stay unseen: a large p-value is no proof of calibration.
+    Predictions of 1/2 count for nothing, and errors that do not change the expected Brier score
+    are not detected: a large p-value is no proof of calibration.
 
     Where all predictions are 0, 1/2 or 1, nothing is left to chance: z is 0 and the p-value 1, or,
     if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,

@@ -62,7 +62,7 @@ def t_cal_test(
         The statistic is :math:`-\log_{10}` of the smallest p-value of a single number of bins, the
         p-value takes into account that it is the smallest, ``null_mean`` is the mean of the
         statistic over the draws, and the estimate is the debiased squared error for that number of
-        bins: too large on average, since it was picked.
+        bins: too large on average, because that number of bins was selected.
 
     Raises
     ------

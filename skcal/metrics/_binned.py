@@ -101,9 +101,9 @@ def expected_calibration_error(
     a calibrated model shows about .04 at n = 1000 with 15 bins.
 
     Under scikit-learn's ``array_api_dispatch`` arrays of other libraries stay on their device, and
-    sums over bins alone come to NumPy. Only "sweep" and bins of equal mass with weights, which
-    need the rows in order with their weights, bring all rows to NumPy. The other measures of bins
-    do the same.
+    only sums over bins are moved to NumPy. "sweep" and bins of equal mass with weights need the
+    rows in order with their weights, and move all rows to NumPy. The other measures of bins do the
+    same.
 
     References
     ----------
@@ -352,9 +352,8 @@ def squared_calibration_error(
     strategy : {"uniform", "quantile", "sweep"}, default="quantile"
         Bins of equal width or of equal mass, see :func:`expected_calibration_error`.
     debias : bool or {"outcomes", "residuals"}, default=True
-        What is taken off each squared gap: the estimated variance of the mean outcome
-        ("outcomes", or True), the squared residuals of the rows ("residuals"), or nothing
-        (False).
+        What is subtracted from each squared gap: the estimated variance of the mean outcome
+        ("outcomes", or True), the squared residuals of the rows ("residuals"), or nothing (False).
 
     Returns
     -------

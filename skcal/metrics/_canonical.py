@@ -35,7 +35,7 @@ def canonical_calibration_error(
     r"""Canonical calibration error: ECE of the whole vector of probabilities.
 
     The mean distance, over bins of the simplex, between the mean prediction and the frequencies
-    of the classes. It sees what the confidence or single classes hide.
+    of the classes. It detects errors that the confidence or single classes hide.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ def canonical_calibration_error(
 
     Uniform bins are closed on the right, the first one on both sides; empty ones count for
     nothing. Each component is binned by itself, also the second one of a binary problem: there a
-    prediction on an inner edge, such as 0.5 if `n_bins` is even, lies in one bin with those below
-    it by the one component and with those above it by the other, and gets a cell of its own.
+    prediction on an inner edge, such as 0.5 if `n_bins` is even, shares a bin with those below it
+    by one component and with those above it by the other, so it gets a cell of its own.
 
-    Splits at the median part the rows below it from the others, so equal predictions always share a
-    bin [2]_; of two classes the one with the smaller mean prediction is split. The first
-    component wins where variances are equal (up to rounding). A bin stays whole when it holds
-    fewer than twice `min_samples`, or when one of its sides would hold fewer than `min_samples`; no
-    other component is tried. An integer weight equals repetition: the number of rows is the sum of
-    the weights, the variance divides by that number less one, and the median is where the
-    cumulative weight passes one half.
+    Splits at the median separate the rows below it from the others, so equal predictions always
+    share a bin [2]_. With two classes, the one with the smaller mean prediction is split. The
+    first component wins where variances are equal (up to rounding). A bin stays whole when it
+    holds fewer than twice `min_samples`, or when one of its sides would hold fewer than
+    `min_samples`; no other component is tried. An integer weight equals repetition: the number of
+    rows is the sum of the weights, the variance divides by that number less one, and the median is
+    where the cumulative weight passes one half.
 
     Binning lets opposite errors of a bin cancel, and is biased upwards where bins hold few rows.
     With many classes nearly every row has a uniform bin of its own; then the error is the mean

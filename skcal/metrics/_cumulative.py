@@ -26,7 +26,7 @@ def cumulative_calibration_error(
     reduction: Reduction = "auto",
     deviation: Literal["range", "max"] = "range",
 ) -> float:
-    r"""Cumulative calibration error (Kuiper, Kolmogorov-Smirnov): how far summed residuals stray.
+    r"""Cumulative calibration error (Kuiper, Kolmogorov-Smirnov): extremes of summed residuals.
 
     Residuals are summed in the order of the predictions, without bins or kernels.
 
@@ -115,8 +115,8 @@ def averaged_two_bin_calibration_error(
     r"""Averaged two-bin calibration error (ATB), a truthful calibration measure.
 
     Predictions are split in two bins at a random threshold; ATB is the mean over the threshold of
-    the squared residuals of the two bins. No forecast has a smaller mean than the true
-    probabilities, so that it pays to predict them.
+    the squared residuals of the two bins. No forecast has a smaller mean error than the true
+    probabilities.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class CORPDecomposition(NamedTuple):
     score : float
         Mean score of the predictions.
     miscalibration : float
-        What isotonic recalibration takes off the score.
+        Part of the score that isotonic recalibration removes.
     discrimination : float
         How much better than the base rate the recalibrated predictions are.
     uncertainty : float
@@ -89,8 +89,8 @@ def calibration_decomposition(
 ) -> Decomposition:
     r"""Decompose a proper score into calibration error and sharpness gap.
 
-    A calibration error alone is small for predictions that say nothing, such as a constant base
-    rate; the sharpness gap is what such predictions pay.
+    A calibration error alone is small for uninformative predictions, such as a constant base rate;
+    their sharpness gap is large.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def calibration_decomposition(
 
     See Also
     --------
-    corp_decomposition : Tells apart what the sharpness gap is made of.
+    corp_decomposition : Splits the sharpness gap into two terms.
     calibration_sharpness_curve : Where on [0, 1] the two terms come from.
     smooth_ece : A calibration error in units of probability.
 
@@ -170,16 +170,16 @@ def calibration_decomposition(
 
     The log divergence of a prediction of 0 or 1 is infinite, unless the outcome, or its estimated
     mean, is the same; nothing is clipped. A Gaussian kernel reaches everywhere: a prediction of
-    exactly 0 has an infinite calibration error as soon as there is some positive outcome, but for
-    underflow beyond 38 bandwidths. The gap of two infinite terms is NaN.
+    exactly 0 has an infinite calibration error as soon as there is some positive outcome, except
+    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN.
 
-    Up to 1024 distinct predictions are summed over pair by pair. More for the Gaussian are shared
-    by cubic weights among the nodes of a grid: that moves the calibration of "brier" by 2e-8
-    (1 + 1/s) at most. Other divergences are read at the rows, with :math:`\hat\eta` moved by
-    1.3e-10 (1 + 1/s) at most in the mean over the rows, and the calibration of "log" by 1e-4 at
-    most. The Epanechnikov kernel is summed over sorted rows without approximation, but for
-    "brier" and many rows on a grid that bounds its own error; a bound above 2e-5 gives way to the
-    sort.
+    Up to 1024 distinct predictions are summed over pair by pair. If there are more, the Gaussian
+    kernel shares them by cubic weights among the nodes of a grid: that moves the calibration of
+    "brier" by 2e-8 (1 + 1/s) at most. Other divergences are read at the rows, with
+    :math:`\hat\eta` moved by 1.3e-10 (1 + 1/s) at most in the mean over the rows, and the
+    calibration of "log" by 1e-4 at most. The Epanechnikov kernel is summed over sorted rows
+    without approximation, but for "brier" and many rows on a grid that bounds its own error; a
+    bound above 2e-5 gives way to the sort.
 
     Under scikit-learn's ``array_api_dispatch`` the total, the bins and the grids of "brier" are
     computed where the arrays are, of any library; whatever needs an order, reads the regression
@@ -252,8 +252,8 @@ def corp_decomposition(
 ) -> CORPDecomposition:
     r"""Decompose a proper score into miscalibration, discrimination and uncertainty (CORP).
 
-    Predictions are compared with their isotonic recalibration, and that with the base rate; there
-    is nothing to tune.
+    Predictions are compared with their isotonic recalibration, and the recalibration with the base
+    rate; there is nothing to tune.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def lower_calibration_distance(
     r"""Lower distance from calibration, the least change that makes predictions calibrated.
 
     It is the mean distance from the predictions to the nearest perfectly calibrated ones, where
-    rows with equal predictions may be told apart in the most favourable way. Features, which
-    are not looked at, may not allow that: the distance proper is this one or larger.
+    rows with equal predictions may be separated in the most favourable way. Features, which are
+    not used here, may not allow that: the distance from calibration is this one or larger.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def lower_calibration_bounds(
     Returns
     -------
     Bounds
-        Named tuple of ``lower`` and ``upper``, with the lower distance in between.
+        Named tuple of ``low`` and ``high``, with the lower distance in between.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def upper_calibration_distance(
     See Also
     --------
     calibration_distance_bounds : Bounds of the distance for any number of predictions.
-    lower_calibration_distance : The distance when equal predictions may be told apart.
+    lower_calibration_distance : The distance when equal predictions may be separated.
 
     Notes
     -----
@@ -329,7 +329,7 @@ def calibration_distance_bounds(
     Returns
     -------
     Bounds
-        Named tuple of ``lower`` and ``upper``, with the distance from calibration in between.
+        Named tuple of ``low`` and ``high``, with the distance from calibration in between.
 
     Raises
     ------
@@ -338,20 +338,20 @@ def calibration_distance_bounds(
 
     See Also
     --------
-    lower_calibration_bounds : Bounds of the lower distance alone, as near as one likes.
+    lower_calibration_bounds : Bounds of the lower distance alone, as tight as `tol` asks.
     upper_calibration_distance : A better upper bound, for few distinct predictions.
 
     Notes
     -----
-    ``lower`` is the lower bound of :func:`lower_calibration_bounds`. ``upper`` is the minimum of
+    ``low`` is the lower bound of :func:`lower_calibration_bounds`. ``high`` is the minimum of
 
     .. math:: \mathbb{E} \bigl| v - \mathbb{E}[y \mid I(v)] \bigr|
 
     over partitions of [0, 1] into intervals I. It is not the upper distance, whose groups are
     not confined to intervals, but at least as large. The lower bound may be as small as the
     square of the upper one [1]_. Up to 2000 distinct predictions the minimum is exact; beyond, the
-    intervals may end at selected places only, so that ``upper`` is a little above the minimum
-    and still an upper bound of the distance.
+    intervals may end at selected places only, so that ``high`` is a little above the minimum and
+    still an upper bound of the distance.
 
     References
     ----------

@@ -61,7 +61,7 @@ def distribution_kernel_calibration_error(
         ``scipy.stats.laplace(loc, scale)`` with arrays of shape (n_samples,), a
         :class:`MultivariateNormal` for targets of several dimensions, or a :class:`Mixture` of
         these. Numbers in place of arrays predict the same for all rows. The same families of
-        NGBoost and skpro will do.
+        NGBoost and skpro are accepted.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights. The unbiased estimator reads them as counts.
     kernel : {"wasserstein"} or callable, default="wasserstein"
@@ -100,7 +100,7 @@ def distribution_kernel_calibration_error(
 
     See Also
     --------
-    distribution_mean_embedding_error : The same residuals, seen from test points, in linear time.
+    distribution_mean_embedding_error : The same residuals at test points, in linear time.
     kernel_calibration_error : For probabilities of a binary event.
 
     Notes
@@ -196,8 +196,8 @@ def distribution_mean_embedding_error(
 ) -> float:
     r"""Squared calibration mean embedding (UCME) of predicted distributions at test points.
 
-    The difference between targets and predictions as it is seen from a few pairs of a distribution
-    and a target, in a time that is linear in the number of rows.
+    Targets and predictions are compared at a few pairs of a distribution and a target, in a time
+    that is linear in the number of rows.
 
     Parameters
     ----------

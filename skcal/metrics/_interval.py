@@ -26,8 +26,8 @@ def interval_calibration_error(
 ) -> float:
     r"""Interval calibration error (intCE), an upper bound on the distance from calibration.
 
-    Predictions are grouped into intervals; what counts is the error that is left in the
-    intervals plus their mean width, for the best of all groupings.
+    Predictions are grouped into intervals. The measure is the error that is left in the intervals
+    plus their mean width, for the best of all groupings.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def interval_calibration_error(
     With dCE the distance from calibration, :math:`\mathrm{dCE} \le \mathrm{intCE} \le 4
     \sqrt{\mathrm{dCE}}`. The minimum may jump when predictions move across each other [1]_.
 
-    A dynamic program over the distinct predictions drops the starts of intervals that a later one
-    beats for good; no partition is left out. It takes about a second for 10^5 distinct
+    A dynamic program over the distinct predictions drops a start of an interval when a later start
+    is always better; no partition is left out. It takes about a second for 10^5 distinct
     predictions and 3 to 20 seconds for 10^6.
 
     References

@@ -40,8 +40,8 @@ def kernel_calibration_error(
 ) -> float:
     r"""Kernel calibration error (kCE, MMCE), a consistent calibration measure with one kernel.
 
-    The mean product of the residuals of all pairs of rows, weighted by how close their predictions
-    are, and its root.
+    It is the root of the mean product of the residuals of all pairs of rows, weighted by how close
+    their predictions are.
 
     Parameters
     ----------

@@ -92,8 +92,8 @@ def calibration_sharpness_curve(
     Returns
     -------
     CalibrationSharpnessCurve
-        Named tuple of ``grid``, ``calibration``, ``sharpness_gap``, ``density`` and
-        ``bandwidth``; see :class:`CalibrationSharpnessCurve`.
+        Named tuple of ``grid``, ``prob_true``, ``sharpness_gap``, ``density`` and ``bandwidth``;
+        see :class:`CalibrationSharpnessCurve`.
 
     Raises
     ------
@@ -115,21 +115,21 @@ def calibration_sharpness_curve(
               g(t) &= \frac{1}{\delta(t) \sum_i w_i} \sum_i w_i\, d(y_i, v_i)
               K\bigl(\tfrac{t - v_i}{s}\bigr) - d(\hat\eta(t), t)
 
-    are ``calibration`` and ``sharpness_gap`` [1]_. The density is not divided by the integral of
-    the kernel. The gap is not yet multiplied by the density, as in the diagram.
+    are ``prob_true`` and ``sharpness_gap`` [1]_. The density is not divided by the integral of the
+    kernel. The gap is not yet multiplied by the density, as in the diagram.
 
     For more than two classes predictions are the confidences, outcomes whether their labels came
     true, but :math:`d(y_i, v_i)` is the divergence of the whole vector of probabilities: the total
     of :func:`calibration_decomposition`.
 
-    The mean divergence is that of the predictions around t, while what is taken off it is the
-    divergence of t itself. For the squared error of binary predictions
+    The mean divergence is that of the predictions around t, but the divergence of t itself is
+    subtracted from it. For the squared error of binary predictions
 
     .. math:: g(t) = \mathrm{Var}(y - v) + (\hat\eta(t) - \bar v)^2 - (\hat\eta(t) - t)^2,
 
     variance and mean :math:`\bar v` weighted as above: g may be negative, but only where t lies
-    farther from :math:`\hat\eta(t)` than the mean of the predictions around it does, as at their
-    rim and beyond, where the density is small.
+    farther from :math:`\hat\eta(t)` than the mean of the predictions around it does, as at the
+    edge of the predictions and beyond, where the density is small.
 
     A row of infinite divergence makes g infinite as far as the kernel reaches, 38 bandwidths
     with the Gaussian, whose values underflow beyond. The log divergence of 0 or 1 from a mean

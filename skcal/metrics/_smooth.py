@@ -211,7 +211,7 @@ def smooth_ece_curve(
     Returns
     -------
     SmoothECECurve
-        Named tuple of ``grid``, ``calibration``, ``density``, ``bandwidth`` and ``value``; see
+        Named tuple of ``grid``, ``prob_true``, ``density``, ``bandwidth`` and ``value``; see
         :class:`SmoothECECurve`.
 
     Raises

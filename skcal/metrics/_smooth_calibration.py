@@ -53,8 +53,8 @@ def smooth_calibration_error(
 ) -> float:
     r"""Smooth calibration error (smCE), the residuals' largest correlation with a smooth weight.
 
-    A weight function that changes with the prediction no faster than the prediction itself
-    looks for regions where the outcomes are systematically above or below the predictions.
+    The weight is a function of the prediction with slopes of at most 1. The best weight finds
+    regions where the outcomes are systematically above or below the predictions.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def smooth_calibration_bounds(
     Returns
     -------
     Bounds
-        Named tuple of ``lower`` and ``upper``, with the smooth calibration error in between.
-        They are equal with "exact" and at most 2e-5 apart with "grid".
+        Named tuple of ``low`` and ``high``, with the smooth calibration error in between. They are
+        equal with "exact" and at most 2e-5 apart with "grid".
 
     Raises
     ------
@@ -232,7 +232,7 @@ def smooth_calibration_witness(
 ) -> SmoothCalibrationWitness:
     """Weight function that attains the smooth calibration error.
 
-    It shows where the predictions are off, and in which direction: near predictions with a
+    It shows where the predictions are wrong, and in which direction: near predictions with a
     positive weight outcomes are more frequent than predicted, near those with a negative weight
     they are less frequent.
 

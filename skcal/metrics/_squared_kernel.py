@@ -108,13 +108,14 @@ def squared_kernel_calibration_error(
     `block_size`, against the square of `n_samples` (half of it is computed). Memory stays bounded
     for any number of rows.
 
-    Two classes with ``kernel="total_variation"`` or ``"euclidean"`` take one sort. Columns that
-    miss a sum of 1 share the difference there.
+    Two classes with ``kernel="total_variation"`` or ``"euclidean"`` take one sort. There, if the
+    two columns do not sum to 1, they share the difference.
 
     ``bandwidth="median"`` is the median over all pairs of different rows, each counted by the
     product of its weights, of their total variation distance, for the other kernels of their
-    Euclidean distance; equal rows are merged first. Of more than 3000 different rows 3000 are
-    taken, at even steps of weight in the lexicographic order of the rows: nothing is random.
+    Euclidean distance; equal rows are merged first. If there are more than 3000 different rows,
+    3000 are taken, at even steps of weight in the lexicographic order of the rows: nothing is
+    random.
 
     References
     ----------

@@ -78,7 +78,7 @@ class BaseRecalibrator(
     array. ``_to_logits(scores)`` and ``_to_probabilities(scores)`` read scores as what they need.
     ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
     yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
-    says that 0 and 1 are meant. ``_learns_classes_apart = False`` says that nothing is learned
+    says that 0 and 1 are intended. ``_learns_classes_apart = False`` says that nothing is learned
     of each class by itself, so that y may miss some. With ``_is_on_device`` both methods get
     arrays of any library under scikit-learn's ``array_api_dispatch``; otherwise X must then be
     read by NumPy.

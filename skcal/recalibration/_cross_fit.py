@@ -41,12 +41,12 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     ----------
     estimator : classifier, default=None
         The classifier; None takes `LogisticRegression`. A `FrozenEstimator`, fitted elsewhere,
-        is not fitted again, and its scores are handed on as they are.
+        is not fitted again, and its scores are passed on unchanged.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
         Every row must be in exactly one test fold.
     method : {"predict_proba", "decision_function"}, default="predict_proba"
-        Which scores to hand on. After "decision_function" the recalibrator needs
+        Which scores to pass on. After "decision_function" the recalibrator needs
         ``input="logits"``.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
@@ -70,17 +70,17 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     ``fit(X, y).transform(X)`` differs from ``fit_transform(X, y)`` by design, as in
-    `sklearn.preprocessing.TargetEncoder`. The classifier sees X as it comes: DataFrames, sparse
-    matrices and text pass. A class that a training fold misses gets the score 0 there, which the
-    recalibrator takes for a mistake: `fit_transform` warns of such rows. It is an error where a
-    decision function is wanted, which has no such value, where a training fold holds a single
-    class, and where all rows are concerned.
+    `sklearn.preprocessing.TargetEncoder`. The classifier gets X unchanged: DataFrames, sparse
+    matrices and text are allowed. A class that a training fold misses gets the score 0 there,
+    which the recalibrator takes for a mistake: `fit_transform` warns of such rows. It is an error
+    where a decision function is wanted, which has no such value, where a training fold holds a
+    single class, and where all rows are concerned.
 
     A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`: it then
     resamples the training rows of each fold alone. Where it stands before this step, the
     recalibrator learns from resampled rows, in which the classes have other shares than in new
-    ones, and copies of a row are on both sides of a split. This step gets the rows alone and
-    cannot tell. See :ref:`resampled-classes`.
+    ones, and copies of a row are on both sides of a split. This step cannot detect that. See
+    :ref:`resampled-classes`.
 
     Examples
     --------

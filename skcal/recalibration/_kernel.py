@@ -88,13 +88,13 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     .. math:: \mu(t) = \mathbb{E}[K_s(t, v)\, y] / \mathbb{E}[K_s(t, v)]
 
     over the fitted rows, v the probability of the class, y whether it came true, and
-    :math:`K_s` the Gaussian kernel reflected at 0 and 1. SmoothECE is the bandwidth at which what
-    smoothing leaves of the error and what it blurs are equal [1]_. The map need not increase; it
-    varies over distances of the bandwidth, within which it cannot tell rows apart, and far from
-    all fitted rows it tends to the outcome of the nearest ones: where those within some eight
-    bandwidths all have one outcome it stops 2.2e-16 short of 0 or 1. With few rows between many
-    near 0 and many near 1 that costs log loss, and a larger bandwidth helps. With more than two
-    classes each class is mapped against the rest, and rows are divided by their sums.
+    :math:`K_s` the Gaussian kernel reflected at 0 and 1. SmoothECE is the bandwidth that equals
+    the error left after smoothing [1]_. The map need not increase. It hardly distinguishes rows
+    within a bandwidth. Far from all fitted rows it tends to the outcome of the nearest ones; where
+    those within some eight bandwidths all have one outcome, it stops at 2.2e-16 from 0 or 1. With
+    few rows between many near 0 and many near 1 this increases the log loss, and a larger
+    bandwidth helps. With more than two classes each class is mapped against the rest, and rows are
+    divided by their sums.
 
     The curve is kept at knots and is straight between them: some ten knots in a bandwidth, more
     where it is steep. The error is at most 4e-4: an interval is halved until its length times the

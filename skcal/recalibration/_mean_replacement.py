@@ -8,8 +8,8 @@ class MeanReplacement(BaseRecalibrator):
     r"""Give every predicted class the same probability, the accuracy on the fitted rows.
 
     It makes the confidence calibrated and useless: calibration errors of the confidence become
-    small, accuracy stays, and nothing tells one row from another any more. It is here to show
-    what a calibration error alone cannot see, not to be used.
+    small, the accuracy stays, and all rows get the same confidence. It demonstrates what a
+    calibration error alone does not detect, and is not for use.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class RandomizedSmoothing(BaseRecalibrator):
 
     On the fitted rows the result is perfectly calibrated in distribution, whatever their
     predictions were, and it stays within a small multiple of SmoothECE from them, on average.
-    That makes SmoothECE a distance to calibration. The answer to a row is random;
+    That makes SmoothECE a distance to calibration. The result for a row is random;
     `KernelRecalibration` reads the same curve without noise.
 
     Parameters

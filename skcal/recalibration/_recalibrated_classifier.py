@@ -54,7 +54,8 @@ class FittedPair(NamedTuple):
 class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""A classifier whose probabilities are recalibrated on rows that it was not fitted on.
 
-    Any recalibrator goes with any classifier, and the options of both can be searched over.
+    Any recalibrator can be combined with any classifier, and a search can include the options of
+    both.
 
     Parameters
     ----------
@@ -108,13 +109,13 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     with few rows, or a recalibrator of many parameters, choose ``ensemble=False``. That equals
     ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
 
-    The classifier gets X and the labels as they come: DataFrames, sparse matrices and text pass,
-    and so do the keys of `class_weight`.
+    The classifier gets X and the labels unchanged: DataFrames, sparse matrices and text are
+    allowed, and so are the keys of `class_weight`.
 
-    A map of one class that is fitted without a row of it can only say 0 or nearly so, and the mean
-    over test folds of one class each, those of `sklearn.model_selection.LeaveOneOut`, is nearly
-    the same for all rows. An ensemble on such splits is refused; ``ensemble=False`` takes them,
-    because it fits the recalibrator on the test rows of all folds together.
+    A map of one class that is fitted without rows of this class can only return about 0, and the
+    mean over test folds of one class each, those of `sklearn.model_selection.LeaveOneOut`, is
+    nearly the same for all rows. An ensemble on such splits is refused; ``ensemble=False`` takes
+    them, because it fits the recalibrator on the test rows of all folds together.
 
     A class that a training fold misses gets the score 0 there, but not the probability 0: the
     recalibrator reads the score of a row of this class as a mistake of the classifier, from which

@@ -59,8 +59,8 @@ class SummaryFitMixin:
         cell, by at most the width 1 / `n_cells` of a cell. Predictions that are alone in their
         cells, such as all that are rounded to four decimals at the default size, stay where they
         are, and the fit differs by rounding alone. Logits change without limit inside the first
-        and the last cell: what reads them, such as a temperature, needs most predictions to keep
-        a distance of many cells from 0 and 1.
+        and the last cell: methods that read logits, such as a temperature, need most predictions
+        to be many cells away from 0 and 1.
 
         Examples
         --------

@@ -16,9 +16,8 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
-    A temperature above 1 makes an over-confident model more modest, one below 1 an
-    under-confident model bolder. The order of the classes in a row never changes, up to ties by
-    rounding.
+    A temperature above 1 makes predictions less confident, one below 1 more confident. The order
+    of the classes in a row never changes, up to ties by rounding.
 
     Parameters
     ----------
@@ -58,9 +57,9 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     convex in 1/T, or their Brier score [2]_, which may have several minima: the lowest within a
     factor of 54 of the temperature of the log loss is taken. Where every row is predicted right
     the optimum of the log loss is T = 0, and T stops where less than 1e-12 is left to gain. Where
-    the scores are worse than none it is infinity, and T stops at 1e12 times the largest difference
-    of two logits of a row. Differences beyond 1e6 times their median count as that: they mask
-    classes that are ruled out.
+    the scores are worse than uninformative ones it is infinity, and T stops at 1e12 times the
+    largest difference of two logits of a row. Differences beyond 1e6 times their median count as
+    that: they mask classes that are ruled out.
 
     Under scikit-learn's ``array_api_dispatch`` X may be an array of any library, which `fit` reads
     where it is, and `transform` and `predict_proba` return arrays of that library, device and

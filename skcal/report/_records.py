@@ -187,7 +187,7 @@ class ModelReport(NamedTuple):
     tolerated : float
         Largest bound that counts as calibrated: the tolerance, or less for a rare label.
     skill_pvalue : float
-        p-value of the hypothesis that probabilities tell no more than the base rate.
+        p-value of the hypothesis that probabilities say no more than the base rate.
     direction : Direction
         Intervals of ``overconfidence`` (mean confidence minus accuracy), ``bias`` (mean prediction
         minus mean outcome), ``slope`` and ``log_odds_slope`` of the outcomes (below 1 where

@@ -127,7 +127,7 @@ def calibration_report(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> CalibrationReport:
-    r"""Report whether a model is calibrated, where it is off, and whether it is worth repairing.
+    r"""Report whether a model is calibrated, where it is wrong, and whether it is worth repairing.
 
     Rows must be independent, and the model must not have been fitted on them.
 
@@ -188,12 +188,13 @@ def calibration_report(
        support it. Where measures read the confidence, "over-confident" or "under-confident" if the
        interval of mean confidence minus accuracy is above or below 0. Where they read the
        probability of one label, if both slopes of the outcomes, on predictions and of log odds on
-       log odds, have intervals below or above 1, and that difference is not clear in the other
-       sense; without a slope of log odds it must be clear in the same. Else "miscalibrated": the
-       sentence tells what is clear, such as a probability that is too high on average.
+       log odds, have intervals below or above 1, and the interval of that difference is not on the
+       other side of 0; without a slope of log odds it must be on the same side. Else
+       "miscalibrated": the sentence says what is clear, such as a probability that is too high on
+       average.
     2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
        for a binary problem is at most the mean probability of the rarer label.
-    3. Probabilities do not tell rows apart: "uninformative".
+    3. Probabilities say no more than the base rate: "uninformative".
     4. Else "calibrated".
 
     **Size.** An average error is SmoothECE without chance, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
@@ -232,13 +233,13 @@ def calibration_report(
     label comes true that had probability 0.
 
     **Base rate.** Probabilities are informative if the true labels get more of them than after a
-    random permutation of the labels. The mean and the variance over all permutations are exact; the
-    p-value takes their law for normal.
+    random permutation of the labels. The mean and the variance over all permutations are exact;
+    the p-value approximates their distribution by a normal one.
 
     **Recalibration.** Temperature scaling, beta calibration and isotonic regression are fitted on
     four fifths of the rows, five times, and applied to the other fifth; folds have all classes in
-    equal parts. The best by log loss is shown, which flatters it slightly: the best of three is
-    chosen on the rows that measure it. Maps of single classes need 10 rows of each, a
+    equal parts. The best by log loss is shown. Its gain is slightly too large, because the best of
+    three is chosen on the rows that measure it. Maps of single classes need 10 rows of each, a
     temperature for more than two classes 50 rows in all.
 
     References

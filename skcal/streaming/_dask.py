@@ -23,8 +23,8 @@ def summarize_dask(
 ) -> Any:
     """Lazy summary of Dask arrays, or of columns of a Dask data frame.
 
-    Each partition is summarized where it lies, and summaries are merged in a tree: nothing but
-    summaries, of a megabyte or less, is sent around.
+    Each partition is summarized where it is stored, and summaries are merged in a tree: only
+    summaries, of a megabyte or less, are transferred.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ _DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}
 
 
 class CalibrationSummary:
-    r"""Summary of a stream that answers calibration measures without the rows.
+    r"""Summary of a stream, for calibration measures without the rows.
 
     Predictions are sorted into equal cells of [0, 1], and a few sums are kept for each cell. Their
     size does not depend on the number of rows; summaries of parts of the data add up to the
@@ -66,9 +66,9 @@ class CalibrationSummary:
         `pos_label`: a part of the rows may not hold all labels, and all parts must agree.
     on_invalid : {"raise", "drop"}, default="raise"
         What to do with rows without a finite label, with probabilities that are missing, outside
-        [0, 1] or do not sum to 1, or with weights that are missing, infinite or negative, masked
-        values being missing ones: raise and leave
-        the summary as it was, or leave out the row and count it in `dropped_`.
+        [0, 1] or do not sum to 1, or with weights that are missing, infinite or negative (masked
+        values are missing ones): raise and leave the summary unchanged, or leave out the row and
+        count it in `dropped_`.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ class CalibrationSummary:
     Cells are closed on the right, like bins, and include 0 at the start: bins whose edges are
     edges of cells, such as 2, 4, 8, ... bins, are made up of whole cells.
 
-    A measure is its own function, called for few weighted rows with the same sums in each cell.
-    What can change when rows move within their cells is bounded by :meth:`error_bound`.
+    A measure is computed by its own function, from few weighted rows with the same sums in each
+    cell. :meth:`error_bound` bounds the change if rows move within their cells.
 
     Whether rows are accepted never depends on how they are cut into parts. To this end a summary
     without `labels` remembers whether it saw 0 or -1 beside the label 1, and refuses the other.
@@ -172,7 +172,7 @@ class CalibrationSummary:
         Returns
         -------
         self : CalibrationSummary
-            The summary itself. No rows, or rows of weight zero, do not change what it answers.
+            The summary itself. No rows, or rows of weight zero, do not change its results.
 
         Raises
         ------
@@ -273,9 +273,9 @@ class CalibrationSummary:
         Raises
         ------
         ValueError
-            If the summary is empty, or if it cannot answer: no measure of whole vectors, no bins
-            of equal mass and no interval calibration error, unless every cell holds one
-            prediction alone; no estimates at random.
+            If the summary is empty, or if it cannot compute the measure: measures of whole
+            vectors, random estimates, and, unless every cell holds a single prediction, bins of
+            equal mass and the interval calibration error.
         """
         check_measure(name, options)
         return self._average(lambda cells: measure_cells(cells, name, options))
@@ -294,7 +294,7 @@ class CalibrationSummary:
         -------
         float
             The bound, which holds for all rows with the sums that were kept. It includes how
-            far the measure itself may be from its definition; infinity tells that none is known.
+            far the measure itself may be from its definition; infinity means that none is known.
 
         Raises
         ------

@@ -14,7 +14,7 @@ ON_CURVE = ("curve_width", "curve_color")
 
 
 class CurveWidthLayer(Layer):
-    """Broad line under the curve, whose width tells the density (`LineCollection`)."""
+    """Broad line under the curve, whose width shows the density (`LineCollection`)."""
 
     name = "curve_width"
     by_default = False
@@ -30,7 +30,7 @@ class CurveWidthLayer(Layer):
 
 
 class CurveColorLayer(Layer):
-    """Broad line under the curve, whose strength of colour tells the density (`LineCollection`)."""
+    """Broad line under the curve, whose strength of colour shows the density (`LineCollection`)."""
 
     name = "curve_color"
     by_default = False
