@@ -161,7 +161,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
 
     @property
     def calibration(self) -> float | list[float] | None:
-        """Part of the mean divergence that recalibration takes off, or None; a list for several."""
+        """Part of the mean divergence that recalibration removes, or None; a list for several."""
         return self._share("calibration")
 
     def _list_terms(self, curves):

@@ -64,7 +64,7 @@ class ReliabilityDisplay(CurveDisplay):
     prob_pred, prob_true : ndarray of shape (n_points,) or list of ndarrays
         Points of the curve; lists for several curves or panels.
     smooth_ece : float or list of floats
-        Smooth calibration error; a list for several curves or panels.
+        SmoothECE; a list for several curves or panels.
     pos_label : int, float, bool, str, list of labels or None
         The label whose probability is shown; a list for panels.
     line_ : matplotlib Artist or list of matplotlib Artists
@@ -182,7 +182,7 @@ class ReliabilityDisplay(CurveDisplay):
 
     @property
     def smooth_ece(self) -> float | list[float] | None:
-        """Smooth calibration error, or None; a list for several curves."""
+        """SmoothECE, or None; a list for several curves."""
         return self._share("smooth_ece")
 
     def _list_terms(self, curves):

@@ -42,7 +42,7 @@ class ReliabilityCurve(Curve):
         Standard deviation of the kernel behind the density, and behind the curve if that is
         smooth.
     smooth_ece : float, default=None
-        Smooth calibration error, shown in the legend.
+        SmoothECE, shown in the legend.
     smooth_ece_interval : tuple (low, high), default=None
         Its interval, shown in the legend.
     layers : dict, default=None

@@ -132,8 +132,8 @@ def smooth_ece(
     discretisation errors are bounded by 4e-7 each.
 
     Under scikit-learn's ``array_api_dispatch`` arrays of other libraries stay on their device, and
-    sums over the cells of the grid alone come to NumPy. A callable `scale` gets NumPy arrays, and a
-    value below 1e-4 is refined after a sort: both bring the rows to NumPy.
+    only sums over the cells of the grid are moved to NumPy. A callable `scale` gets NumPy arrays,
+    and a value below 1e-4 is refined after a sort: both move the rows to NumPy.
 
     References
     ----------

@@ -36,9 +36,9 @@ class BetaCalibration(OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
-        2.2e-16 are raised to it before.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
+        below 2.2e-16 are raised to it before.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -61,7 +61,7 @@ class BetaCalibration(OneVsRestRecalibrator):
     Warns
     -----
     RuntimeWarning
-        If a fit does not come to its end, as scores of very different scales may bring about.
+        If a fit does not converge, for instance because scores have very different scales.
 
     See Also
     --------
@@ -76,7 +76,7 @@ class BetaCalibration(OneVsRestRecalibrator):
 
     where a, b and c minimise the mean log loss, which is convex [1]_. The map takes m to 1/2 where
     :math:`c = b \log(1 - m) - a \log m`. With more than two classes each class is mapped against
-    the rest, and rows are divided by their sums. Where classes can be told apart without an error
+    the rest, and rows are divided by their sums. If the classes can be separated without an error,
     the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
 
     References

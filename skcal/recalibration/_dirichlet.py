@@ -18,9 +18,9 @@ class DirichletCalibration(AffineRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
-        2.2e-16 are raised to it before.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
+        below 2.2e-16 are raised to it before.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -48,7 +48,7 @@ class DirichletCalibration(AffineRecalibrator):
     Warns
     -----
     RuntimeWarning
-        If a fit does not come to its end, as scores of very different scales may bring about.
+        If a fit does not converge, for instance because scores have very different scales.
 
     See Also
     --------
@@ -64,8 +64,8 @@ class DirichletCalibration(AffineRecalibrator):
     .. math:: \frac{\lambda}{K (K - 1)} \sum_{i \ne j} w_{ij}^2 + \frac{\mu}{K} \sum_j b_j^2,
 
     which is convex. The diagonal is free, so that with very large penalties the method scales the
-    logarithm of each class's probability by a factor. Where classes can be told apart without an
-    error the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+    logarithm of each class's probability by a factor. If the classes can be separated without an
+    error, the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
 
     References
     ----------

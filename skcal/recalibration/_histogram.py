@@ -45,8 +45,8 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -93,18 +93,18 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     its value from the straight line between the nearest filled bins, drawn through the midpoints
     of the bins, and that of the nearest filled bin where there is one on one side only. With more
     than two classes "one-vs-rest" divides rows by their sums; a row that all maps send to 0
-    becomes even.
+    becomes uniform.
 
     "top-label" [2]_ groups rows by the class with the largest probability, the first of several,
-    and leaves a row as it is whose predicted class was never predicted in `fit`. The mapped
+    and does not change a row whose predicted class was never predicted in `fit`. The mapped
     probability may be so small that another class is predicted afterwards.
 
     On the fitted rows of two classes the bins are calibrated: the expected calibration error in
-    the same bins of the given probabilities becomes 0. The map yields hard zeros and ones, with
-    which a single unlucky row has infinite log loss: `min_proba` keeps it from them. Bins of equal
-    mass need weights that sum to about the number of rows, not to 1. Their edges are often the
-    value of a row: what is above an edge by no more than 1e-12 of it, with logits for any bins,
-    counts as on the edge, so that rounding moves no row.
+    the same bins of the given probabilities becomes 0. The map returns exact zeros and ones, with
+    which a single row may have an infinite log loss; `min_proba` prevents this. Bins of equal mass
+    need weights that sum to about the number of rows, not to 1. Their edges are often the value of
+    a row: what is above an edge by no more than 1e-12 of it, with logits for any bins, counts as
+    on the edge, so that rounding moves no row.
 
     References
     ----------

@@ -18,8 +18,8 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -48,8 +48,8 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     -----
     The map is constant outside the scores seen in `fit` and linear between its steps. With more
     than two classes each class is mapped against the rest [1]_, and rows are divided by their sums;
-    a row that all maps send to 0 becomes even. The map yields hard zeros and ones, with which a
-    single unlucky row has infinite log loss: `min_proba` keeps it from them.
+    a row that all maps send to 0 becomes uniform. The map returns exact zeros and ones, with which
+    a single row may have an infinite log loss; `min_proba` prevents this.
 
     References
     ----------

@@ -53,8 +53,8 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -89,7 +89,7 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
 
     over the fitted rows, v the probability of the class, y whether it came true, and
     :math:`K_s` the Gaussian kernel reflected at 0 and 1. SmoothECE is the bandwidth that equals
-    the error left after smoothing [1]_. The map need not increase. It hardly distinguishes rows
+    the error left after smoothing [1]_. The map need not increase. It cannot distinguish rows
     within a bandwidth. Far from all fitted rows it tends to the outcome of the nearest ones; where
     those within some eight bandwidths all have one outcome, it stops at 2.2e-16 from 0 or 1. With
     few rows between many near 0 and many near 1 this increases the log loss, and a larger

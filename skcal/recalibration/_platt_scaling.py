@@ -33,9 +33,9 @@ class PlattScaling(OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
-        2.2e-16 are raised to it before.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
+        below 2.2e-16 are raised to it before.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -59,7 +59,7 @@ class PlattScaling(OneVsRestRecalibrator):
     Warns
     -----
     RuntimeWarning
-        If a fit does not come to its end, as scores of very different scales may bring about.
+        If a fit does not converge, for instance because scores have very different scales.
 
     See Also
     --------
@@ -71,10 +71,10 @@ class PlattScaling(OneVsRestRecalibrator):
     With log-odds s of a class the probability is :math:`1 / (1 + e^{-(a s + b)})`; a and b
     minimise the mean log loss, which is convex [1]_. The targets are 1 and 0, or with
     `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)` for :math:`n_1` rows
-    of the class and :math:`n_0` others, which keeps a and b moderate where the classes can be
-    told apart without an error. Without them the fit then stops where less than 1e-14 is left to
-    gain. With more than two classes each class is mapped against the rest, and rows are divided
-    by their sums.
+    of the class and :math:`n_0` others, which keeps a and b moderate if the classes can be
+    separated without an error. Without them the fit then stops where less than 1e-14 is left to
+    gain. With more than two classes each class is mapped against the rest, and rows are divided by
+    their sums.
 
     References
     ----------

@@ -22,9 +22,9 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
-        2.2e-16 are raised to it before.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
+        below 2.2e-16 are raised to it before.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means

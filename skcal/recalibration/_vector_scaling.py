@@ -11,9 +11,9 @@ class VectorScaling(AffineRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits, any finite numbers whose
-        softmax is meant. Logarithms of probabilities serve as logits; probabilities below
-        2.2e-16 are raised to it before.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
+        below 2.2e-16 are raised to it before.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -37,7 +37,7 @@ class VectorScaling(AffineRecalibrator):
     Warns
     -----
     RuntimeWarning
-        If a fit does not come to its end, as scores of very different scales may bring about.
+        If a fit does not converge, for instance because scores have very different scales.
 
     See Also
     --------
@@ -48,8 +48,8 @@ class VectorScaling(AffineRecalibrator):
     -----
     The probabilities are :math:`\operatorname{softmax}(W z + b)` with a diagonal W, and minimise
     the mean log loss, which is convex [1]_. Logits are only known up to a constant in each row:
-    z are the logits minus their mean. Where classes can be told apart without an error the optimum
-    lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+    z are the logits minus their mean. If the classes can be separated without an error, the
+    optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
 
     References
     ----------
