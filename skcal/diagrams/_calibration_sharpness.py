@@ -111,7 +111,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     the whole vector of probabilities.
 
     Curve and band are drawn only where the kernel covers the equivalent of at least five
-    predictions, :math:`n\,\delta(t) \geq 5`, or half of its maximum if that is below five. The
+    predictions, :math:`n\,\delta(t) \geq 5`, or half of the maximum, whichever is less. The
     attributes hold all values. Without `density` or `n_samples` the whole curve is drawn.
 
     References

@@ -120,8 +120,8 @@ class ReliabilityDisplay(CurveDisplay):
 
     .. math:: n\,\mathbb{E}\bigl[e^{-(t - v)^2 / 2 s^2}\bigr] = n\,s\,\sqrt{2\pi}\,\delta(t) \geq 5
 
-    with the density :math:`\delta`, or half of its maximum if that is below five. The attributes
-    hold all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn.
+    with the density :math:`\delta`, or half of the maximum, whichever is less. The attributes hold
+    all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn.
 
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at

@@ -73,7 +73,7 @@ class IsotonicBand(NamedTuple):
 
         Both arrays are empty where the band holds all of the diagonal, so that the outcomes do not
         contradict calibration. With the confidence of the band all regions are right; between two
-        regions the outcomes show no deviation.
+        regions the outcomes do not decide.
 
         Returns
         -------
