@@ -73,7 +73,7 @@ class CalibrationProblem(NamedTuple):
         Returns
         -------
         float
-            Its value where rows are as many as one likes.
+            Its value for the population.
 
         Raises
         ------
