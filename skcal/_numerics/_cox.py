@@ -327,9 +327,13 @@ def find_crossing(deviance, estimate, step, critical):
         step *= 2
         beyond += step
     # The first step may be far too long: accuracy is relative to the distance that is found.
-    tiny = np.finfo(np.float64).tiny
     return within + brentq(
-        lambda distance: excess(within + distance), 0.0, beyond - within, xtol=tiny, rtol=1e-9
+        lambda distance: excess(within + distance),
+        0.0,
+        beyond - within,
+        xtol=np.spacing(max(abs(within), 1e-290)),
+        rtol=1e-9,
+        maxiter=2000,
     )
 
 
