@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 # Tools of the tests are as new as they come.
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "numpydoc", "ruff")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "numpydoc", "ruff", "mypy", "pytest-cov")
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
 for requirement in project["dependencies"] + project["optional-dependencies"]["test"]:
