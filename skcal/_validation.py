@@ -25,7 +25,12 @@ from skcal._sample import CHUNK
 # of a table leaves behind.
 ROW_SUM_TOLERANCE = 1e-3
 # By this much after coarser rounding, such as that of bfloat16 to 8 bits.
-_COARSE_ROUNDING = 0.02
+COARSE_ROUNDING = 0.02
+# End of a message about such a row.
+EXPLAIN_ROUNDING = (
+    " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take the "
+    "softmax of bfloat16 logits in float32."
+)
 # What others call the source of random numbers, which is `random_state` here.
 _GENERATORS = ("rng", "seed", "generator")
 
@@ -221,21 +226,13 @@ def _check_row_sums(name, proba):
         sums = xp.sum(proba[rows, ...], axis=1, dtype=xp.float64)
         off = xp.abs(sums - 1) > ROW_SUM_TOLERANCE
         if xp.any(off):
-            sums, row = to_numpy(sums), np.flatnonzero(to_numpy(off))[0]
+            row = np.flatnonzero(to_numpy(off))[0]
+            found = to_numpy(sums)[row]
             raise ValueError(
-                f"Rows of {name} must sum to 1; got a sum of {sums[row]:.6g} at row "
-                f"{rows.start + row}.{explain_rounding(sums[row])}"
+                f"Rows of {name} must sum to 1; got a sum of {found:.6g} at row "
+                f"{rows.start + row}."
+                + (EXPLAIN_ROUNDING if abs(found - 1) <= COARSE_ROUNDING else "")
             )
-
-
-def explain_rounding(row_sum):
-    """End of a message about a row that does not sum to 1, where it nearly does."""
-    if abs(row_sum - 1) > _COARSE_ROUNDING:
-        return ""
-    return (
-        " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take "
-        "the softmax of bfloat16 logits in float32."
-    )
 
 
 # What rows of several labels may be meant for.

@@ -27,7 +27,6 @@ from skcal._arrays import (
     search_sorted,
     to_numpy,
 )
-from skcal._numerics._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import (
     check_column_order,
@@ -38,6 +37,7 @@ from skcal._validation import (
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
+    find_depth,
     floor_logits,
     name_columns,
     refuse_one_dimension,
@@ -45,9 +45,6 @@ from skcal.recalibration._class_scores import (
 
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
-# Logits further than this many temperatures below the largest of their row are raised to there.
-# Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
-LOGIT_DEPTH = 700
 
 
 @contextmanager
@@ -240,19 +237,18 @@ class BaseRecalibrator(
         sample_weight = check_weights(sample_weight, y.shape[0])
         labels = name_columns(X.shape[1], find_distinct(y), self.classes, type(self).__name__)
         check_column_order("X", columns, labels, "classes")
-        check_scores(X, xp, self.input)
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
         self._depth = np.inf
-        scores = arrange_scores(X, move(self._order, device), xp, self.input)
         codes = move(search_sorted(self.classes_, y), device)
+        check_scores(X, xp, self.input)
+        scores = arrange_scores(X, move(self._order, device), xp, self.input)
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
             sample_weight = as_float64(sample_weight[present])
         if self.input == "logits":
-            temperature, _ = fit_temperature(scores, codes, sample_weight, xp=xp)
-            self._depth = LOGIT_DEPTH * temperature
+            self._depth = find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
         self._fit(scores, codes, sample_weight)
 

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from skcal._numerics._temperature import fit_temperature
 from skcal._validation import (
+    COARSE_ROUNDING,
+    EXPLAIN_ROUNDING,
     ROW_SUM_TOLERANCE,
     check_labels,
     check_option,
-    explain_rounding,
     show_labels,
 )
 
@@ -14,6 +16,9 @@ from skcal._validation import (
 RANGE_TOLERANCE = 1e-6
 # Logits beyond this would overflow in sums and squares.
 LARGEST_LOGIT = 1e100
+# Logits further than this many temperatures below the largest of their row are raised to there.
+# Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
+LOGIT_DEPTH = 700
 
 
 class NotClassScoresError(ValueError):
@@ -75,13 +80,14 @@ def check_scores(X, xp, kind):
         row = _find_first(is_bad, xp)
         values = _list_row(X, row)
         in_range = min(values) >= -RANGE_TOLERANCE and max(values) <= 1 + RANGE_TOLERANCE
+        is_rounding = in_range and len(values) > 1 and abs(sum(values) - 1) <= COARSE_ROUNDING
         raise NotClassScoresError(
             f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
             f"of {len(values)} columns has values from {min(values):.7g} to "
             f"{max(values):.7g} and sums to {sum(values):.7g}. For scores such as those of "
             "decision_function say input='logits'. For raw features put "
             "CrossFitProba(classifier) before this step in a pipeline."
-            + (explain_rounding(sum(values)) if in_range and len(values) > 1 else "")
+            + (EXPLAIN_ROUNDING if is_rounding else "")
         )
 
 
@@ -104,6 +110,12 @@ def arrange_scores(X, order, xp, kind):
     if X.shape[1] == 1:
         X = xp.concat([1 - X if kind == "proba" else xp.zeros_like(X), X], axis=1)
     return xp.take(X, order, axis=1)
+
+
+def find_depth(logits, codes, sample_weight, xp):
+    """How far logits may lie below the largest of their row and still matter."""
+    temperature, _ = fit_temperature(logits, codes, sample_weight, xp=xp)
+    return LOGIT_DEPTH * temperature
 
 
 def floor_logits(scores, depth, xp):
