@@ -1,10 +1,9 @@
 """Properties that every measure of the table must have."""
 
 import inspect
+from functools import partial
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from skcal._reduction import REDUCTIONS
@@ -56,27 +55,30 @@ def weights(rng):
 
 
 @every_measure
-def test_returns_a_float_in_its_range(measure, binary):
-    check_range(measure, measure.function(*binary))
+def test_a_float_in_its_range_whatever_holds_the_rows(measure, binary, weights):
+    """The same answer again, of arrays of any memory and type, which are left as they were.
 
-
-@every_measure
-def test_same_answer_again_and_inputs_unchanged(measure, binary, weights):
+    Nothing is lost where they have few bits: in half precision a thousand rows already would be.
+    """
     y, proba = binary
-    before = y.copy(), proba.copy(), weights.copy()
-    first = measure.function(y, proba, sample_weight=weights)
-    assert measure.function(y, proba, sample_weight=weights) == first
-    for array, copy in zip((y, proba, weights), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
-
-
-@every_measure
-def test_read_only_and_strided_inputs(measure, binary):
-    y, proba = binary
-    expected = measure.function(y, proba)
-    y.flags.writeable = proba.flags.writeable = False
-    assert measure.function(y, proba) == expected
-    assert measure.function(np.repeat(y, 2)[::2], np.repeat(proba, 3)[::3]) == expected
+    y, proba, weights = np.tile(y, 5), np.tile(proba, 5).astype(np.float16), np.tile(weights, 5)
+    expected = measure.function(y, proba.astype(float), sample_weight=weights.astype(float))
+    check_range(measure, expected)
+    for dtypes in ("i1 f2 u1", "u1 f4 f2", "f2 f8 >i8", "? g f4", ">f8 >f8 g"):
+        rows = [a.astype(t) for a, t in zip((y, proba, weights), dtypes.split(), strict=True)]
+        for turned in (rows, [np.repeat(a, 3)[::-3][::-1] for a in rows]):
+            before = [a.copy() for a in turned]
+            value = measure.function(*turned[:2], sample_weight=turned[2])
+            assert value == pytest.approx(expected, rel=0, abs=1e-14)
+            for array, copy in zip(turned, before, strict=True):
+                np.testing.assert_array_equal(array, copy)
+                array.flags.writeable = False
+            assert measure.function(*turned[:2], sample_weight=turned[2]) == value
+    three = np.full((len(y), 3), [0.5, 0.25, 0.25])
+    for order in (np.asfortranarray(three, dtype=np.float16), three[:, ::-1].copy()[:, ::-1]):
+        assert measure.function(y, order, labels=[0, 1, 2]) == measure.function(
+            y, three, labels=[0, 1, 2]
+        )
 
 
 @every_measure
@@ -91,19 +93,13 @@ def test_order_of_rows_does_not_matter(measure, binary, weights, rng):
 
 
 @every_measure
-@pytest.mark.parametrize(
-    "names",
-    [("no", "yes"), (False, True), (-1, 1), (3, 8), (0.0, 1.0), (2.0, 7.5)],
-    ids=str,
-)
+@pytest.mark.parametrize("names", [("no", "yes"), (False, True), (-1, 1), (2.0, 7.5)], ids=str)
 def test_names_of_labels_do_not_matter(measure, binary, names):
     y, proba = binary
-    renamed = np.array(names)[y]
-    expected = measure.function(y, proba)
+    renamed, expected = np.array(names)[y], measure.function(y, proba)
     assert measure.function(renamed, proba, pos_label=names[1]) == expected
-    assert measure.function(renamed, proba, labels=names) == expected
     assert measure.function(renamed.astype(object), proba, labels=list(names)) == expected
-    if names in ((False, True), (-1, 1), (0, 1)):
+    if names in ((False, True), (-1, 1)):
         assert measure.function(renamed, proba) == expected
 
 
@@ -113,48 +109,12 @@ def test_layouts_of_binary_probabilities(measure, binary):
     both = np.column_stack([1 - proba, proba])
     expected = measure.function(y, proba)
     assert measure.function(y, proba[:, None]) == expected
-    assert measure.function(y[:, None], both) == expected
-    assert measure.function(y, np.asfortranarray(both)) == expected
+    assert measure.function(y, both) == expected
     assert measure.function(y, both[:, ::-1], labels=[1, 0], pos_label=1) == expected
-    text = np.where(y == 1, "b", "a")
-    assert measure.function(text, both) == expected
+    assert measure.function(np.where(y == 1, "b", "a"), both) == expected
     np.testing.assert_allclose(
         measure.function(y, both, pos_label=0), measure.function(1 - y, 1 - proba), **TOLERANCE
     )
-
-
-@every_measure
-@pytest.mark.parametrize(
-    "convert",
-    [list, tuple, pd.Series, pl.Series, lambda a: pd.Series(a, index=a.argsort())],
-    ids=["list", "tuple", "pandas", "polars", "pandas-odd-index"],
-)
-def test_containers_of_rows(measure, binary, weights, convert):
-    y, proba = binary
-    assert measure.function(
-        convert(y), convert(proba), sample_weight=convert(weights)
-    ) == measure.function(y, proba, sample_weight=weights)
-
-
-@every_measure
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
-def test_containers_of_columns(measure, multiclass, frame):
-    y, proba = multiclass
-    text = np.array(["ant", "bee", "cat"])[y]
-    expected = measure.function(y, proba)
-    assert measure.function(y.tolist(), frame(proba)) == expected
-    assert measure.function(pd.Series(text), frame(proba)) == expected
-    assert measure.function(pd.Series(text, dtype="category"), frame(proba)) == expected
-    assert measure.function(pl.Series(text.tolist()), frame(proba)) == expected
-
-
-@every_measure
-@pytest.mark.parametrize("dtype", ["Int64", "int8", "uint8", "boolean", "Float64"])
-def test_pandas_label_types(measure, binary, dtype):
-    y, proba = binary
-    series = pd.Series(y).astype(dtype)
-    expected = measure.function(y, proba)
-    assert measure.function(series, pd.Series(proba, dtype="Float64")) == expected
 
 
 @every_measure
@@ -168,38 +128,31 @@ def test_integer_weight_is_repetition(measure, binary, weights):
 
 
 @every_measure
-def test_zero_weight_is_absence(measure, binary, rng):
+def test_zero_weight_is_absence_and_one_is_none(measure, binary, rng):
     y, proba = binary
     weights = rng.choice([0.0, 0.5, 2.0], size=len(y))
     present = weights > 0
-    np.testing.assert_allclose(
-        measure.function(y, proba, sample_weight=weights),
-        measure.function(y[present], proba[present], sample_weight=weights[present]),
-        **TOLERANCE,
-    )
+    for found, expected in (
+        ((y, proba, weights), (y[present], proba[present], weights[present])),
+        ((y, proba, [1] * len(y)), (y, proba, None)),
+    ):
+        found, expected = (
+            measure.function(*rows, sample_weight=weight) for *rows, weight in (found, expected)
+        )
+        assert found == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @every_measure
-@pytest.mark.parametrize("scale", [1e-3, 7, 1e150, 1e-300])
+@pytest.mark.parametrize("scale", [7, 1e150, 1e-300])
 def test_only_ratios_of_weights_matter(measure, binary, rng, scale):
     if measure.name in READ_COUNTS:
         pytest.skip("the measure reads weights as counts")
-    y, proba = binary
-    weights = rng.random(len(y)) + 0.1
+    weights = rng.random(len(binary[0])) + 0.1
     np.testing.assert_allclose(
-        measure.function(y, proba, sample_weight=weights * scale),
-        measure.function(y, proba, sample_weight=weights),
+        measure.function(*binary, sample_weight=weights * scale),
+        measure.function(*binary, sample_weight=weights),
         **TOLERANCE,
     )
-
-
-@every_measure
-def test_weights_of_one_are_no_weights(measure, binary):
-    y, proba = binary
-    for ones in (np.ones(len(y)), np.ones(len(y), dtype=np.uint8), [1] * len(y)):
-        np.testing.assert_allclose(
-            measure.function(y, proba, sample_weight=ones), measure.function(y, proba), **TOLERANCE
-        )
 
 
 @every_measure
@@ -223,7 +176,7 @@ def test_outcomes_as_often_as_predicted_score_zero(measure):
 @every_measure
 @pytest.mark.parametrize(("label", "prediction"), [(0, 0.3), (1, 0.3), (1, 0.0), (0, 1.0)])
 def test_single_row(measure, label, prediction):
-    for weight in (None, [0.2], [5]):
+    for weight in (None, [0.2]):
         check_range(measure, measure.function([label], [prediction], sample_weight=weight))
 
 
@@ -237,19 +190,6 @@ def test_single_class(measure, binary, label):
     text = np.full(len(proba), ["no", "yes"][label])
     assert measure.function(text, proba, pos_label="yes") == value
     assert measure.function(text, np.c_[1 - proba, proba], labels=["no", "yes"]) == value
-
-
-@every_measure
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.longdouble])
-def test_other_float_types_are_computed_in_double_precision(measure, binary, dtype):
-    y, proba = binary
-    proba = proba.astype(np.float16 if dtype == np.float16 else np.float32).astype(dtype)
-    assert measure.function(y, proba) == measure.function(y, proba.astype(np.float64))
-    # Accumulated in half precision, a thousand rows would already be lost.
-    many = np.full(5000, 0.1, dtype=dtype)
-    assert measure.function(np.zeros(5000), many) == measure.function(
-        np.zeros(5000), many.astype(np.float64)
-    )
 
 
 @every_measure
@@ -283,84 +223,54 @@ def test_order_of_columns_does_not_matter(measure, multiclass, rng):
         )
 
 
-@every_reducing_measure
-def test_reductions_are_what_they_say(measure, multiclass, rng):
-    y, proba = multiclass
-    weights = rng.random(len(y)) + 0.5
-    top = proba.argmax(axis=1)
-    rows = [top == k for k in range(3)]
+def check_reductions(measure, y, proba, weights, call):
+    """Each reduction is a call of the measure on binary rows, or a mean of such."""
+    n_classes = proba.shape[1]
+    top = proba.argmax(axis=1)  # a tie goes to the first label
+    rows = [top == k for k in range(n_classes)]
 
     def measure_binary(outcomes, predictions, weights=weights):
         return measure.function(outcomes, predictions, sample_weight=weights, reduction="auto")
 
+    present = [k for k, r in enumerate(rows) if r.any()]
+    tops = [
+        measure_binary(y[r] == k, proba[r, k], weights[r]) for k, r in enumerate(rows) if any(r)
+    ]
+    classes = [measure_binary(y == k, proba[:, k]) for k in range(n_classes)]
+    everything = np.eye(n_classes)[y].ravel(), proba.ravel(), np.repeat(weights, n_classes)
     expected = {
         "confidence": measure_binary(top == y, proba.max(axis=1)),
-        "classwise": np.mean([measure_binary(y == k, proba[:, k]) for k in range(3)]),
-        "top-label": np.average(
-            [measure_binary(y[r] == k, proba[r, k], weights[r]) for k, r in enumerate(rows)],
-            weights=[weights[r].sum() for r in rows],
-        ),
-        "full": measure_binary(np.eye(3)[y].ravel(), proba.ravel(), np.repeat(weights, 3)),
+        "classwise": np.mean(classes),
+        "top-label": np.average([*tops.values()], weights=[weights[rows[k]].sum() for k in tops]),
+        "full": measure_binary(*everything),
     }
-    assert set(expected) | {"auto"} == set(REDUCTIONS)
-    expected["auto"] = expected["confidence"]
+    expected["auto"] = expected["confidence"] if n_classes > 2 else classes[1]
+    assert set(expected) == set(REDUCTIONS)
     for reduction, value in expected.items():
-        np.testing.assert_allclose(
-            measure.function(y, proba, sample_weight=weights, reduction=reduction),
-            value,
-            **TOLERANCE,
-        )
+        np.testing.assert_allclose(call(reduction=reduction), value, **TOLERANCE)
     default = inspect.signature(measure.function).parameters["reduction"].default
-    np.testing.assert_allclose(
-        measure.function(y, proba, sample_weight=weights), expected[default], **TOLERANCE
-    )
-    assert measure.function(
-        y, proba, sample_weight=weights, pos_label=1, reduction="auto"
-    ) == measure_binary(y == 1, proba[:, 1])
+    np.testing.assert_allclose(call(), expected[default], **TOLERANCE)
 
 
 @every_reducing_measure
-def test_predicted_labels_without_rows_count_for_nothing(measure):
-    proba = [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.5, 0.3]]
-    value = measure.function([0, 1, 2, 1], proba, reduction="top-label")
-    parts = [
-        measure.function([1, 0], [0.7, 0.6], reduction="auto"),
-        measure.function([0, 1], [0.8, 0.5], reduction="auto"),
-    ]
-    assert value == pytest.approx(np.mean(parts), abs=1e-12)
-    weighted = measure.function(
-        [0, 1, 2, 1], proba, sample_weight=[1, 1, 0, 0], reduction="top-label"
-    )
-    assert weighted == pytest.approx(parts[0], abs=1e-12)
-
-
-@every_reducing_measure
-def test_binary_reductions(measure, binary):
+def test_reductions_are_what_they_say(measure, multiclass, binary, rng):
+    y, proba = multiclass
+    weights = rng.random(len(y)) + 0.5
+    call = partial(measure.function, y, proba, sample_weight=weights)
+    check_reductions(measure, y, proba, weights, call)
+    one = measure.function(y == 1, proba[:, 1], sample_weight=weights, reduction="auto")
+    assert call(pos_label=1, reduction="auto") == one
+    never = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.5, 0.3]])
+    call = partial(measure.function, [0, 1, 2, 1], never, sample_weight=[1, 1, 2, 3])
+    check_reductions(measure, np.array([0, 1, 2, 1]), never, np.array([1, 1, 2, 3]), call)
+    absent = call(sample_weight=[1, 1, 0, 0], reduction="top-label")
+    assert absent == pytest.approx(measure.function([1, 0], [0.7, 0.6], reduction="auto"))
     y, proba = binary
-    both = np.column_stack([1 - proba, proba])
-    top = both.argmax(axis=1)  # a tie goes to the first label
-    rows = [top == k for k in (0, 1)]
-
-    def measure_binary(outcomes, predictions):
-        return measure.function(outcomes, predictions, reduction="auto")
-
-    expected = {
-        "confidence": measure_binary(top == y, both.max(axis=1)),
-        "classwise": np.mean([measure_binary(y == k, both[:, k]) for k in (0, 1)]),
-        "top-label": np.average(
-            [measure_binary(y[r] == k, both[r, k]) for k, r in enumerate(rows)],
-            weights=[r.sum() for r in rows],
-        ),
-        "full": measure_binary(np.eye(2)[y].ravel(), both.ravel()),
-    }
-    for reduction, value in expected.items():
-        for layout in (proba, both):
-            for names in ((0, 1), ("no", "yes")):
-                np.testing.assert_allclose(
-                    measure.function(np.array(names)[y], layout, labels=names, reduction=reduction),
-                    value,
-                    **TOLERANCE,
-                )
+    both, weights = np.column_stack([1 - proba, proba]), np.ones(len(y))
+    for layout in (proba, both):
+        for names in ((0, 1), ("no", "yes")):
+            call = partial(measure.function, np.array(names)[y], layout, labels=names)
+            check_reductions(measure, y, both, weights, call)
 
 
 @every_measure
@@ -372,9 +282,3 @@ def test_missing_class_is_fine_when_columns_are_named(measure, multiclass):
     with pytest.raises(ValueError, match=r"labels=") as caught:
         measure.function(y[present], proba[present])
     assert "2 labels, [0, 1], but y_proba has 3 columns" in str(caught.value)
-
-
-@every_measure
-def test_unknown_option_is_a_type_error(measure, binary):
-    with pytest.raises(TypeError):
-        measure.function(*binary, bins=3)

@@ -22,15 +22,13 @@ import sklearn
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import check_scoring
 
 from skcal import inference, metrics
 from skcal._sample import Sample
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
-from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
+from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV
 from skcal.report import calibration_report
-from skcal.scorers import get_scorer
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.public_objects import list_functions_and_classes
 from tests.recalibration.family import CLASSES, make, make_scores
@@ -110,11 +108,6 @@ def call_at_once(functions):
         return list(pool.map(call, range(len(functions))))
 
 
-def call_often(function, n_calls):
-    """Answers of many calls, so that some thread comes at a bad moment for another."""
-    return [function() for _ in range(n_calls)]
-
-
 def assert_same(found, expected):
     """Equal to the last bit, whatever holds the numbers."""
     assert type(found) is type(expected)
@@ -164,58 +157,37 @@ def bind_measure(measure, n_samples):
 
 @every_measure
 def test_measures_in_threads(measure):
-    """The same arrays in several threads at once, and other arrays beside them."""
+    """The same arrays in several threads at once, other arrays beside them, and many rows."""
     functions = bind_measure(measure, 100)
     start = time.perf_counter()
     for function in functions:
         function()
     n_calls = int(np.clip(0.1 / (time.perf_counter() - start), 10, 200))
-    check_threads([partial(call_often, function, n_calls) for function in functions] * 2)
-
-
-@every_measure
-def test_measures_of_many_rows_in_threads(measure):
-    """More rows than a chunk of the sums, and than small samples have."""
+    often = [lambda f=f: [f() for _ in range(n_calls)] for f in functions]
+    check_threads(often * 2)
+    # More rows than a chunk of the sums, and than small samples have.
     n_samples = 2000 if measure.function is metrics.squared_kernel_calibration_error else 40_000
     check_threads(bind_measure(measure, n_samples)[:2])
 
 
-@pytest.mark.parametrize("backend", ["threading", "sequential"])
-def test_measures_under_joblib(backend):
-    functions = [f for measure in MEASURES.values() for f in bind_measure(measure, 100)]
-    expected = [function() for function in functions]
-    found = Parallel(n_jobs=N_THREADS, backend=backend)(delayed(f)() for f in functions)
-    assert_same(found, expected)
-
-
 def test_other_functions_of_rows_in_threads():
-    functions = []
-    for y, proba, weights in make_rows(120):
-        options = {"sample_weight": weights}
-        functions += [
-            partial(metrics.smooth_ece_curve, y, proba, **options),
-            partial(metrics.smooth_calibration_witness, y, proba, **options),
-            partial(metrics.calibration_distance_bounds, y, proba, **options),
-            partial(metrics.calibration_decomposition, y, proba, **options),
-            partial(metrics.corp_decomposition, y, proba, **options),
-            partial(inference.spiegelhalter_test, y, proba, **options),
-            partial(inference.cumulative_calibration_test, y, proba, **options),
-            partial(
-                inference.calibration_test, y, proba, **options, n_resamples=39, random_state=1
-            ),
+    plain = (
+        metrics.smooth_ece_curve,
+        metrics.smooth_calibration_witness,
+        metrics.calibration_distance_bounds,
+        metrics.calibration_decomposition,
+        metrics.corp_decomposition,
+        inference.spiegelhalter_test,
+        inference.cumulative_calibration_test,
+        partial(inference.calibration_test, n_resamples=39, random_state=1),
+    )
+    check_threads(
+        [
+            partial(function, y, proba, sample_weight=weights)
+            for y, proba, weights in make_rows(120)
+            for function in plain
         ]
-    check_threads(functions)
-
-
-def test_errors_in_threads_name_the_rows_of_their_own_call():
-    def fail(row):
-        proba = np.full(50, 0.5)
-        proba[row] = 2.0
-        with pytest.raises(ValueError, match=f"got 2.0 at row {row}") as caught:
-            metrics.smooth_ece(np.arange(50) % 2, proba)
-        return str(caught.value)
-
-    check_threads([partial(fail, row) for row in range(24)])
+    )
 
 
 # --------------------------------------------------------------------------------- shared objects
@@ -236,13 +208,11 @@ def test_what_a_sample_computes_once_is_the_same_for_all_threads(attribute, weig
 
 
 def list_questions(summary):
+    names = ("smooth_ece", "kernel_calibration_error", "cumulative_calibration_error")
+    names += ("smooth_calibration_error", "lower_calibration_distance")
     return [
-        partial(summary.measure, "smooth_ece"),
-        partial(summary.measure, "kernel_calibration_error"),
+        *(partial(summary.measure, name) for name in names),
         partial(summary.measure, "expected_calibration_error", n_bins=16),
-        partial(summary.measure, "cumulative_calibration_error"),
-        partial(summary.measure, "smooth_calibration_error"),
-        partial(summary.measure, "lower_calibration_distance"),
         partial(summary.error_bound, "smooth_ece"),
         partial(summary.error_bound, "smooth_calibration_error"),
         lambda: summary.to_frame().to_numpy(),
@@ -264,11 +234,10 @@ def test_questions_to_one_summary(reduction):
     rng = np.random.default_rng(2)
     proba = rng.random(5000)
     y = (rng.random(5000) < proba**1.2).astype(int)
-    options = {"n_cells": 256, "reduction": reduction}
 
     def ask_new():
         """Questions to a new summary, which remembers nothing yet."""
-        summary = CalibrationSummary(**options).update(y, proba)
+        summary = CalibrationSummary(n_cells=256, reduction=reduction).update(y, proba)
         more = list_inferences(summary) if reduction == "auto" else []
         return list_questions(summary) + more
 
@@ -280,11 +249,12 @@ def test_questions_to_one_summary(reduction):
         assert_same(found, [expected[number] for number in order])
 
 
-def test_copies_and_sums_of_one_summary():
-    """A summary is read by many threads that add rows of their own to it."""
+def test_copies_and_sums_of_summaries():
+    """A summary is read by many threads that add rows of their own to it; so are groups."""
     rng = np.random.default_rng(3)
     parts = [(rng.integers(0, 2, 500), rng.random(500)) for _ in range(N_THREADS)]
     base = CalibrationSummary(n_cells=128).update(*parts[0])
+    groups = GroupedSummary(n_cells=64).update(*parts[0], by=np.arange(500) % 5)
     before = base.to_dict()
 
     def extend(part):
@@ -292,40 +262,27 @@ def test_copies_and_sums_of_one_summary():
 
     check_threads([partial(extend, part) for part in parts])
     assert_same(base.to_dict(), before)
-
-
-def test_groups_in_threads():
-    rng = np.random.default_rng(4)
-    y, proba = rng.integers(0, 2, 3000), rng.random(3000)
-    groups = GroupedSummary(n_cells=64).update(y, proba, by=rng.integers(0, 5, 3000))
     names = ["smooth_ece", "expected_calibration_error"] * N_THREADS
     check_threads([lambda name=name: groups.measure(name).to_numpy() for name in names])
 
 
-@pytest.mark.parametrize("input", ["proba", "logits"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("input", "n_classes"), [("proba", 2), ("logits", 3)])
 @pytest.mark.parametrize("R", CLASSES)
 def test_one_fitted_recalibrator_in_threads(R, n_classes, input):
-    X, y = make_scores(n_classes, 150)
-    new, _ = make_scores(n_classes, 400, seed=1)
+    (X, y), (new, _) = make_scores(n_classes, 150), make_scores(n_classes, 400, seed=1)
     if input == "logits":
         X, new = np.log(X), np.log(new)
     fitted = make(R, input=input).fit(X, y)
+    check_threads([lambda: make(R, input=input).fit(X, y).predict_proba(new)] * N_THREADS)
     before = {name: id(value) for name, value in vars(fitted).items()}
-    functions = [
-        partial(method, rows)
-        for rows in (X, new, new.astype(np.float32), X[:7])
-        for method in (fitted.predict_proba, fitted.transform, fitted.predict)
-    ]
-    check_threads(functions)
+    check_threads(
+        [
+            partial(method, rows)
+            for rows in (X, new, new.astype(np.float32), X[:7])
+            for method in (fitted.predict_proba, fitted.transform, fitted.predict)
+        ]
+    )
     assert {name: id(value) for name, value in vars(fitted).items()} == before
-
-
-@pytest.mark.parametrize("R", CLASSES)
-def test_fits_in_threads(R):
-    """Many recalibrators are fitted at once, on the same rows and on others."""
-    data = [make_scores(3, 80, seed) for seed in (0, 0, 1, 2)]
-    check_threads([lambda X=X, y=y: make(R).fit(X, y).predict_proba(X) for X, y in data * 2])
 
 
 @pytest.fixture(scope="module")
@@ -335,39 +292,26 @@ def features():
     return X, np.array(["no", "yes"])[(X[:, 0] + rng.normal(size=240) > 0).astype(int)]
 
 
+META = partial(RecalibratedClassifierCV, LogisticRegression(), cv=3)
+
+
 @pytest.mark.parametrize(
     "estimator",
-    [
-        RecalibratedClassifierCV(LogisticRegression(), cv=3),
-        RecalibratedClassifierCV(LogisticRegression(), TemperatureScaling(), cv=3, ensemble=False),
-        CrossFitProba(LogisticRegression(), cv=3),
-    ],
+    [META(), META(ensemble=False), CrossFitProba(LogisticRegression(), cv=3)],
     ids=["ensemble", "single", "cross-fit"],
 )
 def test_one_fitted_meta_estimator_in_threads(estimator, features):
     X, y = features
     estimator.fit(X, y)
     names = [n for n in ("predict_proba", "transform", "predict") if hasattr(estimator, n)]
-    functions = [partial(getattr(estimator, n), rows) for n in names for rows in (X, X[:30])]
-    check_threads(functions * 3)
-
-
-def test_one_scorer_in_threads(features):
-    X, y = features
-    models = [LogisticRegression(C=C).fit(X, y) for C in (1e-3, 1.0)]
-    smooth = get_scorer("neg_smooth_ece")
-    several = check_scoring(scoring={"cal": smooth, "ll": "neg_log_loss"})
-    check_threads(
-        [partial(scorer, model, X, y) for scorer in (smooth, several) for model in models] * 4
-    )
+    check_threads([partial(getattr(estimator, n), rows) for n in names for rows in (X, X[:30])] * 3)
 
 
 def test_one_band_in_threads():
     rng = np.random.default_rng(6)
     proba = rng.random(500)
     band = inference.isotonic_band((rng.random(500) < proba).astype(int), proba)
-    points = [rng.random(200) for _ in range(N_THREADS)]
-    check_threads([partial(band.evaluate, values) for values in points])
+    check_threads([partial(band.evaluate, rng.random(200)) for _ in range(N_THREADS)])
 
 
 # ------------------------------------------------------------------------------------------ n_jobs
@@ -379,58 +323,38 @@ def make_stream(seed):
     return CalibrationSummary(n_cells=64).update(rng.random(3000) < proba**1.1, proba)
 
 
-def fit_and_predict(estimator, X, y):
-    """Probabilities, and the fitted attributes that are numbers."""
-    fitted = estimator.fit(X, y)
-    return getattr(fitted, "predict_proba", fitted.transform)(X)
-
-
 def list_jobs():
     """For each public object that takes n_jobs, calls of it."""
     (y, proba, _), _, (labels, triple, _), _ = make_rows(400)
     X = np.random.default_rng(7).normal(size=(200, 2))
     target = (X[:, 0] > 0).astype(int)
     many = {"n_resamples": 150, "random_state": 0}  # more than a block
-    summary, other = make_stream(0), make_stream(1)
-    groups = np.arange(400) % 3
-    meta = partial(RecalibratedClassifierCV, LogisticRegression(), cv=3)
+    summary, other, ece = make_stream(0), make_stream(1), "expected_calibration_error"
+    interval, test = inference.bootstrap_interval, partial(inference.calibration_test, **many)
+    kernel = partial(inference.kernel_calibration_test, labels, triple)
+    interval_of_summary = inference.bootstrap_interval_from_summary
+    cross_fit = partial(CrossFitProba, LogisticRegression(), cv=3)
     return {
         "bootstrap_interval": [
-            partial(inference.bootstrap_interval, "smooth_ece", y, proba, **many),
-            partial(
-                inference.bootstrap_interval,
-                "expected_calibration_error",
-                labels,
-                triple,
-                method="bca",
-                debias=True,
-                **many,
-            ),
+            partial(interval, "smooth_ece", y, proba, **many),
+            partial(interval, ece, labels, triple, method="bca", debias=True, **many),
         ],
         "bootstrap_interval_from_summary": [
-            partial(inference.bootstrap_interval_from_summary, "smooth_ece", summary, **many)
+            partial(interval_of_summary, "smooth_ece", summary, **many)
         ],
         "calibration_test": [
-            partial(inference.calibration_test, y, proba, **many),
-            partial(inference.calibration_test, y, proba, groups=groups, **many),
-            partial(inference.calibration_test, labels, triple, statistic="smooth_ece", **many),
+            partial(test, y, proba),
+            partial(test, y, proba, groups=np.arange(400) % 3),
+            partial(test, labels, triple, statistic="smooth_ece"),
         ],
         "calibration_test_from_summary": [
             partial(inference.calibration_test_from_summary, summary, **many)
         ],
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
         "kernel_calibration_test": [
-            partial(inference.kernel_calibration_test, labels, triple, method=method, **options)
-            for method, options in (
-                ("bootstrap", many),
-                ("block", {"block_size": 4}),
-                ("distribution-free", {}),
-            )
-        ],
-        "squared_kernel_calibration_error": [
-            partial(metrics.squared_kernel_calibration_error, *rows[:2], block_size=size)
-            for rows in make_rows(3000)[::2]
-            for size in (None, 100)
+            partial(kernel, method="bootstrap", **many),
+            partial(kernel, method="block", block_size=4),
+            partial(kernel, method="distribution-free"),
         ],
         "calibration_report": [
             lambda n_jobs: repr(calibration_report(y, proba, n_jobs=n_jobs, **many))
@@ -440,21 +364,16 @@ def list_jobs():
                 pooled_cross_val_score, LogisticRegression(), X, target, measure="smooth_ece", cv=3
             )
         ],
-        "CrossFitProba": [
-            lambda n_jobs: CrossFitProba(LogisticRegression(), cv=3, n_jobs=n_jobs).fit_transform(
-                X, target
-            )
-        ],
+        "CrossFitProba": [lambda n_jobs: cross_fit(n_jobs=n_jobs).fit_transform(X, target)],
         "RecalibratedClassifierCV": [
-            lambda n_jobs: meta(n_jobs=n_jobs).fit(X, target).predict_proba(X),
-            lambda n_jobs: meta(n_jobs=n_jobs, ensemble=False).fit(X, target).predict_proba(X),
+            lambda n_jobs: META(n_jobs=n_jobs).fit(X, target).predict_proba(X),
+            lambda n_jobs: META(n_jobs=n_jobs, ensemble=False).fit(X, target).predict_proba(X),
         ],
     }
 
 
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
-use_threads = pytest.mark.parametrize("name", [name for name in JOBS if name not in USE_PROCESSES])
 
 
 def test_all_that_takes_n_jobs_is_tested():
@@ -466,20 +385,14 @@ def test_all_that_takes_n_jobs_is_tested():
     assert found == set(JOBS)
 
 
-@use_threads
-def test_any_number_of_jobs_gives_one_answer(name):
-    for call in JOBS[name]:
-        expected = call(n_jobs=None)
-        for n_jobs in (1, 2, -1):
-            assert_same(call(n_jobs=n_jobs), expected)
-
-
 @pytest.mark.parametrize("name", JOBS)
-def test_jobs_in_threads_that_the_caller_asks_for(name):
+def test_any_number_of_jobs_gives_one_answer(name):
     for call in JOBS[name]:
         expected = call(n_jobs=1)
         with parallel_config(backend="threading", n_jobs=3):
             assert_same(call(n_jobs=None), expected)
+        for n_jobs in () if name in USE_PROCESSES else (None, 2, -1):
+            assert_same(call(n_jobs=n_jobs), expected)
 
 
 def test_processes(processes):
@@ -506,7 +419,6 @@ def test_processes(processes):
         assert_same(found, call(n_jobs=1))
 
 
-@pytest.mark.parametrize("name", ["calibration_test", "squared_kernel_calibration_error"])
-def test_jobs_inside_of_threads(name):
+def test_jobs_inside_of_threads():
     """Calls with jobs of their own, from several threads at once."""
-    check_threads([partial(call, n_jobs=2) for call in JOBS[name][:2]])
+    check_threads([partial(call, n_jobs=2) for call in JOBS["calibration_test"][:2]])

@@ -39,30 +39,13 @@ def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():
 def test_jobs_leave_the_filters_of_warnings():
     """In two threads at once the reset leaves a part of the filters, or none."""
     rng = np.random.default_rng(0)
-    proba = rng.random(400)
-    y = (rng.random(400) < proba).astype(int)
-    triple = rng.dirichlet([1, 1, 1], 400)
-    calls = [
-        partial(inference.calibration_test, y, proba, n_resamples=600, random_state=0),
-        partial(
-            inference.bootstrap_interval,
-            "expected_calibration_error",
-            y,
-            proba,
-            n_resamples=600,
-            random_state=0,
-        ),
-        partial(
-            metrics.squared_kernel_calibration_error,
-            rng.integers(0, 3, 400),
-            triple,
-            block_size=2,
-        ),
-    ]
-    with warnings.catch_warnings():
+    proba = rng.dirichlet([1, 1], 400)
+    y = (rng.random(400) < proba[:, 1]).astype(int)
+    options = {"n_resamples": 300, "random_state": 0}
+    with warnings.catch_warnings(), parallel_config(n_jobs=4):
         expected = list(warnings.filters)
-        for call in calls:
-            for _ in range(3):
-                with parallel_config(n_jobs=4):
-                    call()
-                assert warnings.filters == expected
+        for _ in range(3):
+            inference.calibration_test(y, proba, **options)
+            inference.bootstrap_interval("expected_calibration_error", y, proba, **options)
+            metrics.squared_kernel_calibration_error(y, proba, block_size=2)
+            assert warnings.filters == expected
