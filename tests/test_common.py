@@ -232,10 +232,9 @@ def check_reductions(measure, y, proba, weights, call):
     def measure_binary(outcomes, predictions, weights=weights):
         return measure.function(outcomes, predictions, sample_weight=weights, reduction="auto")
 
-    present = [k for k, r in enumerate(rows) if r.any()]
-    tops = [
-        measure_binary(y[r] == k, proba[r, k], weights[r]) for k, r in enumerate(rows) if any(r)
-    ]
+    tops = {
+        k: measure_binary(y[r] == k, proba[r, k], weights[r]) for k, r in enumerate(rows) if any(r)
+    }
     classes = [measure_binary(y == k, proba[:, k]) for k in range(n_classes)]
     everything = np.eye(n_classes)[y].ravel(), proba.ravel(), np.repeat(weights, n_classes)
     expected = {

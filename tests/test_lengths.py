@@ -5,7 +5,6 @@ import inspect
 import numpy as np
 import pytest
 
-from skcal._validation import check_integer, check_number
 from skcal.metrics import kernel_calibration_error
 from skcal.recalibration import BaseRecalibrator
 from skcal.streaming import CalibrationSummary
@@ -43,9 +42,8 @@ def list_lengths():
                 yield pytest.param(path, function, name, id=f"{path}-{name}")
 
 
-@pytest.mark.parametrize("length", [2**24 + 1, 2**63, 10**30])
 @pytest.mark.parametrize(("path", "function", "name"), list(list_lengths()))
-def test_lengths_that_memory_does_not_hold(path, function, name, length):
+def test_lengths_that_memory_does_not_hold(path, function, name):
     """They ended in a MemoryError, an IndexError or the computer's whole memory."""
     parameters = inspect.signature(function).parameters
     required = [key for key, value in parameters.items() if value.default is value.empty]
@@ -57,16 +55,13 @@ def test_lengths_that_memory_does_not_hold(path, function, name, length):
             arguments[key] = CalibrationSummary(n_cells=16).update(Y, P)
     arguments |= next((more for end, more in USED_WITH.items() if path.endswith(end)), {})
 
-    def call():
+    def call(length):
         made = function(**arguments, **{name: length})
         return made.fit(P, Y) if isinstance(made, BaseRecalibrator) else made
 
-    with pytest.raises(ValueError, match=f"^{name} must be at most 16777216; got {length}"):
-        call()
-
-
-def test_longest():
-    assert check_integer("n_bins", 2**24, 1) == 2**24
+    for length in (2**24 + 1, 10**30):
+        with pytest.raises(ValueError, match=f"^{name} must be at most 16777216; got {length}"):
+            call(length)
 
 
 @pytest.mark.slow
@@ -75,13 +70,3 @@ def test_pairs_are_no_length():
     options = {"method": "subsample", "random_state": 0, "squared": True}
     found = kernel_calibration_error(Y, P, n_terms=2**24 + 1, **options)
     assert found == pytest.approx(kernel_calibration_error(Y, P, squared=True), abs=1e-3)
-
-
-def test_integers_that_no_float_holds():
-    """NumPy cannot look at integers beyond 64 bits, and floats end at 1024 bits."""
-    assert check_number("bandwidth", 10**20, 0) == 1e20
-    assert check_number("bandwidth", 10**400, 0, allow_infinity=True) == np.inf
-    with pytest.raises(ValueError, match="bandwidth must be at least 0 and finite; got 1000"):
-        check_number("bandwidth", 10**400, 0)
-    with pytest.raises(ValueError, match="bandwidth must be at least 0 and finite; got -1000"):
-        check_number("bandwidth", -(10**400), 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal.metrics import Mixture, MultivariateNormal, SmoothECECurve, smooth_ece_curve
+from skcal.metrics import Mixture, MultivariateNormal, SmoothECECurve
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}
@@ -23,13 +23,6 @@ def test_long_arrays_are_shown_by_their_shape(path):
     text = repr(RECORDS[path](*[np.linspace(0, 1, 900)] * len(fields)))
     shown = ", ".join(f"{name}=<ndarray of shape (900,)>" for name in fields)
     assert text == f"{RECORDS[path].__name__}({shown})"
-
-
-def test_curve_of_many_points():
-    rng = np.random.default_rng(0)
-    curve = smooth_ece_curve(rng.integers(0, 2, 500), rng.random(500))
-    assert len(repr(curve)) < 250
-    assert f"value={curve.value!r}" in repr(curve)
 
 
 def test_short_values_are_shown_as_they_are():
