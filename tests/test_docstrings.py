@@ -92,11 +92,3 @@ def test_summary_is_one_sentence_on_the_first_line(path):
     first, *rest = doc.splitlines()
     assert first.strip().endswith(".")
     assert not rest or not rest[0].strip()
-
-
-def test_reader_of_defaults():
-    assert read_default("int, default=15") == "15"
-    assert read_default('{"uniform", "quantile"}, default="uniform"') == "'uniform'"
-    assert read_default("float, default=None") == "None"
-    assert read_default("float, default=numpy.inf") == "numpy.inf"
-    assert read_default("array-like of shape (n_samples,)") is None
