@@ -74,14 +74,6 @@ def test_labels_are_plain(labels):
     assert found["sample"]["pos_label"] == curve["pos_label"] == labels[1]
 
 
-def test_models_in_the_order_they_came():
-    y_true, y_proba = [0, 1, 1, 0] * 10, np.tile([0.2, 0.7, 0.9, 0.4], 10)
-    models = {"sharp": y_proba, "mild": (1 + y_proba) / 3}
-    report = calibration_report(y_true, models, n_resamples=19, random_state=0)
-    names = [model["name"] for model in pass_through_json(report)["models"]]
-    assert names == ["sharp", "mild"]
-
-
 def test_what_json_has_no_number_for():
     """An infinite log loss, also as the refinement, and what is not known."""
     report = calibration_report(
@@ -94,17 +86,3 @@ def test_what_json_has_no_number_for():
     assert found["scores"]["log_loss"]["score"] == "Infinity"
     assert found["recalibration"]["method"] is None
     assert found["recalibration"]["gain"] is None
-
-
-def test_three_classes_with_weights():
-    rng = np.random.default_rng(0)
-    proba = rng.dirichlet(np.ones(3), 200)
-    y_true = np.array(["a", "b", "c"])[[rng.choice(3, p=p) for p in proba]]
-    weights = 1 + rng.random(200)
-    report = calibration_report(
-        y_true, proba, sample_weight=weights, n_resamples=19, random_state=0
-    )
-    (found,) = pass_through_json(report)["models"]
-    assert found["sample"]["labels"] == ["a", "b", "c"]
-    assert found["sample"]["pos_label"] is None
-    assert found["direction"]["too_low"] is None

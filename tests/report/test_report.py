@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from skcal._validation import check_rng
 from skcal.inference import calibration_test, isotonic_band
 from skcal.metrics import MEASURES, corp_decomposition
-from skcal.report import CalibrationReport, calibration_report
+from skcal.report import calibration_report
 from skcal.report._recalibration import N_FOLDS, deal_folds
 from skcal.report._sections import list_sections
 from skcal.report._sentence import show_percentages
@@ -128,25 +128,22 @@ def test_weights_of_zero_equal_absence(rows):
     assert str(weighted) == str(without)
 
 
-@pytest.mark.parametrize("column", [0, 1, 2])
-def test_one_class_against_the_rest(column):
+def test_one_class_against_the_rest():
     rng = np.random.default_rng(0)
     y_proba = rng.dirichlet(np.ones(3), size=90)
     y_true = np.array(["a", "b", "c"])[rng.integers(3, size=90)]
-    label = "abc"[column]
-    report = calibration_report(y_true, y_proba, pos_label=label, **FEW)
-    binary = calibration_report(y_true == label, y_proba[:, column], **FEW)
+    report = calibration_report(y_true, y_proba, pos_label="b", **FEW)
+    binary = calibration_report(y_true == "b", y_proba[:, 1], **FEW)
     pd.testing.assert_frame_equal(report.to_frame(), binary.to_frame())
-    assert report.models[None].sample.pos_label == label
+    assert report.models[None].sample.pos_label == "b"
 
 
-def test_positive_label_in_the_first_column(rows):
+def test_positive_label_in_the_first_column(rows, report):
     y_true, y_proba = rows
-    names = np.where(y_true == 1, "a", "b")
-    table = np.column_stack([y_proba, 1 - y_proba])
-    report = calibration_report(names, table, pos_label="a", **FEW)
-    pd.testing.assert_frame_equal(report.to_frame(), calibration_report(*rows, **FEW).to_frame())
-    assert report.models[None].sample.labels == ["b", "a"]
+    names, table = np.where(y_true == 1, "a", "b"), np.column_stack([y_proba, 1 - y_proba])
+    found = calibration_report(names, table, pos_label="a", **FEW)
+    pd.testing.assert_frame_equal(found.to_frame(), report.to_frame())
+    assert found.models[None].sample.labels == ["b", "a"]
 
 
 # --------------------------------------------------------------------------- recalibration
@@ -208,7 +205,6 @@ def test_temperature_alone_needs_no_row_of_each_class():
         ([1], [0.3]),
         ([0], [1.0]),
         ([1] * 50, [0.5] * 50),
-        ([1] * 50, [1.0] * 50),
         ([0] * 50, [0.0] * 50),
         ([0, 1] * 25, [0.0, 1.0] * 25),
         ([1, 0] * 25, [0.0, 1.0] * 25),
@@ -253,11 +249,10 @@ def test_several_models_are_as_one_each(rows, report, pair):
     )
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("make", [lambda: 5, lambda: np.random.default_rng(5)])
-def test_same_seed_same_report(rows, make, n_jobs):
-    first = calibration_report(*rows, n_resamples=150, random_state=make())
-    second = calibration_report(*rows, n_resamples=150, random_state=make(), n_jobs=n_jobs)
+def test_same_seed_same_report(rows, make):
+    first = calibration_report(*rows, n_resamples=39, random_state=make())
+    second = calibration_report(*rows, n_resamples=39, random_state=make(), n_jobs=2)
     assert str(first) == str(second)
     assert first._repr_html_() == second._repr_html_()
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
@@ -276,33 +271,22 @@ def test_text_fits_the_terminal(rows):
     assert not any(line != line.rstrip() for line in lines)
 
 
-def test_text_begins_with_the_verdict(report):
+def test_text_begins_with_the_verdict_and_aligns_columns(report, pair):
     lines = str(report).splitlines()
     assert lines[3] == "Verdict: over-confident"
     assert " ".join(lines[4:7]).startswith(report.models[None].sentence[:60])
-
-
-def test_columns_are_aligned(report):
-    text = str(report).splitlines()
-    start = next(k for k, line in enumerate(text) if line.startswith("Calibration error"))
-    assert len({len(line) for line in text[start : start + 5]}) == 1
-
-
-def test_repr_is_short(report, pair):
+    start = next(k for k, line in enumerate(lines) if line.startswith("Calibration error"))
+    assert len({len(line) for line in lines[start : start + 5]}) == 1
     assert repr(report) == "CalibrationReport(verdict='over-confident')"
     assert repr(pair).startswith("CalibrationReport(verdict={'raw': 'over-confident', 'mild': ")
+    with pytest.raises(AttributeError):
+        report.tolerance = 1
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ((0.5, 0.25), ("50.0 %", "25.0 %")),
-        ((0.9996, 0.9991), ("99.96 %", "99.91 %")),
-        ((0.3, 0.3), ("30.0 %", "30.0 %")),
-    ],
-)
-def test_percentages_can_be_told_apart(values, expected):
-    assert show_percentages(*values) == expected
+def test_percentages_can_be_told_apart():
+    assert show_percentages(0.5, 0.25) == ("50.0 %", "25.0 %")
+    assert show_percentages(0.9996, 0.9991) == ("99.96 %", "99.91 %")
+    assert show_percentages(0.3, 0.3) == ("30.0 %", "30.0 %")
 
 
 # --------------------------------------------------------------------------- HTML
@@ -318,15 +302,8 @@ def test_html_holds_all_that_the_text_says(pair):
             assert section.title in page.text
             for row in section.rows:
                 assert all(cell in page.text for cell in row)
-
-
-def test_html_draws_a_diagram_for_each_model(pair):
-    images = Reader(pair._repr_html_()).images
-    assert [image["alt"] for image in images] == [
-        "Reliability diagram of raw",
-        "Reliability diagram of mild",
-    ]
-    for image in images:
+    for image, name in zip(page.images, ("raw", "mild"), strict=True):
+        assert image["alt"] == f"Reliability diagram of {name}"
         kind, data = image["src"].split(",")
         assert kind == "data:image/png;base64"
         assert b64decode(data, validate=True).startswith(b"\x89PNG")
@@ -358,44 +335,24 @@ def test_diagram_can_be_drawn(report, rows):
 # --------------------------------------------------------------------------- side effects
 
 
-def test_nothing_global_is_touched(rows):
+def test_nothing_is_touched(rows):
     import matplotlib.pyplot as plt
 
     def look():
         state = np.random.get_state()[1].tolist()  # noqa: NPY002
         return dict(mpl.rcParams), list(warnings.filters), np.geterr(), state, plt.get_fignums()
 
+    y_true, y_proba = (array.copy() for array in rows)
+    weights, models = np.arange(400.0), {"a": y_proba}
+    for array in (y_true, y_proba, weights):
+        array.flags.writeable = False
     before = look()
-    report = calibration_report(*rows, n_resamples=19)
+    report = calibration_report(y_true, models, sample_weight=weights, n_resamples=19)
     assert str(report)
     assert report._repr_html_()
     assert len(report.to_frame())
     assert look() == before
-
-
-def test_inputs_are_left_alone(rows):
-    y_true, y_proba = (array.copy() for array in rows)
-    weights = np.arange(400.0)
-    models = {"a": y_proba}
-    for array in (y_true, y_proba, weights):
-        array.flags.writeable = False
-    calibration_report(y_true, models, sample_weight=weights, **FEW)
-    assert list(models) == ["a"]
-    assert models["a"] is y_proba
-
-
-def test_containers(rows):
-    y_true, y_proba = rows
-    expected = str(calibration_report(y_true, y_proba, **FEW))
-    assert str(calibration_report(y_true.tolist(), y_proba.tolist(), **FEW)) == expected
-    table = pd.DataFrame({"no": 1 - y_proba, "yes": y_proba})
-    assert str(calibration_report(pd.Series(y_true), table, **FEW)) == expected
-
-
-def test_report_is_a_value(report):
-    assert isinstance(report, CalibrationReport)
-    with pytest.raises(AttributeError):
-        report.tolerance = 1
+    assert models == {"a": y_proba}
 
 
 # --------------------------------------------------------------------------- bad input
@@ -436,11 +393,8 @@ def test_bad_predictions(y_proba, message):
         calibration_report([0, 1], y_proba)
 
 
-@pytest.mark.parametrize("y_proba", [[0.3, 0.6], [[0.7, 0.3], [0.4, 0.6]]])
-def test_soft_labels_are_refused(y_proba):
-    with pytest.raises(ValueError, match="y_true must hold labels; a report needs outcomes"):
-        calibration_report([0.3, 1.0], y_proba)
-    soft = [[0.5, 0.5], [0.1, 0.9]]
-    if np.ndim(y_proba) == 2:
+def test_soft_labels_are_refused():
+    columns = [[0.7, 0.3], [0.4, 0.6]]
+    for soft, y_proba in (([0.3, 1], [0.3, 0.6]), ([0.3, 1], columns), (columns, columns)):
         with pytest.raises(ValueError, match="y_true must hold labels; a report needs outcomes"):
             calibration_report(soft, y_proba)

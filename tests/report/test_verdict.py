@@ -76,7 +76,7 @@ def test_calibrated(n_samples, n_classes):
 )
 def test_temperature_of_a_network(temperature, verdict, n_classes, seed):
     rng = np.random.default_rng(seed)
-    model = report_one(*draw_network(2000, n_classes, temperature, rng))
+    model = report_one(*draw_network(1000, n_classes, temperature, rng))
     assert model.verdict == verdict
     assert model.sentence.startswith(f"{verdict.capitalize()} in its answers: ")
     assert (model.direction.overconfidence.low > 0) == (verdict == "over-confident")
@@ -112,17 +112,14 @@ def test_base_rate(noise, seed):
     model = report_one(y_true, 0.3 + noise * rng.normal(size=2000))
     assert model.verdict == "uninformative"
     assert model.sentence.startswith("Calibrated but uninformative: ")
-
-
-def test_base_rates_of_many_classes():
-    rng = np.random.default_rng(0)
-    y_proba = np.tile([0.5, 0.3, 0.2], (3000, 1))
-    assert report_one(draw_labels(y_proba, rng), y_proba).verdict == "uninformative"
+    if not noise:
+        y_proba = np.tile([0.5, 0.3, 0.2], (1000, 1))
+        assert report_one(draw_labels(y_proba, rng), y_proba).verdict == "uninformative"
 
 
 def test_few_rows():
     verdicts = []
-    for seed in range(20):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         y_proba = rng.random(30)
         model = report_one(draw_labels(y_proba, rng), y_proba)
@@ -130,8 +127,8 @@ def test_few_rows():
         assert model.error_bound > 0.05
         if model.verdict == "inconclusive":
             assert model.sentence.startswith("Cannot tell: 30 rows are too few; ")
-    # The test at 5 % rejects more than 4 of 20 with a probability of 0.3 %.
-    assert verdicts.count("inconclusive") >= 16
+    # The test at 5 % rejects more than 3 of 12 with a probability of 0.2 %.
+    assert verdicts.count("inconclusive") >= 9
     assert not {"calibrated", "uninformative"} & set(verdicts)
 
 
@@ -181,7 +178,7 @@ def test_a_shift_is_told_as_such():
 
 def test_a_direction_and_a_wrong_base_rate_are_both_told():
     rng = np.random.default_rng(0)
-    y_proba, truth = DIRECTION["odds squared, and too high"][0](rng.random(4000))
+    y_proba, truth = DIRECTION["odds squared, and too high"][0](rng.random(2000))
     model = report_one(draw_labels(truth, rng), y_proba)
     assert model.sentence.startswith("Over-confident in its answers: the most probable label is ")
     assert ", and the probability of 1 is too high: " in model.sentence
@@ -189,7 +186,7 @@ def test_a_direction_and_a_wrong_base_rate_are_both_told():
 
 def test_errors_on_both_sides_have_no_direction():
     rng = np.random.default_rng(1)
-    y_proba, truth = NO_DIRECTION["in turn"](rng.random(4000))
+    y_proba, truth = NO_DIRECTION["in turn"](rng.random(2000))
     model = report_one(draw_labels(truth, rng), y_proba)
     assert model.verdict == "miscalibrated"
     assert model.sentence.startswith("Miscalibrated, in no direction that the rows make clear; ")
@@ -197,7 +194,7 @@ def test_errors_on_both_sides_have_no_direction():
 
 def test_small_errors_are_called_small():
     rng = np.random.default_rng(0)
-    y_true, y_proba = draw_network(40_000, 2, 0.93, rng)
+    y_true, y_proba = draw_network(20_000, 2, 0.92, rng)
     model = report_one(y_true, y_proba)
     assert model.verdict == "over-confident"
     assert "clear but small" in model.sentence
@@ -326,7 +323,7 @@ def test_error_bound_covers_a_known_error():
     rng = np.random.default_rng(0)
     grid = (np.arange(20_000) + 0.5) / 20_000
     covered = 0
-    for _ in range(60):
+    for _ in range(30):
         a = rng.uniform(0, 0.6)
         y_proba = rng.random(400)
         y_true = draw_labels(0.5 + (1 - a) * (y_proba - 0.5), rng)
@@ -340,7 +337,7 @@ def test_error_bound_covers_a_known_error():
         size = estimate_size(describe_sample(problem), summary)
         truth = smooth_ece(0.5 + (1 - a) * (grid - 0.5), grid)
         covered += bound_size(problem, size, 0.95) >= truth
-    assert covered >= 51  # 95 % of 60 is 57; below 51 has a probability of 0.3 %
+    assert covered >= 25  # 95 % of 30 is 28.5; below 25 has a probability of 0.3 %
 
 
 def test_skill_is_exact_for_two_rows():
@@ -361,7 +358,7 @@ def test_skill_variance_equals_that_of_permutations():
     def measure(labels):
         return given[np.arange(40), labels].sum()
 
-    permuted = np.array([measure(rng.permutation(y_true)) for _ in range(20_000)])
+    permuted = np.array([measure(rng.permutation(y_true)) for _ in range(10_000)])
     arguments = {**ARGUMENTS, "sample_weight": weights}
     problem = read_problem(y_true, y_proba, None, **arguments)
     pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
