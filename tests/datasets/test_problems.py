@@ -16,13 +16,19 @@ from skcal.datasets import (
 from tests.measures import ACCURACY, READ_COUNTS
 
 MAKERS = {
-    make_shifted: [{"shift": 0}, {"shift": 0.01}, {"shift": 0.3}, {"shift": 0.95}, {"shift": 1}],
-    make_shrunk: [{"slope": -1}, {"slope": 0}, {"slope": 0.5}, {"slope": 0.99}, {"slope": 1}],
-    make_temperature_family: [{"inverse_temperature": b} for b in (0.5, 0.8, 1, 2, 3, 10)],
+    make_shifted: [{"shift": d} for d in (0, 0.01, 0.3, 1)],
+    make_shrunk: [{"slope": s} for s in (-1, 0, 0.5, 1)],
+    make_temperature_family: [{"inverse_temperature": b} for b in (0.5, 1, 3, 10)],
     make_two_point_gap: [
         {"alpha": alpha, "upper_outcome": outcome}
-        for alpha in (0, 0.003, 0.03, 0.2, 0.5)
-        for outcome in (None, 0.7, 1)
+        for alpha, outcome in (
+            (0, 1),
+            (0.003, 0.7),
+            (0.03, None),
+            (0.2, 1),
+            (0.2, 0.7),
+            (0.5, None),
+        )
     ],
 }
 PROBLEMS = [(maker, options) for maker, cases in MAKERS.items() for options in cases]
@@ -92,7 +98,7 @@ CONVERGING = [
 @every_maker
 def test_measures_of_samples_converge_to_the_true_values(maker):
     for n in (400, 40_000):
-        problem = maker(n, **MAKERS[maker][2], random_state=1)
+        problem = maker(n, **MAKERS[maker][1], random_state=1)
         for known in problem.true_values:
             if known[:2] in CONVERGING:
                 assert measure(known, problem) == pytest.approx(
@@ -107,125 +113,75 @@ def test_unknown_value():
         problem.true_value("smooth_ece", scale="logit")
 
 
-@every_problem
-def test_true_values_are_ordered_as_the_theorems_say(maker, options):
-    """The inequalities between the measures, where both sides are known."""
-    values = {
-        name: value
-        for name, given, value in maker(2, **options, population=True).true_values
-        if given == ({"n_bins": 2} if name == "expected_calibration_error" else {})
-    }
-    missing = object()
-
-    def compare(smaller, larger, bound=lambda value: value):
-        low, high = values.get(smaller, missing), values.get(larger, missing)
-        if missing not in (low, high):
-            assert low <= bound(high) + 1e-12
-
-    smooth, lower = "smooth_calibration_error", "lower_calibration_distance"
-    interval, surrogate = "interval_calibration_error", "surrogate_interval_calibration_error"
-    compare(smooth, lower, lambda value: 2 * value)
-    compare(lower, smooth, lambda value: 2 * value)
-    compare(lower, "upper_calibration_distance")
-    compare("upper_calibration_distance", interval)
-    compare(interval, surrogate)
-    compare(interval, lower, lambda value: 4 * np.sqrt(value))
-    compare(surrogate, lower, lambda value: 6 * np.sqrt(value))
-    compare("random_interval_calibration_error", lower, lambda value: 21 * value)
-    compare(lower, "expected_calibration_error")
-    compare(smooth, "kernel_calibration_error", lambda value: 3 * value)
-    compare("kernel_calibration_error", smooth, np.sqrt)
-    compare("smooth_ece", smooth, lambda value: max(value, (2 / np.pi) ** 0.25 * value**0.5))
-    compare(smooth, "smooth_ece", lambda value: (1 + np.sqrt(2 / np.pi)) * value)
+# ------------------------------------------------- closed forms and independent computations
 
 
-class TestClosedForms:
-    """Special cases and independent computations that the general formulas must reproduce."""
-
-    def test_shift(self):
-        d = 0.25
-        true = make_shifted(1, shift=d).true_value
-        length = 1 - d
-        mean_kernel = 2 * (length - 1 + np.exp(-length)) / length**2
-        assert true("kernel_calibration_error") ** 2 == pytest.approx(d**2 * mean_kernel)
-        assert true("averaged_two_bin_calibration_error") == pytest.approx(d**2 * (2 + d) / 3)
-
-    def test_shrink(self):
-        true = make_shrunk(1, slope=0.5).true_value
-        assert true("smooth_ece") == pytest.approx(0.118034013, rel=0, abs=1e-9)
-        assert true("kernel_calibration_error") ** 2 == pytest.approx(0.0028022955, abs=2e-10)
-        # The double integral over u < v by Gauss-Legendre quadrature, u = v t.
-        nodes, weights = np.polynomial.legendre.leggauss(40)
-        t, w = (nodes + 1) / 2, weights / 2
-        v, u = t[:, None], t[:, None] * t
-        integrand = (u - 0.5) * (v - 0.5) * np.exp(u - v) * v
-        assert true("kernel_calibration_error") == pytest.approx(
-            0.5 * np.sqrt(2 * w @ integrand @ w), rel=1e-12
-        )
-
-    def test_temperature(self):
-        true = make_temperature_family(1, inverse_temperature=2).true_value
-        error = np.log(2) / 2 - 1 / 4
-        assert true("expected_calibration_error", n_bins=2) == pytest.approx(error, abs=1e-12)
-        assert true("smooth_calibration_error") == pytest.approx(np.pi / 4 - 3 / 4, abs=1e-12)
-        assert true("cumulative_calibration_error") == pytest.approx(error / 2, abs=1e-12)
-
-    @pytest.mark.parametrize("beta", [1e-6, 1e-3, 0.3, 0.999])
-    def test_temperature_and_its_inverse_have_the_same_expected_error(self, beta):
-        """Their graphs are mirror images, and the error is the area between one and its mirror."""
-        cold, hot = (make_temperature_family(1, inverse_temperature=b) for b in (1 / beta, beta))
-        key = {"measure": "expected_calibration_error", "n_bins": 2}
-        assert cold.true_value(**key) == pytest.approx(hot.true_value(**key), rel=0, abs=1e-12)
-
-    @pytest.mark.parametrize(("beta", "error", "smooth"), [(1e6, 0.25, 0.125), (1e-6, 0.25, 0)])
-    def test_extreme_temperatures(self, beta, error, smooth):
-        """Predictions of 0 and 1, or of 1/2 alone, against a uniform mean outcome."""
-        true = make_temperature_family(1, inverse_temperature=beta).true_value
-        assert true("expected_calibration_error", n_bins=2) == pytest.approx(error, abs=1e-6)
-        assert true("smooth_calibration_error") == pytest.approx(smooth, abs=1e-6)
-
-    @pytest.mark.parametrize("alpha", [0.001, 0.1, 0.25, 0.5])
-    def test_lemma_of_crossed_outcomes(self, alpha):
-        true = make_two_point_gap(1, alpha=alpha).true_value
-        assert true("lower_calibration_distance") == pytest.approx(
-            4 * alpha**2 / (1 + 2 * alpha), rel=1e-12
-        )
-        assert true("smooth_calibration_error") == pytest.approx(2 * alpha**2, rel=1e-12)
-        assert true("interval_calibration_error") == pytest.approx(2 * alpha, rel=1e-12)
-        assert true("upper_calibration_distance") == pytest.approx(alpha, rel=1e-12)
-
-    @pytest.mark.parametrize("e", [0.001, 0.1, 0.25, 0.4])
-    def test_certain_outcomes(self, e):
-        true = make_two_point_gap(1, alpha=e, upper_outcome=1).true_value
-        assert true("expected_calibration_error", n_bins=2) == pytest.approx(0.5 - e)
-        assert true("lower_calibration_distance") == pytest.approx(e - 2 * e**2)
-        assert true("smooth_calibration_error") == pytest.approx(e * (0.5 - e))
-        assert true("upper_calibration_distance") == pytest.approx(min(e, 0.5 - e))
-
-    @pytest.mark.parametrize("alpha", [0.01, 0.2, 0.5])
-    @pytest.mark.parametrize("outcome", [0, 0.3, 0.6, 1])
-    def test_lower_distance_of_two_points_is_the_best_coupling(self, alpha, outcome):
-        """The linear program over couplings, on a grid that holds its solution."""
-        true = make_two_point_gap(1, alpha=alpha, upper_outcome=outcome).true_value
-        predictions = np.array([0.5 - alpha, 0.5 + alpha])
-        outcomes = np.array([1 - outcome, outcome])
-        targets = np.union1d(np.linspace(0, 1, 21), np.concatenate([predictions, outcomes]))
-        assert true("lower_calibration_distance") == pytest.approx(
-            find_best_coupling(predictions, outcomes, targets), rel=0, abs=1e-9
-        )
-
-    @pytest.mark.parametrize(
-        ("maker", "options"),
-        [
-            (make_shifted, {"shift": 0}),
-            (make_shrunk, {"slope": 1}),
-            (make_temperature_family, {"inverse_temperature": 1}),
-            (make_two_point_gap, {"alpha": 0.25, "upper_outcome": 0.75}),
-            (make_two_point_gap, {"alpha": 0, "upper_outcome": 1}),
-        ],
+def test_shrunk_predictions():
+    true = make_shrunk(1, slope=0.5).true_value
+    assert true("smooth_ece") == pytest.approx(0.118034013, rel=0, abs=1e-9)
+    assert true("kernel_calibration_error") ** 2 == pytest.approx(0.0028022955, abs=2e-10)
+    # The double integral over u < v by Gauss-Legendre quadrature, u = v t.
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    t, w = (nodes + 1) / 2, weights / 2
+    v, u = t[:, None], t[:, None] * t
+    integrand = (u - 0.5) * (v - 0.5) * np.exp(u - v) * v
+    assert true("kernel_calibration_error") == pytest.approx(
+        0.5 * np.sqrt(2 * w @ integrand @ w), rel=1e-12
     )
-    def test_calibrated_member_of_the_family(self, maker, options):
-        problem = maker(1, **options)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 1e-3, 0.3, 0.999])
+def test_temperature_and_its_inverse_have_the_same_expected_error(beta):
+    """Their graphs are mirror images, and the error is the area between one and its mirror."""
+    cold, hot = (make_temperature_family(1, inverse_temperature=b) for b in (1 / beta, beta))
+    key = {"measure": "expected_calibration_error", "n_bins": 2}
+    assert cold.true_value(**key) == pytest.approx(hot.true_value(**key), rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("beta", "error", "smooth"),
+    # Predictions of 0 and 1, or of 1/2 alone, against a uniform mean outcome, and a closed form.
+    [(1e6, 0.25, 0.125), (1e-6, 0.25, 0), (2, np.log(2) / 2 - 1 / 4, np.pi / 4 - 3 / 4)],
+)
+def test_temperatures(beta, error, smooth):
+    true = make_temperature_family(1, inverse_temperature=beta).true_value
+    atol = 1e-12 if beta == 2 else 1e-6
+    assert true("expected_calibration_error", n_bins=2) == pytest.approx(error, abs=atol)
+    assert true("smooth_calibration_error") == pytest.approx(smooth, abs=atol)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.25, 0.5])
+def test_lemma_of_crossed_outcomes(alpha):
+    true = make_two_point_gap(1, alpha=alpha).true_value
+    for name, value in (
+        ("lower_calibration_distance", 4 * alpha**2 / (1 + 2 * alpha)),
+        ("smooth_calibration_error", 2 * alpha**2),
+        ("interval_calibration_error", 2 * alpha),
+        ("upper_calibration_distance", alpha),
+    ):
+        assert true(name) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.2, 0.5])
+@pytest.mark.parametrize("outcome", [0, 0.3, 1])
+def test_lower_distance_of_two_points_is_the_best_coupling(alpha, outcome):
+    """The linear program over couplings, on a grid that holds its solution."""
+    true = make_two_point_gap(1, alpha=alpha, upper_outcome=outcome).true_value
+    predictions = np.array([0.5 - alpha, 0.5 + alpha])
+    outcomes = np.array([1 - outcome, outcome])
+    targets = np.union1d(np.linspace(0, 1, 21), np.concatenate([predictions, outcomes]))
+    expected = find_best_coupling(predictions, outcomes, targets)
+    assert true("lower_calibration_distance") == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_calibrated_members_of_the_families():
+    for problem in (
+        make_shifted(1, shift=0),
+        make_shrunk(1, slope=1),
+        make_temperature_family(1, inverse_temperature=1),
+        make_two_point_gap(1, alpha=0.25, upper_outcome=0.75),
+        make_two_point_gap(1, alpha=0, upper_outcome=1),
+    ):
         assert {known.value for known in problem.true_values} == {0}
 
 
@@ -269,15 +225,6 @@ def test_fields(maker, options, population):
 
 
 @every_maker
-def test_known_measures_do_not_depend_on_the_parameters(maker):
-    keys = {
-        tuple((name, *given) for name, given, _ in maker(2, **options).true_values)
-        for options in MAKERS[maker]
-    }
-    assert len(keys) == 1
-
-
-@every_maker
 def test_seed(maker):
     options = MAKERS[maker][1]
 
@@ -289,16 +236,11 @@ def test_seed(maker):
     assert not np.array_equal(draw(3), draw(4))
     generator = np.random.RandomState(3)
     assert not np.array_equal(draw(generator), draw(generator))
-
-
-@every_maker
-def test_population_needs_no_seed_and_draws_nothing(maker):
-    options = MAKERS[maker][1]
-    generator = np.random.RandomState(0)
-    before = generator.get_state()[1].copy()
-    problem = maker(50, **options, population=True, random_state=generator)
-    np.testing.assert_array_equal(generator.get_state()[1], before)
-    np.testing.assert_array_equal(problem.y_proba, maker(50, **options, population=True).y_proba)
+    # A population draws nothing.
+    state = generator.get_state()[1].copy()
+    first = maker(50, **options, population=True, random_state=generator)
+    np.testing.assert_array_equal(generator.get_state()[1], state)
+    np.testing.assert_array_equal(first.y_proba, maker(50, **options, population=True).y_proba)
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])
@@ -320,15 +262,10 @@ def test_predictions_of_a_pair_of_points():
     [
         (make_shifted, {"shift": -0.1}, r"shift must be at least 0 and finite; got -0\.1\."),
         (make_shifted, {"shift": 1.1}, r"shift must be at most 1; got 1\.1\."),
-        (make_shifted, {"shift": np.nan}, "shift must be a number; got nan"),
-        (make_shifted, {"shift": "much"}, "shift must be a number; got 'much'"),
         (make_shrunk, {"slope": 1.5}, r"slope must be at most 1; got 1\.5\."),
         (make_shrunk, {"slope": -1.5}, r"slope must be at least -1 and finite; got -1\.5\."),
-        (make_shrunk, {"slope": None}, "slope must be a number; got None"),
         (make_temperature_family, {"inverse_temperature": 0}, "must be at least 1e-06"),
-        (make_temperature_family, {"inverse_temperature": -2}, "must be at least 1e-06"),
         (make_temperature_family, {"inverse_temperature": 1e7}, r"must be at most 1000000\.0"),
-        (make_temperature_family, {"inverse_temperature": np.inf}, "must be at least .* finite"),
         (make_two_point_gap, {"alpha": 0.6}, r"alpha must be at most 0\.5; got 0\.6\."),
         (make_two_point_gap, {"alpha": -0.1}, "alpha must be at least 0"),
         (make_two_point_gap, {"alpha": 0.1, "upper_outcome": 1.2}, "upper_outcome must be at most"),
@@ -341,22 +278,14 @@ def test_bad_parameter(maker, options, message):
 
 
 @every_maker
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_common_arguments(maker):
+    for arguments, message in (
         ({"n_samples": 0}, "n_samples must be at least 1; got 0"),
-        ({"n_samples": 10.0}, r"n_samples must be an integer; got 10\.0"),
-        ({"n_samples": "many"}, "n_samples must be an integer; got 'many'"),
-        ({"n_samples": True}, "n_samples must be an integer; got True"),
         ({"population": "yes"}, "population must be True or False; got 'yes'"),
-        ({"population": 1}, "population must be True or False; got 1"),
         ({"random_state": "today"}, "random_state must be .* got 'today'"),
-    ],
-)
-def test_bad_common_argument(maker, arguments, message):
-    arguments = {"n_samples": 10} | MAKERS[maker][1] | arguments
-    with pytest.raises(ValueError, match=message):
-        maker(**arguments)
+    ):
+        with pytest.raises(ValueError, match=message):
+            maker(**{"n_samples": 10} | MAKERS[maker][1] | arguments)
 
 
 def test_two_points_need_two_rows():

@@ -7,7 +7,6 @@ from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from skcal._numerics._verdict import find_skill_pvalue
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
 from skcal.report import calibration_report
@@ -338,28 +337,3 @@ def test_error_bound_covers_a_known_error():
         truth = smooth_ece(0.5 + (1 - a) * (grid - 0.5), grid)
         covered += bound_size(problem, size, 0.95) >= truth
     assert covered >= 25  # 95 % of 30 is 28.5; below 25 has a probability of 0.3 %
-
-
-def test_skill_is_exact_for_two_rows():
-    """Of two labels there are two permutations: the statistic is its standard error or less it."""
-    problem = read_problem([0, 1], [0.2, 0.7], None, **ARGUMENTS)
-    assert find_skill_pvalue(problem.shares, problem.proba, problem.codes) == pytest.approx(
-        0.15865525
-    )
-
-
-def test_skill_variance_equals_that_of_permutations():
-    rng = np.random.default_rng(0)
-    y_proba = rng.dirichlet(np.ones(3), size=40)
-    y_true, weights = rng.integers(3, size=40), rng.random(40)
-    shares = weights / weights.sum()
-    given = shares[:, None] * (y_proba - shares @ y_proba)
-
-    def measure(labels):
-        return given[np.arange(40), labels].sum()
-
-    permuted = np.array([measure(rng.permutation(y_true)) for _ in range(10_000)])
-    arguments = {**ARGUMENTS, "sample_weight": weights}
-    problem = read_problem(y_true, y_proba, None, **arguments)
-    pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
-    assert pvalue == pytest.approx(np.mean(permuted >= measure(y_true)), abs=0.02)
