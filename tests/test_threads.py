@@ -307,13 +307,6 @@ def test_one_fitted_meta_estimator_in_threads(estimator, features):
     check_threads([partial(getattr(estimator, n), rows) for n in names for rows in (X, X[:30])] * 3)
 
 
-def test_one_band_in_threads():
-    rng = np.random.default_rng(6)
-    proba = rng.random(500)
-    band = inference.isotonic_band((rng.random(500) < proba).astype(int), proba)
-    check_threads([partial(band.evaluate, rng.random(200)) for _ in range(N_THREADS)])
-
-
 # ------------------------------------------------------------------------------------------ n_jobs
 
 
