@@ -160,6 +160,9 @@ def test_perfect_forecasts_score_zero(measure):
     y = np.array([0, 1, 1, 0, 1])
     assert measure.function(y, y.astype(float)) == 0
     assert measure.function(y, y) == 0
+    flags = np.array([True, False, True, True, False])  # from which nothing can be subtracted
+    expected = measure.function(y, flags.astype(float), sample_weight=flags.astype(float))
+    assert measure.function(y, flags, sample_weight=flags) == expected
     assert measure.function(np.array([2, 0, 1, 1]), np.eye(3)[[2, 0, 1, 1]]) == 0
 
 

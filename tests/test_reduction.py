@@ -335,29 +335,9 @@ def test_arrays_of_other_libraries_stay_where_they_are(put, case):
             np.testing.assert_array_equal(getattr(back, name), getattr(here, name))
 
 
-def test_strings_are_read_for_arrays_of_other_libraries(put):
-    text = np.array(["b", "a", "b", "b"])
-    for proba, options in ((PAIRS, {}), (P, {"pos_label": "b"})):
-        checked = check_predictions(text, put(proba), on_device=True, **options).to_numpy()
-        np.testing.assert_array_equal(checked.target, [1, 0, 1, 1])
-        assert checked.weights is None
-    options = {"labels": ["b", "c", "a"]}
-    checked = check_predictions(text, put(CHANCES), on_device=True, **options)
-    assert checked.target.device == checked.proba.device
-    np.testing.assert_array_equal(checked.to_numpy().target, [0, 2, 0, 0])
-
-
-def test_arrays_of_other_libraries_need_permission(put):
-    for name, arguments, options in (
-        ("y_true", (put(Y), P), {}),
-        ("y_proba", (Y, put(P)), {}),
-        ("sample_weight", (Y, P), {"sample_weight": put([1.0] * 4)}),
-        ("labels", (Y, P), {"labels": put([0, 1])}),
-    ):
-        with pytest.raises(TypeError, match=f"^{name} must be a NumPy array"):
-            reduce_to_samples(*arguments, **options)
-    (sample,) = reduce_to_samples(put(Y), put(P), on_device=True)
-    assert sample.predictions.device == put(P).device
+def test_labels_of_other_libraries_need_permission(put):
+    with pytest.raises(TypeError, match=r"^labels must be a NumPy array"):
+        check_predictions(Y, P, labels=put([0, 1]))
 
 
 # ------------------------------------------------------------------------- whole vectors

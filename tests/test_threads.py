@@ -388,6 +388,15 @@ def test_any_number_of_jobs_gives_one_answer(name):
             assert_same(call(n_jobs=n_jobs), expected)
 
 
+def test_blocks_of_a_kernel_in_threads_that_the_caller_asks_for():
+    for y, proba, _ in make_rows(3000)[::2]:
+        for size in (None, 100):
+            options = {"block_size": size}
+            expected = metrics.squared_kernel_calibration_error(y, proba, **options)
+            with parallel_config(n_jobs=3):
+                assert metrics.squared_kernel_calibration_error(y, proba, **options) == expected
+
+
 def test_processes(processes):
     """One test, because processes take seconds to start."""
     X, y = make_scores(3, 200)

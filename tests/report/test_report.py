@@ -223,30 +223,19 @@ def test_degenerate_samples_are_reported(y_true, y_proba):
 # --------------------------------------------------------------------------- frame
 
 
-def test_frame_is_tidy(pair):
+def test_frame_is_tidy(report, pair):
+    """Several models are as one each."""
     frame = pair.to_frame()
     assert list(frame) == ["model", "quantity", "estimate", "low", "high", "null_mean"]
     assert not frame.duplicated(["model", "quantity"]).any()
     assert frame["model"].value_counts().to_dict() == {"raw": 26, "mild": 26}
     assert (frame.dtypes.iloc[2:] == np.float64).all()
-    indexed = frame.set_index(["model", "quantity"])
     measure = pair.models["mild"].measures["smooth_ece"]
-    assert indexed.loc[("mild", "smooth_ece")].tolist() == [
-        measure.estimate,
-        measure.excess.low,
-        measure.excess.high,
-        measure.null_mean,
-    ]
-
-
-def test_several_models_are_as_one_each(rows, report, pair):
-    assert report.verdict == "over-confident"
+    found = frame.set_index(["model", "quantity"]).loc[("mild", "smooth_ece")].tolist()
+    assert found == [measure.estimate, *measure.excess[1:], measure.null_mean]
     assert pair.verdict == {name: model.verdict for name, model in pair.models.items()}
-    alone, beside = report.to_frame(), pair.to_frame()
-    beside = beside[beside["model"] == "raw"]
-    pd.testing.assert_frame_equal(
-        alone.drop(columns="model"), beside.drop(columns="model").reset_index(drop=True)
-    )
+    alone = frame[frame["model"] == "raw"].drop(columns="model").reset_index(drop=True)
+    pd.testing.assert_frame_equal(report.to_frame().drop(columns="model"), alone)
 
 
 @pytest.mark.parametrize("make", [lambda: 5, lambda: np.random.default_rng(5)])
@@ -364,13 +353,9 @@ def test_nothing_is_touched(rows):
         ({"reduction": "classwise"}, "reduction must be one of 'auto', 'confidence'; got 'cla"),
         ({"tolerance": 0}, "tolerance must be above 0 and below 1; got 0."),
         ({"tolerance": 1}, "tolerance must be at least 0 and below 1; got 1."),
-        ({"confidence_level": 95}, "confidence_level must be .* below 1; got 95."),
         ({"confidence_level": 0}, "confidence_level must be above 0"),
         ({"n_resamples": 1}, "n_resamples must be at least 2; got 1."),
-        ({"n_resamples": 9.5}, "n_resamples must be an integer; got 9.5."),
         ({"random_state": "a"}, "random_state must be .*; got 'a'."),
-        ({"sample_weight": [1]}, "sample_weight must have shape"),
-        ({"pos_label": 7}, "pos_label must be one of the labels"),
     ],
 )
 def test_bad_options(rows, options, message):
