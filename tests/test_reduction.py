@@ -106,8 +106,11 @@ def test_unknown_reductions():
 
 
 def test_rows_that_nearly_sum_to_one_are_accepted():
+    """Also where a sum of few bits, one column after another, would not."""
     rounded = np.round(np.full((4, 3), 1 / 3), 3)
     assert check_predictions([0, 1, 2, 0], rounded).proba.shape == (4, 3)
+    many = np.asfortranarray(np.full((2, 1000), 1 / 1000, dtype=np.float16))
+    assert check_predictions([0, 1], many, labels=range(1000)).proba.shape == (2, 1000)
 
 
 def test_common_input_is_not_copied():
