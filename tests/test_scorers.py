@@ -326,12 +326,6 @@ def test_a_candidate_without_predict_proba_does_not_stop_a_search(binary):
 # --------------------------------------------------------------------------- whatever takes scoring
 
 
-def test_scorers_are_those_of_scikit_learn():
-    """The class has no public name: that of scikit-learn's own scorers is found by make_scorer."""
-    module = pytest.importorskip("sklearn.metrics._scorer")
-    assert isinstance(SMOOTH, module._BaseScorer)
-
-
 def test_thresholds_are_not_tuned_by_calibration(binary, named):
     for X, y in (binary, named):
         tuned = TunedThresholdClassifierCV(GaussianNB(), scoring=SMOOTH)
@@ -358,13 +352,6 @@ def test_path_of_logistic_regressions(named):
     scores = model.scores_ if SKLEARN >= (1, 8) else model.scores_["yes"]
     np.testing.assert_allclose(np.ravel(scores), alone, rtol=1e-5)
     assert model.score(X, y) == scorer(model, X, y)
-
-
-def test_scores_of_iterations(named):
-    callback = pytest.importorskip("sklearn.callback")  # from scikit-learn 1.9 on
-    monitor = callback.ScoringMonitor(scoring=SMOOTH)
-    model = LogisticRegression().set_callbacks(monitor).fit(*named)
-    assert monitor.get_logs().data[-1]["score"] == pytest.approx(SMOOTH(model, *named))
 
 
 # --------------------------------------------------------------------------- weights
