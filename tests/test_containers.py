@@ -18,7 +18,6 @@ from sklearn.linear_model import LogisticRegression
 
 from skcal._folds import check_rows
 from skcal._reduction import check_class_vectors, check_predictions
-from skcal.inference import calibration_test
 from skcal.recalibration import BaseRecalibrator
 from skcal.streaming import CalibrationSummary
 
@@ -254,19 +253,6 @@ def test_whole_numbers_and_flags(convert):
         assert check_predictions(convert(BINARY), PAIR, **options).target.tolist() == list(BINARY)
 
 
-def test_memory_maps(tmp_path):
-    def to_map(array):
-        name = tmp_path / str(len(list(tmp_path.iterdir())))
-        np.memmap(name, array.dtype, "w+", shape=array.shape)[:] = array
-        return np.memmap(name, array.dtype, "r", shape=array.shape)
-
-    for entrance, rows in (
-        (summarize, (BINARY, PAIR, WEIGHTS)),
-        (recalibrate, (CODES, TRIPLE, WEIGHTS)),
-    ):
-        check_same(entrance, map(to_map, rows), rows)
-
-
 @pytest.mark.parametrize("number", [Decimal, Fraction])
 def test_exact_numbers_are_probabilities_and_weights_but_no_labels(number):
     def convert(array):
@@ -282,14 +268,6 @@ def test_exact_numbers_are_probabilities_and_weights_but_no_labels(number):
     decimals = pa.array([Decimal(value) for value in POSITIVE.tolist()], type=pa.decimal128(12, 6))
     for proba in (decimals, pd.Series(decimals, dtype=pd.ArrowDtype(decimals.type))):
         check_same(measure, (BINARY, proba, None), (BINARY, POSITIVE, None))
-
-
-def test_indexes_of_pandas_are_never_aligned():
-    """Rows belong together by their place."""
-    y, weights = (pd.Series(a, index=rng.permutation(N_ROWS)) for a in (CODES, WEIGHTS))
-    proba = pd.DataFrame(TRIPLE, index=rng.permutation(N_ROWS), columns=list("bca"))
-    for entrance in (measure, recalibrate):
-        check_same(entrance, (y, proba, weights), (CODES, TRIPLE, WEIGHTS))
 
 
 # ------------------------------------------------------------------------------------ labels
@@ -310,14 +288,6 @@ def test_labels_of_text(convert):
         check_same(recalibrate, (triple, TRIPLE, None), (NAMES[CODES], TRIPLE, None))
         _, y = check_rows(LogisticRegression(), TRIPLE, triple)
         np.testing.assert_array_equal(y, NAMES[CODES])
-
-
-@parametrize("convert", TEXT_FOR_ALL | {"arrow": TEXT["arrow-chunks"]})
-def test_groups(convert):
-    names = NAMES[np.arange(N_ROWS) % 3]
-    options = {"n_resamples": 9, "random_state": 0}
-    found = calibration_test(BINARY, POSITIVE, groups=convert(names), **options)
-    assert found == calibration_test(BINARY, POSITIVE, groups=names, **options)
 
 
 # --------------------------------------------------------------------------- names of columns
@@ -548,6 +518,7 @@ NOT_NUMBERS = {
     "dictionary": {"a": [0.5] * 4},
     "generator": (0.5 for _ in range(4)),
     "number": 0.5,
+    "nothing": None,
 }
 
 
@@ -555,16 +526,11 @@ NOT_NUMBERS = {
 def test_what_holds_no_numbers_is_refused(values):
     with refuses("y_proba"):
         check_predictions([0, 1, 1, 0], values)
-    with refuses("sample_weight"):
-        check_predictions([0, 1, 1, 0], HALF, sample_weight=values)
+    if values is not None:
+        with refuses("sample_weight"):
+            check_predictions([0, 1, 1, 0], HALF, sample_weight=values)
     with pytest.raises(ValueError, match=r"^(y_true|pos_label) "):
         check_predictions(values, [0.5] * 4)
-
-
-def test_nothing_is_refused_by_name():
-    for name, arguments in (("y_true", (None, HALF)), ("y_proba", ([0, 1, 1, 0], None))):
-        with pytest.raises(ValueError, match=f"^{name} "):
-            check_predictions(*arguments)
 
 
 def test_rows_of_a_matrix_are_refused_as_a_column():

@@ -9,12 +9,8 @@ import pytest
 from scipy.special import expit, logit
 
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import bootstrap_interval, calibration_test, spiegelhalter_test
-from skcal.metrics import (
-    adaptive_calibration_error,
-    expected_calibration_error,
-    smooth_ece,
-)
+from skcal.inference import bootstrap_interval
+from skcal.metrics import smooth_ece
 from skcal.recalibration import PlattScaling, TemperatureScaling
 from tests.recalibration.family import CLASSES, make, make_scores
 
@@ -25,42 +21,6 @@ def make_rows(seed=0, n=500):
     return (rng.random(n) < proba**1.5).astype(int), proba
 
 
-def test_predictions_of_one_and_zero():
-    # np.digitize puts 1.0 beyond the last edge: its bin was the eleventh of ten, or was left out.
-    assert expected_calibration_error([0, 1], [1.0, 0.95], n_bins=10) == pytest.approx(0.475)
-    # With bins closed on the right only, a prediction of 0 belonged to none, and its error to none.
-    assert expected_calibration_error([1, 1], [0.0, 1.0], n_bins=10) == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        lambda y, p: expected_calibration_error(y, p, strategy="quantile"),
-        adaptive_calibration_error,
-    ],
-    ids=["quantile", "adaptive"],
-)
-def test_ties_split_between_bins_of_equal_mass(measure):
-    # Cutting the sorted rows into equal parts put equal predictions into different bins, so that
-    # the order of the rows changed the value.
-    rng = np.random.default_rng(0)
-    proba = np.repeat([0.2, 0.4, 0.7], [50, 60, 70])
-    y = (rng.random(180) < 0.5).astype(int)
-    values = {
-        measure(y[order], proba[order])
-        for order in (np.argsort(y, kind="stable"), np.argsort(-y, kind="stable"))
-    }
-    assert max(values) - min(values) < 1e-15
-
-
-def test_mass_at_the_boundary_halved():
-    # A kernel that is reflected at 0 counts a row at 0 once on either side; dropping one side
-    # halved the error of all predictions of exactly 0 and 1.
-    for bandwidth in (0.01, 0.1, 1.0):
-        assert smooth_ece([1], [0.0], bandwidth=bandwidth) == pytest.approx(1.0, abs=1e-6)
-        assert smooth_ece([0], [1.0], bandwidth=bandwidth) == pytest.approx(1.0, abs=1e-6)
-
-
 @pytest.mark.parametrize("error", [0.3, 0.01, 0.0017, 0.0004])
 def test_bisection_stopped_at_a_thousandth(error):
     # The search of the bandwidth ended at a width of 0.001, which is the size of the answer. Where
@@ -68,18 +28,6 @@ def test_bisection_stopped_at_a_thousandth(error):
     n = 10_000
     y = np.arange(n) < round(n * (0.5 + error))
     assert smooth_ece(y, np.full(n, 0.5)) == pytest.approx(error, abs=2e-6)
-
-
-def test_last_row_never_drawn():
-    # Resamples were drawn from the numbers 0 to n - 2: the last row never came.
-    interval = bootstrap_interval(
-        "expected_calibration_error", [1, 0], [1.0, 0.0], n_resamples=400, random_state=0
-    )
-    assert interval == (0.0, 0.0, 0.0)
-    interval = bootstrap_interval(
-        "expected_calibration_error", [1, 0], [1.0, 1.0], n_resamples=400, random_state=0
-    )
-    assert (interval.low, interval.high) == (0.0, 1.0)  # a quarter of resamples holds it alone
 
 
 def test_logits_or_probabilities_guessed_batch_by_batch():
@@ -102,22 +50,6 @@ def test_platt_scaling_fitted_on_probabilities():
     y, weight = np.tile([0, 1], 400), np.column_stack([1 - truth, truth]).ravel()
     fitted = PlattScaling(target_smoothing=False).fit(rows, y, sample_weight=weight)
     np.testing.assert_allclose(fitted.predict_proba(rows[::2])[:, 1], truth, atol=1e-6)
-
-
-def test_one_sided_spiegelhalter_test():
-    # Only one tail was looked at: under-confidence passed for calibration.
-    rng = np.random.default_rng(0)
-    proba = rng.uniform(0.1, 0.9, 4000)
-    for slope in (0.5, 2.0):
-        y = rng.random(4000) < expit(slope * logit(proba))
-        assert spiegelhalter_test(y, proba).pvalue < 1e-6
-
-
-def test_pvalue_of_zero():
-    # The share of draws beyond the statistic is 0 for many a sample; no test of 99 draws says that.
-    proba = np.random.default_rng(0).random(300)
-    result = calibration_test(proba < 0.5, proba, n_resamples=99, random_state=0)
-    assert result.pvalue == 0.01
 
 
 def test_settings_of_the_process_changed():

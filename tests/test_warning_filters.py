@@ -1,13 +1,15 @@
-"""Threads of skcal leave the filters of warnings of the process alone."""
+"""Threads of skcal leave filters of warnings alone, and keep the configuration of the caller."""
 
 import threading
 import warnings
 from functools import partial
 
 import numpy as np
+import sklearn
 from joblib import parallel_config
 
 from skcal import inference, metrics
+from skcal._parallel import run_in_threads
 
 
 def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():
@@ -49,3 +51,9 @@ def test_jobs_leave_the_filters_of_warnings():
             inference.bootstrap_interval("expected_calibration_error", y, proba, **options)
             metrics.squared_kernel_calibration_error(y, proba, block_size=2)
             assert warnings.filters == expected
+
+
+def test_configuration_of_the_caller_holds_in_its_threads():
+    with sklearn.config_context(working_memory=7):
+        configurations = run_in_threads([(sklearn.get_config,)] * 4, n_jobs=2)
+    assert [found["working_memory"] for found in configurations] == [7] * 4

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal._validation import check_rng
-from skcal.inference import calibration_test, isotonic_band
+from skcal.inference import bootstrap_interval, calibration_test, isotonic_band
 from skcal.metrics import MEASURES, corp_decomposition
 from skcal.report import calibration_report
 from skcal.report._recalibration import N_FOLDS, deal_folds
@@ -84,12 +84,19 @@ def test_numbers_are_those_of_the_package(rows, report):
     assert model.direction.slope.estimate == pytest.approx(np.polyfit(y_proba, y_true, 1)[0])
 
 
-def test_test_is_the_exact_test(rows):
+def test_test_and_interval_are_those_of_the_package(rows):
     """Under the seed that the report draws for all that is random."""
     model = calibration_report(*rows, n_resamples=19, random_state=3).models[None]
-    seed = int(check_rng(3).integers(1 << 31))
-    expected = calibration_test(*rows, statistic="smooth_ece", n_resamples=19, random_state=seed)
-    assert model.test == expected
+    options = {"n_resamples": 19, "random_state": int(check_rng(3).integers(1 << 31))}
+    assert model.test == calibration_test(*rows, statistic="smooth_ece", **options)
+    # Chance adds in squares, and a resample of rows adds the noise of the sample again.
+    interval = bootstrap_interval("smooth_ece", *rows, **options)
+    expected = [
+        np.sqrt(end**2 - times * model.test.null_mean**2)
+        for end, times in zip(interval, (1, 2, 2), strict=True)
+    ]
+    assert expected[1] > 0
+    assert model.measures["smooth_ece"].excess == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
