@@ -21,6 +21,16 @@ def make_rows(seed=0, n=500):
     return (rng.random(n) < proba**1.5).astype(int), proba
 
 
+def test_empty_bins_drawn_as_calibrated():
+    # Bins without rows were drawn on the diagonal, as if somebody had looked.
+    display = ReliabilityDisplay.from_predictions(
+        [0, 1, 1], [0.05, 0.35, 0.95], kind="binned", n_bins=10
+    )
+    np.testing.assert_allclose(display.prob_pred, [0.05, 0.35, 0.95])
+    assert set(zip(*display.line_.get_data(), strict=True)) >= {(0.05, 0.0), (0.95, 1.0)}
+    assert len(display.line_.get_xdata()) == 3
+
+
 @pytest.mark.parametrize("error", [0.3, 0.01, 0.0017, 0.0004])
 def test_bisection_stopped_at_a_thousandth(error):
     # The search of the bandwidth ended at a width of 0.001, which is the size of the answer. Where
