@@ -1,7 +1,4 @@
-"""Kernel measures of predicted distributions: exact values, laws, and bad input."""
-
-import warnings
-from itertools import pairwise
+"""Kernel measures of predicted distributions: definitions in closed form, laws, forms of input."""
 
 import numpy as np
 import pytest
@@ -9,7 +6,6 @@ from scipy import stats
 from scipy.stats import laplace, norm
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skcal._numerics import _distribution_kernels
 from skcal.metrics import (
     Mixture,
     MultivariateNormal,
@@ -74,110 +70,76 @@ def embed(kind, arrays, y, tests, test_targets, **options):
     )
 
 
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(32)
-
-
-def integrate_expectation(function, distribution, kinks=()):
-    """Expectation of a function with the given kinks, by Gauss's rule between them."""
-    mean, deviation = distribution.mean(), distribution.std()
-    points = mean + deviation * np.array([-30, -12, -5, -2, 0, 2, 5, 12, 30])
-    points = np.sort([*points, *np.clip(kinks, points[0], points[-1])])
-    total = 0.0
-    for low, high in pairwise(points):
-        z = (low + high) / 2 + (high - low) / 2 * NODES
-        values = np.array([function(x) for x in z]) * distribution.pdf(z)
-        total += (high - low) / 2 * (NODE_WEIGHTS @ values)
-    return total
-
-
-def integrate_residual(kernel, y, distribution):
-    """The function t -> k(t, y) - E k(t, Z), the expectation by numerical integration."""
-    mean, deviation = distribution.mean(), distribution.std()
-    points = mean + deviation * np.array([-30, -12, -5, -2, 0, 2, 5, 12, 30])
-
-    def residual(t):
-        ends = np.sort([*points, np.clip(t, points[0], points[-1])])
-        half = np.diff(ends)[:, None] / 2
-        z = (ends[:-1, None] + ends[1:, None]) / 2 + half * NODES
-        return kernel(t, y) - np.sum(half * NODE_WEIGHTS * kernel(t, z) * distribution.pdf(z))
-
-    return residual
-
-
-# --------------------------------------------------------------------------- exact values
+# ------------------------------------------------------------------------------ definitions
 
 
 @both_estimates
-def test_two_standard_normals(unbiased):
-    """DEFINITIONS.md, section 10: N(0, 1) twice, y = 0, 0."""
-    for distribution in (
-        norm(0, 1),
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        norm(),
         norm([0, 0], [1.0, 1.0]),
         norm(loc=[0, 0]),
-        norm(),
         norm(0.0, scale=np.ones(2)),
         MultivariateNormal(np.zeros((2, 1)), np.ones((1, 1))),
         MultivariateNormal([0.0], [[1.0]]),
-        Mixture([1.0], [norm(0, 1)]),
         Mixture([0.25, 0.75], [norm(0, 1), norm([0, 0], 1)]),
-    ):
-        value = distribution_kernel_calibration_error([0, 0], distribution, unbiased=unbiased)
-        assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
+    ],
+)
+def test_two_standard_normals(unbiased, distribution):
+    """N(0, 1) twice, y = 0, 0: 1 - 2 E k(0, Z) + E k(Z, Z')."""
+    value = distribution_kernel_calibration_error([0, 0], distribution, unbiased=unbiased)
+    assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
 
 
-@pytest.mark.parametrize("kind", ["normal", "laplace"])
-def test_values_by_integration(rng, kind):
-    """Every closed form at once: the residuals of all rows by quadrature, to 1e-8."""
-    arrays, y = draw_problem(rng, kind, 3)
-    arrays["scale"][0] = 1.0
-    bandwidth, target_bandwidth = 1.7, 0.8
+def expect_kernel(kind, gap, *scales):
+    """Mean of the kernel of two numbers `gap` apart, each with the noise of a scale, if any."""
     if kind == "normal":
-        kernel = lambda t, z: np.exp(-(((t - z) / target_bandwidth) ** 2) / 2)  # noqa: E731
-        stretch = 1.0
-    else:
-        kernel = lambda t, z: np.exp(-np.abs(t - z) / target_bandwidth)  # noqa: E731
-        stretch = np.sqrt(2)
-    rows = [build(kind, take(arrays, i)) for i in range(3)]
-    residuals = [integrate_residual(kernel, y[i], row) for i, row in enumerate(rows)]
-    h = np.empty((3, 3))
-    for i, row in enumerate(rows):
-        for j in range(3):
-            # <k(y_i, .) - E k(Z_i, .), residual_j> = residual_j(y_i) - E residual_j(Z_i)
-            h[i, j] = residuals[j](y[i]) - integrate_expectation(
-                residuals[j], row, kinks=[y[j], rows[j].mean()]
-            )
-    shift, spread = (np.subtract.outer(arrays[name], arrays[name]) for name in ("loc", "scale"))
-    h *= np.exp(-np.hypot(shift, stretch * spread) / bandwidth)
-    options = {"bandwidth": bandwidth, "target_bandwidth": target_bandwidth}
-    assert measure(kind, arrays, y, unbiased=False, **options) == pytest.approx(h.mean(), abs=1e-8)
-    assert measure(kind, arrays, y, **options) == pytest.approx(
-        (h.sum() - np.trace(h)) / 6, abs=1e-8
-    )
-    weights = np.array([2.0, 0.5, 1.0])
-    expected = (weights @ h @ weights - weights @ np.diag(h)) / (3.5 * 2.5)
-    assert measure(kind, arrays, y, sample_weight=weights, **options) == pytest.approx(
-        expected, abs=1e-8
-    )
+        variance = 1 + sum(scale**2 for scale in scales)
+        return np.exp(-(gap**2) / (2 * variance)) / np.sqrt(variance)
+    if len(scales) == 2 and scales[0] == scales[1]:  # the limit, to the square of 1e-5
+        scales = scales[0] * (1 + 1e-5), scales[1] * (1 - 1e-5)
+    scales, total = (1.0, *scales), 0.0
+    for (
+        b
+    ) in scales:  # a sum of Laplace variables has a sum of their densities, by partial fractions
+        factor = np.prod([b**2 / (b**2 - c**2) for c in scales if c != b])
+        total += factor * np.exp(-abs(gap) / b) / b
+    return total
 
 
-def test_mean_embedding_by_integration(rng):
-    arrays, y = draw_problem(rng, "laplace", 4)
-    weights = np.array([1.0, 3.0, 0.0, 0.5])
-    loc, scale, targets = np.array([0.0, 1.0]), np.array([1.0, 0.3]), np.array([0.2, -1.0])
-    expected = 0.0
-    for m, b, t in zip(loc, scale, targets, strict=True):
-        terms = [
-            np.exp(-np.hypot(m - arrays["loc"][j], np.sqrt(2) * (b - arrays["scale"][j])) / 2)
-            * integrate_residual(
-                lambda t, z: np.exp(-np.abs(t - z)), y[j], laplace(**take(arrays, j))
-            )(t)
-            for j in range(4)
+@pytest.mark.parametrize(("kind", "stretch"), [("normal", 1.0), ("laplace", np.sqrt(2))])
+def test_agrees_with_the_definition(rng, kind, stretch):
+    arrays, y = draw_problem(rng, kind, 4)
+    weights, bandwidth, unit = np.array([2.0, 0.5, 0.0, 1.0]), 1.7, 0.8
+    loc, scale = arrays["loc"], arrays["scale"]
+
+    def compare(m, s):
+        shift, spread = np.subtract.outer(m, loc), np.subtract.outer(s, scale)
+        return np.exp(-np.hypot(shift, stretch * spread) / bandwidth)
+
+    def expect(gap, *scales):
+        return expect_kernel(kind, gap / unit, *(scale / unit for scale in scales))
+
+    rows = list(zip(y, loc, scale, strict=True))
+    h = compare(loc, scale) * [
+        [
+            expect(a - b) - expect(m - b, s) - expect(a - c, t) + expect(m - c, s, t)
+            for b, c, t in rows
         ]
-        expected += np.average(terms, weights=weights) ** 2 / 2
-    actual = embed(
-        "laplace", arrays, y, laplace(loc, scale), targets, sample_weight=weights, bandwidth=2
-    )
-    assert actual == pytest.approx(expected, abs=1e-10)
+        for a, m, s in rows
+    ]
+    options = {"bandwidth": bandwidth, "target_bandwidth": unit, "sample_weight": weights}
+    total, own = weights @ h @ weights, weights @ np.diag(h)
+    for unbiased, expected in ((False, total / 3.5**2), (True, (total - own) / (3.5 * 2.5))):
+        value = measure(kind, arrays, y, unbiased=unbiased, **options)
+        assert value == pytest.approx(expected, abs=1e-9)
+    test_loc, test_scale, points = np.array([0.0, 1.0]), np.array([1.3, 0.3]), [0.2, -1.0]
+    residual = [[expect(t - b) - expect(t - c, s) for b, c, s in rows] for t in points]
+    means = np.average(compare(test_loc, test_scale) * residual, axis=1, weights=weights)
+    tests = build(kind, {"loc": test_loc, "scale": test_scale})
+    value = embed(kind, arrays, y, tests, points, **options)
+    assert value == pytest.approx(np.mean(means**2), abs=1e-13)
 
 
 def test_mean_embedding_in_closed_form():
@@ -186,9 +148,6 @@ def test_mean_embedding_in_closed_form():
         [0.0], norm(), test_distribution=norm(), test_targets=[0.0, 1e200]
     )
     assert value == pytest.approx((1 - 1 / np.sqrt(2)) ** 2 / 2, abs=1e-15)
-
-
-# --------------------------------------------------------------------------- calibration
 
 
 @pytest.mark.slow
@@ -203,22 +162,10 @@ def test_unbiased_estimate_is_zero_on_average_if_calibrated(kind):
     assert values.min() < 0 < values.max()
 
 
-@pytest.mark.parametrize("kind", ["normal", "laplace", "multivariate"])
-def test_miscalibration_is_seen(rng, kind):
-    arrays, y = draw_problem(rng, kind, 300)
-    calibrated = measure(kind, arrays, y)
-    assert measure(kind, arrays, y + 1) > 20 * abs(calibrated)
-    name = "cov" if kind == "multivariate" else "scale"
-    assert measure(kind, arrays | {name: arrays[name] / 9}, y) > 10 * abs(calibrated)
-    tests = build(kind, take(arrays, slice(0, 9)))
-    seen = [embed(kind, arrays, y + shift, tests, y[:9]) for shift in (0, 1)]
-    assert seen[1] > 10 * seen[0]
-
-
 @pytest.mark.parametrize("kind", ["normal", "laplace"])
 def test_biased_estimate_is_not_negative(rng, kind):
-    for n in (1, 2, 5, 20):
-        for bandwidth in (1e-3, 1.0, 1e6):
+    for n in (1, 5):
+        for bandwidth in (1e-3, 1e6):
             arrays, y = draw_problem(rng, kind, n)
             assert measure(kind, arrays, y, unbiased=False, bandwidth=bandwidth) >= 0
     # Hardly anything to tell: targets and predictions are the same for the kernel.
@@ -231,62 +178,37 @@ def test_biased_estimate_is_not_negative(rng, kind):
 
 @every_kind
 @both_estimates
-def test_weights_are_repetition(rng, kind, unbiased):
+def test_weights_are_repetition_and_order_is_nothing(rng, kind, unbiased):
     arrays, y = draw_problem(rng, kind, 9)
     counts = np.array([1, 2, 0, 1, 3, 1, 0, 1, 2])
     rows = np.repeat(np.arange(9), counts)
-    tests, test_targets = build(kind, take(arrays, slice(0, 4))), y[:4] + 0.3
-    for weights in (counts, counts.astype(np.float32), list(counts)):
-        for block_size in (None, 4):
-            options = {"unbiased": unbiased, "block_size": block_size}
-            value = measure(kind, arrays, y, sample_weight=weights, **options)
-            repeated = measure(kind, take(arrays, rows), y[rows], **options)
-            assert value == pytest.approx(repeated, abs=1e-12)
-    assert embed(kind, arrays, y, tests, test_targets, sample_weight=counts) == pytest.approx(
-        embed(kind, take(arrays, rows), y[rows], tests, test_targets), abs=1e-12
-    )
-
-
-@every_kind
-def test_order_of_rows(rng, kind):
-    arrays, y = draw_problem(rng, kind, 12)
-    weights, order = rng.random(12) + 0.5, rng.permutation(12)
-    assert measure(kind, arrays, y, sample_weight=weights) == pytest.approx(
-        measure(kind, take(arrays, order), y[order], sample_weight=weights[order]), abs=1e-12
-    )
-
-
-@every_kind
-@both_estimates
-def test_chunks(rng, kind, unbiased, monkeypatch):
-    arrays, y = draw_problem(rng, kind, 13)
-    tests, test_targets = build(kind, take(arrays, slice(0, 7))), y[:7]
-    weights = rng.random(13)
-    expected = measure(kind, arrays, y, sample_weight=weights, unbiased=unbiased)
-    embedded = embed(kind, arrays, y, tests, test_targets, sample_weight=weights)
-    for cells in (1, 40, 200):
-        monkeypatch.setattr(_distribution_kernels, "_CELLS", cells)
-        value = measure(kind, arrays, y, sample_weight=weights, unbiased=unbiased)
-        assert value == pytest.approx(expected, abs=1e-12)
-        value = embed(kind, arrays, y, tests, test_targets, sample_weight=weights)
-        assert value == pytest.approx(embedded, abs=1e-12)
+    for block_size in (None, 4):
+        options = {"unbiased": unbiased, "block_size": block_size}
+        value = measure(kind, arrays, y, sample_weight=list(counts), **options)
+        repeated = measure(kind, take(arrays, rows), y[rows], **options)
+        assert value == pytest.approx(repeated, abs=1e-12)
+    rows = rng.permutation(rows)
+    tests, targets = build(kind, take(arrays, slice(0, 4))), y[:4] + 0.3
+    value = embed(kind, arrays, y, tests, targets, sample_weight=counts)
+    expected = embed(kind, take(arrays, rows), y[rows], tests, targets)
+    assert value == pytest.approx(expected, abs=1e-12)
 
 
 @every_kind
 @pytest.mark.parametrize("factor", [1e-4, 30.0])
 def test_units_do_not_matter(rng, kind, factor):
-    arrays, y = draw_problem(rng, kind, 15)
+    arrays, y = draw_problem(rng, kind, 10)
     powers = {"loc": 1, "scale": 1, "mean": 1, "cov": 2, "weights": 0}
     scaled = {name: factor ** powers[name] * values for name, values in arrays.items()}
     tests, scaled_tests = (build(kind, take(a, slice(0, 4))) for a in (arrays, scaled))
     options = {"bandwidth": 0.7, "target_bandwidth": 1.3}
     scaled_options = {name: factor * value for name, value in options.items()}
-    assert measure(kind, arrays, y, **options) == pytest.approx(
-        measure(kind, scaled, factor * y, **scaled_options), abs=1e-12
+    assert measure(kind, scaled, factor * y, **scaled_options) == pytest.approx(
+        measure(kind, arrays, y, **options), abs=1e-12
     )
-    assert embed(kind, arrays, y, tests, y[:4], **options) == pytest.approx(
-        embed(kind, scaled, factor * y, scaled_tests, factor * y[:4], **scaled_options), abs=1e-12
-    )
+    assert embed(
+        kind, scaled, factor * y, scaled_tests, factor * y[:4], **scaled_options
+    ) == pytest.approx(embed(kind, arrays, y, tests, y[:4], **options), abs=1e-12)
 
 
 @both_estimates
@@ -306,22 +228,23 @@ def test_blocks(rng, unbiased):
 
 def test_smallest_input():
     """A row makes no pair with others; its own is that of the biased estimate."""
-    assert distribution_kernel_calibration_error([0.0], norm()) == 0
-    assert distribution_kernel_calibration_error([0.0, 5.0], norm(), sample_weight=[1, 0]) == 0
-    value = distribution_kernel_calibration_error([0.0], norm(), unbiased=False)
-    assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
-    # A weight of 2 stands for two rows.
-    value = distribution_kernel_calibration_error([0.0], norm(), sample_weight=[2])
-    assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
+    for y, options, expected in (
+        ([0.0], {}, 0),
+        ([0.0, 5.0], {"sample_weight": [1, 0]}, 0),
+        ([0.0], {"unbiased": False}, PAIR_OF_STANDARD_NORMALS),
+        ([0.0], {"sample_weight": [2]}, PAIR_OF_STANDARD_NORMALS),  # a weight of 2 is two rows
+        # Weights that sum to 1.0000000000000002, as these do: of the order of 1e15 once.
+        ([0.0, 5.0, 1.0], {"sample_weight": [0.1, 0.2, 0.7 + 2**-52]}, 0),
+    ):
+        value = distribution_kernel_calibration_error(y, norm(), **options)
+        assert value == pytest.approx(expected, abs=1e-15)
 
 
 def test_huge_values_do_not_overflow():
     y = np.array([0.0, 1e200, -1e200])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for family in (norm, laplace):
-            value = distribution_kernel_calibration_error(y, family(y, 1.0))
-            assert value == pytest.approx(0, abs=1e-15)
+    for family in (norm, laplace):
+        value = distribution_kernel_calibration_error(y, family(y, 1.0))
+        assert value == pytest.approx(0, abs=1e-15)
 
 
 # --------------------------------------------------------------------------- forms of input
@@ -331,36 +254,14 @@ def test_huge_values_do_not_overflow():
 def test_ways_to_write_a_distribution(rng, family):
     loc, scale, y = rng.normal(size=6), rng.random(6) + 0.5, rng.normal(size=6)
     expected = distribution_kernel_calibration_error(y, family(loc, scale))
-    for targets, distribution in (
-        (y, family(loc=loc, scale=scale)),
-        (y, family(loc, scale=list(scale))),
-        (y[:, None], family(loc, scale)),
-        (list(y), family(list(loc), list(scale))),
-    ):
-        assert distribution_kernel_calibration_error(targets, distribution) == expected
+    laws = [family(loc=loc, scale=scale), family(list(loc), scale=list(scale))]
+    if family is norm and hasattr(stats, "Normal"):  # of SciPy 1.15
+        laws.append(stats.Normal(mu=loc, sigma=scale))
+    for law in laws:
+        for targets in (y, y[:, None], list(y)):
+            assert distribution_kernel_calibration_error(targets, law) == expected
     shared = distribution_kernel_calibration_error(y, family(loc, 0.7))
     assert shared == distribution_kernel_calibration_error(y, family(loc, np.full(6, 0.7)))
-
-
-def test_containers(rng):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    loc, y = rng.normal(size=(2, 6))
-    expected = distribution_kernel_calibration_error(y, norm(loc, 1.0))
-    for library in (pandas, polars):
-        series = [library.Series(values) for values in (y, loc)]
-        assert distribution_kernel_calibration_error(series[0], norm(series[1], 1.0)) == expected
-    single = distribution_kernel_calibration_error(np.float32(y), norm(np.float32(loc), 1.0))
-    assert single == pytest.approx(expected, abs=1e-6)
-    double = np.float64(np.float32([y, loc]))
-    assert single == distribution_kernel_calibration_error(double[0], norm(double[1], 1.0))
-
-
-@pytest.mark.skipif(not hasattr(stats, "Normal"), reason="SciPy has no new distributions yet")
-def test_new_distributions_of_scipy(rng):
-    loc, scale, y = rng.normal(size=6), rng.random(6) + 0.5, rng.normal(size=6)
-    new = stats.Normal(mu=loc, sigma=scale)
-    expected = distribution_kernel_calibration_error(y, norm(loc, scale))
-    assert distribution_kernel_calibration_error(y, new) == expected
 
 
 def test_one_dimension_is_univariate(rng):
@@ -374,51 +275,38 @@ def test_one_dimension_is_univariate(rng):
 
 def test_shared_covariance(rng):
     arrays, y = draw_problem(rng, "multivariate", 6)
-    cov = arrays["cov"][0]
-    assert distribution_kernel_calibration_error(
-        y, MultivariateNormal(arrays["mean"], cov)
-    ) == measure("multivariate", arrays | {"cov": np.tile(cov, (6, 1, 1))}, y)
+    law = MultivariateNormal(arrays["mean"], arrays["cov"][0])
+    repeated = arrays | {"cov": np.tile(arrays["cov"][0], (6, 1, 1))}
+    assert distribution_kernel_calibration_error(y, law) == measure("multivariate", repeated, y)
 
 
 @pytest.mark.parametrize("kind", ["normal", "laplace", "multivariate"])
 def test_mixtures_of_equal_components(rng, kind):
     """One component, equal halves, and components without weight change nothing."""
     arrays, y = draw_problem(rng, kind, 8)
-    distribution = build(kind, arrays)
-    other = build(kind, draw_problem(rng, kind, 8)[0])
-    expected = distribution_kernel_calibration_error(y, distribution)
+    law, other = build(kind, arrays), build(kind, draw_problem(rng, kind, 8)[0])
+    expected = distribution_kernel_calibration_error(y, law)
     for mixture in (
-        Mixture([1.0], [distribution]),
-        Mixture(np.full((8, 2), 0.5), [distribution, distribution]),
-        Mixture([0.3, 0.7], (distribution, distribution)),
-        Mixture([1.0, 0.0], [distribution, other]),
+        Mixture([1.0], [law]),
+        Mixture(np.full((8, 2), 0.5), [law, law]),
+        Mixture([1.0, 0.0], (law, other)),
     ):
         value = distribution_kernel_calibration_error(y, mixture)
         assert value == pytest.approx(expected, abs=1e-12)
 
 
-def test_component_split_into_halves(rng):
-    arrays, y = draw_problem(rng, "mixture", 6)
-    first, second = (norm(arrays["loc"][:, j], arrays["scale"][:, j]) for j in range(2))
-    weights = arrays["weights"]
-    halves = np.column_stack([weights[:, 0] / 2, weights[:, 0] / 2, weights[:, 1]])
-    split = Mixture(halves, [first, first, second])
-    assert distribution_kernel_calibration_error(y, split) == pytest.approx(
-        measure("mixture", arrays, y), abs=1e-12
-    )
-    # Test points may have another number of components.
-    value = embed("mixture", arrays, y, split, y)
-    expected = embed("mixture", arrays, y, Mixture(weights, [first, second]), y)
-    assert value == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["mixture", "multivariate mixture"])
 def test_components_as_list_or_as_axis(rng, kind):
+    """Test points may have another number of components: one of them split into halves."""
     arrays, y = draw_problem(rng, kind, 5)
-    weights = arrays.pop("weights")
-    parts = [build(kind, take(arrays, (slice(None), j))) for j in range(2)]
-    listed = distribution_kernel_calibration_error(y, Mixture(weights, parts))
-    assert listed == measure(kind, arrays | {"weights": weights}, y)
+    inner = {name: values for name, values in arrays.items() if name != "weights"}
+    first, second = (build(kind, take(inner, (slice(None), j))) for j in range(2))
+    weights = arrays["weights"]
+    listed = Mixture(weights, [first, second])
+    assert distribution_kernel_calibration_error(y, listed) == measure(kind, arrays, y)
+    split = Mixture(weights[:, [0, 0, 1]] * [0.5, 0.5, 1], [first, first, second])
+    value = embed(kind, arrays, y, split, y)
+    assert value == pytest.approx(embed(kind, arrays, y, listed, y), abs=1e-12)
 
 
 def test_kernels_of_the_user(rng):
@@ -427,12 +315,11 @@ def test_kernels_of_the_user(rng):
     def wasserstein(a, b):
         return np.exp(-np.sqrt(np.square(a[:, None] - b).sum(axis=-1)))
 
-    expected = measure("normal", arrays, y)
-    assert measure("normal", arrays, y, kernel=wasserstein) == pytest.approx(expected, abs=1e-14)
     tests = build("normal", take(arrays, slice(0, 3)))
-    assert embed("normal", arrays, y, tests, y[:3], kernel=wasserstein) == pytest.approx(
-        embed("normal", arrays, y, tests, y[:3]), abs=1e-14
-    )
+    for function, rest in ((measure, ()), (embed, (tests, y[:3]))):
+        expected = function("normal", arrays, y, *rest)
+        value = function("normal", arrays, y, *rest, kernel=wasserstein)
+        assert value == pytest.approx(expected, abs=1e-14)
     for kind, width in (("multivariate", 2 + 4), ("mixture", 2 * 3)):
         shapes = []
 
@@ -448,8 +335,8 @@ def test_kernels_of_the_user(rng):
 def test_rounded_input(rng):
     """Weights that miss 1 by a rounding, and covariances that miss symmetry."""
     arrays, y = draw_problem(rng, "even mixture", 6)
-    expected = measure("mixture", arrays, y)
     rounded = arrays | {"weights": 1.0004 * arrays["weights"]}
+    expected = measure("mixture", arrays, y)
     assert measure("mixture", rounded, y) == pytest.approx(expected, abs=1e-15)
     arrays, y = draw_problem(rng, "multivariate", 6)
     largest = arrays["cov"].max(axis=(1, 2), keepdims=True)
@@ -462,46 +349,10 @@ def test_rounded_input(rng):
     )
 
 
-# --------------------------------------------------------------------------- bad input
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"bandwidth": 0}, "^bandwidth must be at least"),
-        ({"bandwidth": "median"}, "^bandwidth must be a number"),
-        ({"target_bandwidth": -1.0}, "^target_bandwidth must be at least"),
-        ({"target_bandwidth": np.nan}, "^target_bandwidth must be a number"),
-        ({"unbiased": "exact"}, "^unbiased must be True or False"),
-        ({"kernel": "waserstein"}, "Did you mean 'wasserstein'"),
-        ({"kernel": 3}, "^kernel must be 'wasserstein' or a function"),
-        ({"kernel": lambda a, b: np.ones(3)}, r"^kernel must return a matrix of shape \(3, 3\)"),
-        ({"kernel": lambda a, b: np.full((3, 3), np.nan)}, "^kernel must return finite values"),
-        ({"kernel": lambda a, b: np.tri(3)}, "^kernel must give a symmetric matrix"),
-        ({"block_size": 1}, "^block_size must be at least 2; got 1"),
-        ({"block_size": 0, "unbiased": False}, "^block_size must be at least 1; got 0"),
-        ({"block_size": 4}, "^block_size must be at most 3, .*; got 4"),
-        ({"block_size": 2.0}, "^block_size must be an integer"),
-        ({"block_size": lambda n: n + 1}, r"^block_size\(n\) must be at most 3"),
-        ({"block_size": 3, "sample_weight": [1, 0, 1]}, "^block_size must be at most 2"),
-        ({"sample_weight": [1, 1]}, "^sample_weight must have shape"),
-        ({"sample_weight": [1, -1, 1]}, "^sample_weight must be finite and not negative"),
-        ({"sample_weight": [0, 0, 0]}, "^sample_weight must hold at least one positive"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(ValueError, match=message):
-        distribution_kernel_calibration_error([0.0, 1.0, 2.0], norm([0, 1, 2], 1), **options)
-
-
 @pytest.mark.parametrize("scale", [1e150, 1e-160])
 def test_scales_that_no_bandwidth_can_match(scale):
+    y, loc = [0.0, 1.0, 3.0], [0, 0.5, 1]
     with pytest.raises(ValueError, match="The scale of distribution must lie within a factor of"):
-        distribution_kernel_calibration_error([0.0, 1.0, 3.0], laplace([0, 0.5, 1], scale))
+        distribution_kernel_calibration_error(y, laplace(loc, scale))
     for far in (1e60, 1e-60):
-        value = distribution_kernel_calibration_error([0.0, 1.0, 3.0], laplace([0, 0.5, 1], far))
-        assert np.isfinite(value)
-    with pytest.raises(ValueError, match=r"y_true must be at most .* when divided by target_"):
-        distribution_kernel_calibration_error([1e300, 0.0], norm(), target_bandwidth=1e-50)
-    with pytest.raises(ValueError, match=r"parameters of distribution must be at most .* when"):
-        distribution_kernel_calibration_error([0.0], norm(1e300, 1), target_bandwidth=1e-50)
+        assert np.isfinite(distribution_kernel_calibration_error(y, laplace(loc, far)))
