@@ -191,17 +191,6 @@ class TestLaws:
         if options["estimator"] != "kernel":
             assert min(result) >= -1e-12
 
-    def test_the_other_label_has_the_same_decomposition(self, binary, divergence, options):
-        if "strategy" in options:
-            pytest.skip("quantile bins are right-closed, and ties lie on their edges")
-        y, v = binary
-        v = np.clip(np.round(v * 64), 1, 63) / 64 + 1 / 1024  # 1 - v is exact, and on no edge
-        for rows in (v, np.append(v[1:], 0.0)):  # the latter infinite alike
-            one = calibration_decomposition(y, rows, divergence=divergence, **options)
-            assert_near(
-                calibration_decomposition(1 - y, 1 - rows, divergence=divergence, **options), one
-            )
-
     def test_soft_labels_are_outcomes_in_proportion(self, rng, divergence, options):
         v, soft = np.round(rng.uniform(0.05, 0.95, (2, 50)), 2)
         rows, shares = np.tile(v, 2), 100 * np.concatenate([soft, 1 - soft])

@@ -16,7 +16,8 @@ from skcal.metrics import (
     probability_integral_transform,
 )
 
-COV = np.eye(2)
+UNIT, ZEROS, BELL = np.eye(2), np.zeros((2, 2)), norm()
+NORMAL_2D = MultivariateNormal(ZEROS, UNIT)
 
 
 @pytest.mark.parametrize(
@@ -25,85 +26,60 @@ COV = np.eye(2)
         (
             [0, 1],
             norm([0, 1], [1, -2.0]),
-            r"scale of distribution must be positive; got -2.0 at row 1",
+            "scale of distribution must be positive; got -2.0 at row 1",
         ),
         ([0, 1], laplace(0, 0), r"scale of distribution must be positive; got 0.0\."),
-        ([0, 1], norm([0, np.nan], 1), r"loc of distribution must be finite; got nan at row 1"),
-        ([0, 1], norm(["a", "b"], 1), r"loc of distribution must hold real numbers"),
+        ([0, 1], norm([0, np.nan], 1), "loc of distribution must be finite; got nan at row 1"),
+        ([0, 1], norm(["a", "b"], 1), "loc of distribution must hold real numbers"),
         ([0, 1, 2], norm([0, 1], 1), r"each of the 3 rows, or a single one.*shape \(2,\)"),
         ([0, 1], norm([[0, 1]], 1), r"each of the 2 rows.*\(1, 2\)"),
         ([0, 1, 2], norm([0, 1], [1, 2, 3]), r"loc and scale for the same rows; got shapes \(2,\)"),
-        ([0, np.nan], norm(), r"y_true must be finite; got nan at row 1"),
-        ([0, np.inf], norm(), r"y_true must be finite; got inf at row 1"),
-        (["a"], norm(), r"y_true must hold real numbers"),
-        ([], norm(), r"y_true must have shape .* at least one row; got shape \(0,\)"),
-        (np.zeros((2, 2)), norm(), r"y_true must have shape \(n_samples,\).*got shape \(2, 2\)"),
-        ([0, 1], stats.gamma(1.0), r"distribution must be .*got scipy.stats.gamma"),
-        ([0, 1], stats.poisson(1.0), r"distribution must be .*got scipy.stats.poisson"),
-        ([0, 1], stats.multivariate_normal(), r"got scipy.stats.multivariate_normal, which is a"),
-        ([0, 1], norm, r"distribution must be .*got scipy.stats.norm_gen"),
-        ([0, 1], [0.0, 1.0], r"distribution must be .*got list"),
-        (np.zeros((2, 3)), MultivariateNormal(np.zeros((2, 2)), COV), r"shape \(n_samples, 2\)"),
-        ([0, 1], MultivariateNormal(np.zeros((2, 2)), COV), r"shape \(n_samples, 2\)"),
-        (np.zeros((2, 2)), MultivariateNormal(np.zeros((3, 2)), COV), r"each of the 2 rows"),
+        ([0, np.inf], BELL, "y_true must be finite; got inf at row 1"),
+        (["a"], BELL, "y_true must hold real numbers"),
+        ([], BELL, r"y_true must have shape .* at least one row; got shape \(0,\)"),
+        (ZEROS, BELL, r"y_true must have shape \(n_samples,\).*got shape \(2, 2\)"),
+        ([0, 1], stats.gamma(1.0), "distribution must be .*got scipy.stats.gamma"),
+        ([0, 1], stats.poisson(1.0), "distribution must be .*got scipy.stats.poisson"),
+        ([0, 1], stats.multivariate_normal(), "got scipy.stats.multivariate_normal, which is a"),
+        ([0, 1], norm, "distribution must be .*got scipy.stats.norm_gen"),
+        ([0, 1], [0.0, 1.0], "distribution must be .*got list"),
+        ([0, 1], NORMAL_2D, r"shape \(n_samples, 2\)"),
+        (np.zeros((2, 3)), NORMAL_2D, r"shape \(n_samples, 2\)"),
+        (np.zeros((3, 2)), NORMAL_2D, "each of the 3 rows"),
+        (ZEROS, MultivariateNormal(np.zeros((2, 3)), UNIT), r"shapes \(2, 3\) and \(2, 2\)"),
+        (ZEROS, MultivariateNormal(ZEROS, [UNIT] * 3), "mean and cov for the"),
         (
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 3)), COV),
-            r"shapes \(2, 3\) and \(2, 2\)",
+            ZEROS,
+            MultivariateNormal(ZEROS, [UNIT, [[1, 0.5], [0.4, 1]]]),
+            "cov of distribution must be symmetric; .* differ by 0.1 at row 1",
         ),
         (
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 2)), [COV] * 3),
-            r"mean and cov for the",
+            ZEROS,
+            MultivariateNormal(ZEROS, [UNIT, [[1, 2], [2, 1]]]),
+            "cov of distribution must be positive definite; .*eigenvalue is -1 at row 1",
         ),
-        (
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 2)), [COV, [[1, 0.5], [0.4, 1]]]),
-            r"cov of distribution must be symmetric; .* differ by 0.1 at row 1",
-        ),
-        (
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 2)), [COV, [[1, 2], [2, 1]]]),
-            r"cov of distribution must be positive definite; .*eigenvalue is -1 at row 1",
-        ),
-        (
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 2)), -COV),
-            r"cov of distribution must be positive definite; .*eigenvalue is -1\.",
-        ),
-        ([0, 1], Mixture([0.5, 0.4], [norm(), norm()]), r"weights of distribution must sum to 1"),
+        (ZEROS, MultivariateNormal(ZEROS, -UNIT), r"positive definite; .*eigenvalue is -1\."),
+        ([[0.0]], MultivariateNormal([0.0], [[1.7e308]]), "cov of distribution must be at most"),
+        ([[0.0]], MultivariateNormal([1e200], [[1.0]]), "mean of distribution must be at most"),
+        ([0, 1], Mixture([0.5, 0.4], [BELL] * 2), "weights of distribution must sum to 1"),
+        ([0, 1], Mixture([1.5, -0.5], [BELL] * 2), r"negative; got -0.5 at index \(0, 1\)"),
+        ([0, 1], Mixture([1.0], [BELL] * 2), r"weights of distribution must have shape \(2, 2\)"),
+        ([0, 1], Mixture([0.5, 0.5], [BELL, laplace()]), "of one kind; got Laplaces, Normals"),
+        ([0, 1], Mixture([], []), "of one kind; got none"),
+        ([0, 1], Mixture([1.0], BELL), r"components of distribution must be a list .*\(\)"),
+        ([0, 1], Mixture([1.0], [norm(0, -1)]), "scale of component 0 of distribution"),
+        ([0, 1], Mixture([1.0], [norm([1, 2, 3])]), "component 0 of distribution must hold one"),
+        ([0], Mixture([1.0], [norm(1e200, 1)]), "parameters of distribution must be at most"),
+        ([0, 1], Mixture([1.0], [stats.t(3)]), r"component 0 of distribution must be .*stats.t\."),
         (
             [0, 1],
-            Mixture([1.5, -0.5], [norm(), norm()]),
-            r"not be negative; got -0.5 at index \(0, 1\)",
+            Mixture([1.0], [Mixture([1.0], [BELL])]),
+            "component 0 of distribution must be .*got Mixture",
         ),
         (
-            [0, 1],
-            Mixture([1.0], [norm(), norm()]),
-            r"weights of distribution must have shape \(2, 2\)",
-        ),
-        ([0, 1], Mixture([0.5, 0.5], [norm(), laplace()]), r"of one kind; got Laplaces, Normals"),
-        ([0, 1], Mixture([], []), r"of one kind; got none"),
-        ([0, 1], Mixture([1.0], norm()), r"components of distribution must be a list .*\(\)"),
-        ([0, 1], Mixture([1.0], [norm(0, -1)]), r"scale of component 0 of distribution"),
-        ([0, 1], Mixture([1.0], [norm([1, 2, 3])]), r"component 0 of distribution must hold one"),
-        (
-            [0, 1],
-            Mixture([1.0], [stats.t(3)]),
-            r"component 0 of distribution must be .*scipy.stats.t\.",
-        ),
-        (
-            [0, 1],
-            Mixture([1.0], [Mixture([1.0], [norm()])]),
-            r"component 0 of distribution must be .*got Mixture",
-        ),
-        (
-            np.zeros((2, 2)),
-            Mixture(
-                [0.5, 0.5],
-                [MultivariateNormal([0.0, 0], COV), MultivariateNormal([0.0], [[1.0]])],
-            ),
-            r"components of distribution must have one number of dimensions",
+            ZEROS,
+            Mixture([0.5] * 2, [MultivariateNormal([0.0] * k, np.eye(k)) for k in (2, 1)]),
+            "components of distribution must have one number of dimensions",
         ),
     ],
 )
@@ -112,61 +88,58 @@ def test_bad_predictions_and_targets(y, distribution, message):
         distribution_kernel_calibration_error(y, distribution)
 
 
+def test_numbers_that_a_small_target_bandwidth_makes_too_large():
+    for y, law, name in ((1e300, BELL, "y_true"), (0, norm(1e300), "parameters of distribution")):
+        with pytest.raises(ValueError, match=f"{name} must be at most .* divided by target_bandw"):
+            distribution_kernel_calibration_error([y], law, target_bandwidth=1e-50)
+
+
 @pytest.mark.parametrize(
     ("tests", "targets", "message"),
     [
         (laplace(), [0.0], "^test_distribution must hold .*, normal; got Laplace"),
         (norm([0, 1]), [0.0], "^test_distribution must hold one distribution for each of the 1"),
-        (norm(), [[0.0, 1.0]], r"^test_targets must have shape \(n_samples,\)"),
-        (norm(), [np.nan], "^test_targets must be finite"),
-        (norm(), [], "^test_targets must have shape .* at least one row"),
+        (BELL, [[0.0, 1.0]], r"^test_targets must have shape \(n_samples,\)"),
+        (BELL, [np.nan], "^test_targets must be finite"),
         (norm(0, -1), [0.0], "^The scale of test_distribution must be positive"),
-        (Mixture([1.0], [norm()]), [0.0], "normal; got mixtures of normal"),
+        (Mixture([1.0], [BELL]), [0.0], "normal; got mixtures of normal"),
         (MultivariateNormal([0.0], [[1.0]]), [0.0], "normal; got 1-dimensional normal"),
     ],
 )
 def test_bad_test_points(tests, targets, message):
     with pytest.raises(ValueError, match=message):
         distribution_mean_embedding_error(
-            [0.0, 1.0], norm(), test_distribution=tests, test_targets=targets
+            [0.0, 1.0], BELL, test_distribution=tests, test_targets=targets
         )
 
 
-def test_test_points_of_another_dimension():
-    def embed(tests):
-        return distribution_mean_embedding_error(
-            np.zeros((2, 2)),
-            MultivariateNormal(np.zeros((2, 2)), COV),
-            test_distribution=tests,
-            test_targets=np.zeros((1, 3 if tests is other else 2)),
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        (MultivariateNormal(np.zeros(3), np.eye(3)), "2-dimensional .*; got 3-dimensional normal"),
+        (Mixture([1.0], [NORMAL_2D]), "got mixtures of 2-dimensional normal"),
+    ],
+)
+def test_test_points_of_another_dimension(tests, message):
+    targets = np.zeros((2, 3 if "3" in message else 2))
+    with pytest.raises(ValueError, match=message):
+        distribution_mean_embedding_error(
+            ZEROS, NORMAL_2D, test_distribution=tests, test_targets=targets
         )
-
-    other = MultivariateNormal(np.zeros((1, 3)), np.eye(3))
-    with pytest.raises(ValueError, match="2-dimensional normal; got 3-dimensional normal"):
-        embed(other)
-    with pytest.raises(ValueError, match="got mixtures of 2-dimensional normal"):
-        embed(Mixture([1.0], [MultivariateNormal(np.zeros((1, 2)), COV)]))
 
 
 @pytest.mark.parametrize("layout", ["list", "columns"])
 def test_cdf_of_mixtures(layout):
     rng = np.random.default_rng(0)
-    loc, x = rng.normal(size=(6, 2)), rng.normal(size=6)
-    weights = rng.dirichlet([1, 1], size=6)
+    loc, x, weights = rng.normal(size=(6, 2)), rng.normal(size=6), rng.dirichlet([1, 1], size=6)
     parts = norm(loc, 0.5) if layout == "columns" else [norm(loc[:, k], 0.5) for k in (0, 1)]
-    expected = sum(weights[:, k] * norm.cdf(x, loc[:, k], 0.5) for k in (0, 1))
-    np.testing.assert_allclose(Mixture(weights, parts).cdf(x), expected, rtol=1e-14)
-    np.testing.assert_allclose(probability_integral_transform(x, Mixture(weights, parts)), expected)
-    if layout == "list":
-        np.testing.assert_array_equal(
-            Mixture(weights, tuple(parts)).cdf(x), Mixture(weights, parts).cdf(x)
-        )
+    for share in (weights, weights[0]):
+        expected = (share * norm.cdf(x[:, None], loc, 0.5)).sum(axis=1)
+        mixture = Mixture(share, parts)
+        np.testing.assert_allclose(mixture.cdf(x), expected, rtol=1e-14)
+        np.testing.assert_allclose(probability_integral_transform(x, mixture), expected)
     with pytest.raises(ValueError, match="weights must sum to 1 in each row"):
         Mixture([0.5, 0.4], parts).cdf(x)
-    with pytest.raises(ValueError, match="components must be univariate"):
-        Mixture([1.0], MultivariateNormal(np.zeros((6, 1, 2)), np.eye(2))).cdf(x)
-    shared = Mixture(weights[0], parts).cdf(x)
-    np.testing.assert_allclose(shared, Mixture(np.tile(weights[0], (6, 1)), parts).cdf(x))
 
 
 @pytest.mark.parametrize(
@@ -178,6 +151,7 @@ def test_cdf_of_mixtures(layout):
         ([norm(0, -1)], [0.0], r"cdf of components must lie in \[0, 1\]; got nan at row 0"),
         ([norm([1, 2, 3])], [0.0, 1.0], "one distribution for each of the 2 rows, or a single one"),
         ([stats.multivariate_normal([0, 0])], [0.0], "one distribution for each of the 1 rows"),
+        (NORMAL_2D, [0.0], "components must be univariate for a cdf; got MultivariateNormal"),
         ([norm()], ["a"], "x must hold real numbers"),
         ([norm()], 0.0, r"x must be one-dimensional; got shape \(\)"),
     ],
@@ -185,23 +159,6 @@ def test_cdf_of_mixtures(layout):
 def test_bad_components_of_a_cdf(components, x, message):
     with pytest.raises(ValueError, match=message):
         Mixture([1.0], components).cdf(x)
-
-
-@pytest.mark.parametrize(
-    ("y", "distribution", "message"),
-    [
-        (
-            [[0.0]],
-            MultivariateNormal([0.0], [[1.7e308]]),
-            "cov of distribution must be at most",
-        ),
-        ([[0.0]], MultivariateNormal([1e200], [[1.0]]), "mean of distribution must be at most"),
-        ([0.0], Mixture([1.0], [norm(1e200, 1)]), "parameters of distribution must be at most"),
-    ],
-)
-def test_parameters_whose_products_overflow(y, distribution, message):
-    with pytest.raises(ValueError, match=message):
-        distribution_kernel_calibration_error(y, distribution, unbiased=False)
 
 
 # --------------------------------------------------------------------------- other packages

@@ -6,7 +6,6 @@ from scipy.special import rel_entr
 
 from skcal.metrics import (
     BregmanDivergence,
-    calibration_decomposition,
     calibration_sharpness_curve,
     smooth_ece,
 )
@@ -140,54 +139,6 @@ class TestDefinition:
 
 @every_divergence
 @every_kernel
-@pytest.mark.parametrize("n_distinct", [20, 1100])
-def test_mean_over_rows_is_the_decomposition(rng, divergence, kernel, n_distinct):
-    """Predictions lie on grid points, so that the curve is known at every row."""
-    places = rng.choice(np.arange(1, 2000), n_distinct)
-    index = places[rng.integers(0, n_distinct, 3000)]
-    v = np.linspace(0, 1, 2001)[index]
-    y, w = (rng.random(3000) < v**2).astype(int), rng.integers(1, 4, 3000)
-    options = {"sample_weight": w, "divergence": divergence, "kernel": kernel}
-    curve = calibration_sharpness_curve(y, v, n_points=2001, **options)
-    parts = calibration_decomposition(y, v, **options)
-    values = divergence_of(divergence, curve.prob_true[index], v)
-    assert np.average(values, weights=w) == pytest.approx(parts.calibration, abs=ACCURACY)
-
-
-@every_divergence
-@pytest.mark.parametrize(
-    ("kernel", "integral", "error"),
-    # The trapezoid rule is exact but for the kinks of the Epanechnikov kernel.
-    [("gaussian", np.sqrt(2 * np.pi), 1e-9), ("epanechnikov", 4 / 3, 1e-4)],
-)
-def test_integral_is_the_total(rng, divergence, kernel, integral, error):
-    """Density times mean divergence integrates to the total, away from the ends."""
-    v = rng.uniform(0.4, 0.6, 500)
-    y, w = rng.integers(0, 2, 500), rng.exponential(1, 500)
-    options = {"sample_weight": w, "divergence": divergence, "kernel": kernel, "bandwidth": 0.04}
-    curve = calibration_sharpness_curve(y, v, n_points=4001, **options)
-    known = curve.density > 0
-    own = divergence_of(divergence, curve.prob_true[known], curve.grid[known])
-    own[~np.isfinite(own)] = 0  # at 0 and 1, where the density is nil
-    gap = np.where(np.isfinite(curve.sharpness_gap[known]), curve.sharpness_gap[known], 0)
-    mean = np.sum(curve.density[known] * (gap + own)) / 4000
-    total = calibration_decomposition(y, v, **options).total
-    assert mean / (0.04 * integral) == pytest.approx(total, rel=error)
-    assert curve.density.sum() / 4000 == pytest.approx(0.04 * integral, rel=error)
-
-
-@every_kernel
-def test_gap_of_calibrated_predictions_is_the_variance(kernel):
-    """In the population, away from the ends; the kernel blurs v by a bandwidth."""
-    v = (np.arange(20_000) + 0.5) / 20_000
-    curve = calibration_sharpness_curve(v, v, kernel=kernel, bandwidth=0.005)
-    t, gap, mean = (x[10:-10] for x in (curve.grid, curve.sharpness_gap, curve.prob_true))
-    np.testing.assert_allclose(gap, t * (1 - t), rtol=0, atol=5e-5)
-    np.testing.assert_allclose(mean, t, rtol=0, atol=1e-6)
-
-
-@every_divergence
-@every_kernel
 @pytest.mark.parametrize("columns", [1, 3])
 def test_weights_are_repetitions_and_order_is_nothing(rng, divergence, kernel, columns):
     """Also of soft labels, which are outcomes in proportion."""
@@ -210,17 +161,6 @@ def test_weights_are_repetitions_and_order_is_nothing(rng, divergence, kernel, c
         both = np.repeat([1, 0], 50), np.tile(v, 2)
         expected = calibration_sharpness_curve(*both, sample_weight=weights, **options)
         assert_near(calibration_sharpness_curve(soft, v, **options), expected)
-
-
-@every_divergence
-@every_kernel
-def test_the_other_label_has_the_mirrored_curve(binary, divergence, kernel):
-    y, v = binary
-    v = np.clip(np.round(v * 64), 1, 63) / 64  # 1 - v is exact
-    options = {"divergence": divergence, "kernel": kernel, "n_points": 65}
-    one = calibration_sharpness_curve(y, v, **options)
-    other = calibration_sharpness_curve(1 - y, 1 - v, **options)
-    assert_near(one, (1 - other.prob_true[::-1], other.sharpness_gap[::-1], other.density[::-1]))
 
 
 class TestEdges:

@@ -1,9 +1,12 @@
-"""What the distance paper proves holds on every sample: the measures against each other.
+"""What papers prove holds on every sample: the measures against each other.
 
-Each theorem is a row of `THEOREMS`: two functions of a sample's measures, the first of which is
-never the larger one. Measures that are known within bounds enter by the bound that makes the
-theorem hardest to satisfy without making it false.
+Each inequality of Blasiok, Gopalan, Hu and Nakkiran (2023), and of Blasiok and Nakkiran (2024) for
+smECE, is a row of `THEOREMS`: two functions of a sample's measures, the first of which is never
+the larger one. Measures that are known within bounds enter by the bound that makes the theorem
+hardest to satisfy without making it false.
 """
+
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,14 +14,13 @@ import pytest
 from skcal import metrics
 from tests import reference_distance as reference
 
-SAMPLES = [
-    (kind, n, seed) for seed, kind in enumerate(reference.KINDS) for n in (1, 2, 4, 9, 30, 100, 400)
-]
+SAMPLES = [(kind, n) for kind in reference.KINDS for n in (1, 4, 30, 300)]
 # Nearly calibrated, nearly tied and nearly empty samples, beside the random ones.
-SAMPLES += [("grid of means", n, seed) for seed in range(5) for n in (2, 3, 5, 9)]
-SAMPLES += [("two points", n, seed) for seed in range(5) for n in (10, 1000)]
+SAMPLES += [("grid of means", n) for n in (2, 3, 5, 9)]
+SAMPLES += [("two points", n) for n in (10, 11, 12, 1000)]
 
 ROUNDING = 1e-9
+ROOT = np.sqrt(2 / np.pi)
 
 
 class Measures:
@@ -35,115 +37,105 @@ class Measures:
             self._known[key] = function(*self._data, sample_weight=self._weights, **options)
         return self._known[key]
 
+    @property
+    def lower(self):
+        return self("lower_calibration_bounds").low
 
-def draw_sample(kind, n, seed):
-    rng = np.random.default_rng([seed, n])
+    @property
+    def upper(self):
+        return self("lower_calibration_bounds").high
+
+    @property
+    def smooth(self):
+        return self("smooth_calibration_error", method="exact")
+
+    @property
+    def intervals(self):
+        return self("interval_calibration_error")
+
+    @property
+    def surrogate(self):
+        return self("surrogate_interval_calibration_error")
+
+    def random(self, width):
+        return self("random_interval_calibration_error", width=width)
+
+    def ece(self, n_bins):
+        return self("expected_calibration_error", n_bins=n_bins, bin_width_penalty=True)
+
+
+def draw_sample(kind, n):
+    rng = np.random.default_rng(n)
     if kind == "grid of means":  # soft labels around neighbouring predictions
         v = np.arange(1, n + 1) / (n + 1)
         return np.clip(v + rng.normal(size=n) / n, 0, 1), v, rng.random(n)
     if kind == "two points":
-        gap = 10.0 ** -(1 + seed)
-        v = 0.5 + gap * rng.choice([-1, 1], n)
+        v = 0.5 + 10.0 ** -(n % 7) * rng.choice([-0.1, 0.1], n)
         return (rng.random(n) < 1 - v).astype(int), v, None
     return reference.draw_sample(rng, kind, n)
 
 
-@pytest.fixture(scope="module", params=SAMPLES, ids=lambda p: "-".join(map(str, p)))
-def measure(request):
-    return Measures(*draw_sample(*request.param))
-
-
-def lower_bound(m):
-    return m("lower_calibration_bounds").low
-
-
-def upper_bound(m):
-    return m("lower_calibration_bounds").high
-
-
-def smooth(m):
-    return m("smooth_calibration_error")
-
-
-def smooth_ece(m):
-    return m("smooth_ece")
-
-
-def interval(m):
-    return m("interval_calibration_error")
-
-
-def surrogate_interval(m):
-    return m("surrogate_interval_calibration_error")
-
-
-def random_interval(m, width):
-    return m("random_interval_calibration_error", width=width)
-
-
-def laplace(m):
-    return m("kernel_calibration_error", kernel="laplace", bandwidth=1.0)
-
-
 THEOREMS = {
-    "dCE_low / 2 <= smCE": (lambda m: lower_bound(m) / 2, smooth),
-    "smCE <= 2 dCE_low": (smooth, lambda m: 2 * upper_bound(m)),
-    "smCE / (1 + sqrt(2 / pi)) <= smECE": (
-        lambda m: smooth(m) / (1 + np.sqrt(2 / np.pi)),
-        lambda m: smooth_ece(m) + 1e-6,
+    "dCE_low / 2 <= smCE": lambda m: (m.lower / 2, m.smooth),
+    "smCE <= 2 dCE_low": lambda m: (m.smooth, 2 * m.upper),
+    "smCE / (1 + sqrt(2 / pi)) <= smECE": lambda m: (
+        m.smooth / (1 + ROOT),
+        m("smooth_ece") + 1e-6,
     ),
-    "smECE <= max(smCE, sqrt(sqrt(2 / pi) smCE))": (
-        lambda m: smooth_ece(m) - 1e-6,
-        lambda m: max(smooth(m), np.sqrt(np.sqrt(2 / np.pi) * smooth(m))),
+    "smECE <= max(smCE, sqrt(sqrt(2 / pi) smCE))": lambda m: (
+        m("smooth_ece") - 1e-6,
+        max(m.smooth, np.sqrt(ROOT * m.smooth)),
     ),
-    "dCE_low <= ECE + mean bin width": (
-        lower_bound,
-        lambda m: min(
-            m("expected_calibration_error", n_bins=n_bins, bin_width_penalty=True)
-            for n_bins in (15, 100)
-        ),
+    "dCE_low <= ECE + mean bin width": lambda m: (m.lower, min(m.ece(15), m.ece(100))),
+    "dCE <= intCE": lambda m: (m("calibration_distance_bounds").high, m.intervals),
+    "intCE <= 4 sqrt(dCE_low)": lambda m: (m.intervals, 4 * np.sqrt(m.upper)),
+    "intCE <= SintCE": lambda m: (m.intervals, m.surrogate),
+    "SintCE <= 6 sqrt(dCE_low)": lambda m: (m.surrogate, 6 * np.sqrt(m.upper)),
+    "smCE / 3 <= kCE_Laplace": lambda m: (m.smooth / 3, m("kernel_calibration_error")),
+    "kCE_Laplace^2 <= smCE": lambda m: (m("kernel_calibration_error") ** 2, m.smooth),
+    "smCE_grid <= smCE": lambda m: (m("smooth_calibration_bounds", method="grid").low, m.smooth),
+    "smCE <= smCE_grid + h / 2": lambda m: (
+        m.smooth,
+        m("smooth_calibration_bounds", method="grid").high,
     ),
-    "dCE <= best intervals <= intCE": (
-        lambda m: m("calibration_distance_bounds").high,
-        interval,
-    ),
-    "intCE <= 4 sqrt(dCE_low)": (interval, lambda m: 4 * np.sqrt(upper_bound(m))),
-    "intCE <= SintCE": (interval, surrogate_interval),
-    "SintCE <= 6 sqrt(dCE_low)": (surrogate_interval, lambda m: 6 * np.sqrt(upper_bound(m))),
-    "smCE / 3 <= kCE_Laplace": (lambda m: smooth(m) / 3, laplace),
-    "kCE_Laplace^2 <= smCE": (lambda m: laplace(m) ** 2, smooth),
-    "smCE_grid <= smCE": (
-        lambda m: m("smooth_calibration_bounds", method="grid").low,
-        lambda m: m("smooth_calibration_error", method="exact"),
-    ),
-    "smCE <= smCE_grid + h / 2": (
-        lambda m: m("smooth_calibration_error", method="exact"),
-        lambda m: m("smooth_calibration_bounds", method="grid").high,
-    ),
+    "dCE_low <= dCE": lambda m: (m.lower, m("calibration_distance_bounds").high),
 }
+for w in (1e-3, 0.1, 0.5):
+    THEOREMS[f"RintCE({2 * w}) <= RintCE({w})"] = lambda m, w=w: (m.random(2 * w), m.random(w))
+    THEOREMS[f"RintCE({w}) <= (1 + 2 / {w}) dCE_low"] = lambda m, w=w: (
+        m.random(w),
+        (1 + 2 / w) * m.upper,
+    )
 
 
-@pytest.mark.parametrize("theorem", THEOREMS)
-def test_theorem(measure, theorem):
-    smaller, larger = THEOREMS[theorem]
-    assert smaller(measure) <= larger(measure) + ROUNDING
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: "-".join(map(str, p)))
+def test_theorems(sample):
+    measures = Measures(*draw_sample(*sample))
+    for name, compute in THEOREMS.items():
+        smaller, larger = compute(measures)
+        assert smaller <= larger + ROUNDING, name
+    if measures.distinct <= 10:
+        distance = measures("upper_calibration_distance")
+        assert measures.lower <= distance + ROUNDING
+        assert distance <= measures("calibration_distance_bounds").high + ROUNDING
 
 
-@pytest.mark.parametrize("width", [1e-3, 0.03, 0.1, 0.25, 0.5])
-def test_random_intervals(measure, width):
-    """RintCE(2 e) <= RintCE(e) <= (1 + 2 / e) dCE_low."""
-    error = random_interval(measure, width)
-    assert random_interval(measure, 2 * width) <= error + ROUNDING
-    assert error <= (1 + 2 / width) * upper_bound(measure) + ROUNDING
+def test_averaged_two_bins_are_truthful():
+    """Mean over all outcomes: nothing scores better than the true probabilities.
 
+    Theirs is the mean square of their noise; forecasts of group means reach it, but not below
+    (Hartline et al. 2026).
+    """
 
-def test_chain_of_distances(measure):
-    """Lower distance, upper distance, best post-processing of intervals."""
-    bounds = measure("calibration_distance_bounds")
-    assert lower_bound(measure) <= bounds.high + ROUNDING
-    if measure.distinct > 10:
-        with pytest.raises(ValueError, match="at most 10 distinct"):
-            measure("upper_calibration_distance")
-        return
-    assert lower_bound(measure) <= measure("upper_calibration_distance") + ROUNDING
-    assert measure("upper_calibration_distance") <= bounds.high + ROUNDING
+    def expect(truth, v):
+        outcomes = np.array(list(product([0, 1], repeat=len(truth))))
+        chance = np.where(outcomes, truth, 1 - truth).prod(axis=1)
+        return chance @ [metrics.averaged_two_bin_calibration_error(y, v) for y in outcomes]
+
+    rng = np.random.default_rng(43)
+    for size in (1e-3, 0.1, 1.0):
+        truth = rng.random(4)
+        honest = expect(truth, truth)
+        assert honest == pytest.approx((truth * (1 - truth)).sum() / 16, abs=1e-12)
+        assert expect(truth, np.clip(truth + size * rng.normal(size=4), 0, 1)) > honest
+        assert expect(truth, np.full(4, truth.mean())) == pytest.approx(honest, abs=1e-12)
