@@ -80,13 +80,6 @@ def test_closed_form_of_shrunk_vectors():
         assert value == pytest.approx(0.3 / 4, abs=1e-7)
 
 
-def test_sees_what_the_confidence_hides():
-    """The confidence 1/2 is right half of the time, but the rest goes to one class alone."""
-    y, proba = [0, 1] * 10, [[0.5, 0.25, 0.25]] * 20
-    assert expected_calibration_error(y, proba, labels=[0, 1, 2]) == 0
-    assert canonical_calibration_error(y, proba, labels=[0, 1, 2]) == 0.25
-
-
 def test_binary_error_is_that_of_the_positive_class(rng):
     """Away from the edges both columns have the same bins, and the distance is the gap."""
     p = rng.random(300)

@@ -60,44 +60,7 @@ def assert_near(parts, expected, tolerance=1e-12):
     np.testing.assert_allclose(parts, expected, rtol=0, atol=tolerance)
 
 
-def shrunk(n=100_000):
-    """v uniform, eta = 1/2 + (v - 1/2) / 2."""
-    v = (np.arange(n) + 0.5) / n
-    return 0.5 + 0.5 * (v - 0.5), v
-
-
-# Total, calibration and sharpness gap of `shrunk`. The Brier score of eta has the mean
-# E eta (1 - eta) = 1/4 - (1/2)^2 / 12; the log loss of v is 1 - 1/4, and that of eta, which is
-# uniform on (1/4, 3/4), has the mean 1/2 + log 4 - (9/8) log 3.
-ENTROPY_OF_SHRUNK = 0.5 + np.log(4) - 9 / 8 * np.log(3)
-SHRUNK = {
-    "brier": (0.25, 0.25 / 12, 0.25 - 0.25 / 12),
-    "log": (0.75, 0.75 - ENTROPY_OF_SHRUNK, ENTROPY_OF_SHRUNK),
-}
-
-
 class TestDefinition:
-    @every_divergence
-    @pytest.mark.parametrize(
-        ("options", "tolerance"),
-        [
-            ({"estimator": "isotonic"}, 2e-6),
-            ({"estimator": "binned", "n_bins": 1000}, 2e-4),
-            # Smoothed values are off within a bandwidth of the ends, where the kernel is cut.
-            ({"estimator": "kernel", "bandwidth": 0.001}, 2e-4),
-            ({"estimator": "kernel", "bandwidth": 0.002, "kernel": "epanechnikov"}, 2e-4),
-        ],
-    )
-    def test_closed_form(self, divergence, options, tolerance):
-        result = calibration_decomposition(*shrunk(), divergence=divergence, **options)
-        total, calibration, gap = SHRUNK[divergence]
-        assert result.total == pytest.approx(total, abs=2e-6)
-        assert_near(result, SHRUNK[divergence], tolerance)
-        if options["estimator"] == "isotonic":  # nothing is pooled: both share their terms
-            constant = {"brier": 0.25, "log": np.log(2)}[divergence]
-            expected = (total, calibration, constant - gap, constant)
-            assert_near(corp_decomposition(*shrunk(), score=divergence), expected, 2e-6)
-
     @every_divergence
     @pytest.mark.parametrize("bandwidth", [0.001, 0.05, 2.0])
     def test_terms(self, binary, rng, divergence, bandwidth):
@@ -284,11 +247,9 @@ class TestMulticlass:
         assert result.total == pytest.approx(total, rel=1e-12)
         assert result.sharpness_gap == result.total - result.calibration
 
-    @pytest.mark.parametrize("n_classes", [3, 1000])
-    def test_always_wrong_predictor(self, n_classes):
-        """Proposition 4.4 of the paper in the docstring: harmless as to its confidence, as bad as
-        can be as to its classes."""
-        c = 1 / n_classes + 1e-4
+    def test_always_wrong_predictor(self):
+        """Harmless as to its confidence, as bad as can be as to its classes."""
+        n_classes, c = 1000, 1 / 1000 + 1e-4
         rest = (1 - c) / (n_classes - 1)
         proba = np.full((4, n_classes), rest)
         proba[:, 1] = c
@@ -298,7 +259,6 @@ class TestMulticlass:
         assert result.calibration == pytest.approx(c**2, rel=1e-12)
         full = c**2 + (1 - rest) ** 2 + (n_classes - 2) * rest**2
         assert result.total == pytest.approx(full, rel=1e-12)
-        assert result.total == pytest.approx(1 - 1 / n_classes, abs=1e-3)
 
     def test_one_class_against_the_rest(self, multiclass):
         y, proba = multiclass
@@ -355,14 +315,11 @@ class TestBregmanDivergence:
             result = calibration_decomposition(*rows, divergence=own, **options)
             expected = calibration_decomposition(*rows, divergence=name, **options)
             assert_near(result, expected, 1e-11)
-
-    @pytest.mark.parametrize("estimator", ["isotonic", "binned"])
-    def test_infinite_gradients_at_the_ends(self, estimator):
+        # Gradients may be infinite at the ends.
         for y, v in (([0, 1], [0, 1]), ([1, 1], [0, 1]), ([0, 1, 1], [0.5, 0.5, 1])):
-            result = calibration_decomposition(y, v, divergence=ENTROPY, estimator=estimator)
-            assert_near(
-                result, calibration_decomposition(y, v, divergence="log", estimator=estimator)
-            )
+            if options["estimator"] != "kernel":
+                result = calibration_decomposition(y, v, divergence=ENTROPY, **options)
+                assert_near(result, calibration_decomposition(y, v, divergence="log", **options))
 
     def test_total_of_classes_is_the_sum_over_them(self, multiclass):
         y, proba = multiclass

@@ -144,14 +144,6 @@ def test_agrees_with_the_definition(rng, kind, stretch, accuracy):
     assert value == pytest.approx(np.mean(means**2), abs=1e-13)
 
 
-def test_mean_embedding_in_closed_form():
-    """One standard normal, y = 0, seen from itself and from a target far away."""
-    value = distribution_mean_embedding_error(
-        [0.0], norm(), test_distribution=norm(), test_targets=[0.0, 1e200]
-    )
-    assert value == pytest.approx((1 - 1 / np.sqrt(2)) ** 2 / 2, abs=1e-15)
-
-
 @pytest.mark.slow
 @every_kind
 def test_unbiased_estimate_is_zero_on_average_if_calibrated(kind):
@@ -247,6 +239,10 @@ def test_huge_values_do_not_overflow():
     for family in (norm, laplace):
         value = distribution_kernel_calibration_error(y, family(y, 1.0))
         assert value == pytest.approx(0, abs=1e-15)
+    value = distribution_mean_embedding_error(  # seen from itself and from far away
+        [0.0], norm(), test_distribution=norm(), test_targets=[0.0, 1e200]
+    )
+    assert value == pytest.approx((1 - 1 / np.sqrt(2)) ** 2 / 2, abs=1e-15)
 
 
 # --------------------------------------------------------------------------- forms of input
@@ -266,49 +262,33 @@ def test_ways_to_write_a_distribution(rng, family):
     assert shared == distribution_kernel_calibration_error(y, family(loc, np.full(6, 0.7)))
 
 
-def test_one_dimension_is_univariate(rng):
-    arrays, y = draw_problem(rng, "normal", 10)
-    multivariate = MultivariateNormal(arrays["loc"][:, None], arrays["scale"][:, None, None] ** 2)
-    expected = measure("normal", arrays, y)
-    for targets in (y, y[:, None]):
-        value = distribution_kernel_calibration_error(targets, multivariate)
-        assert value == pytest.approx(expected, abs=1e-13)
-
-
-def test_shared_covariance(rng):
-    arrays, y = draw_problem(rng, "multivariate", 6)
-    law = MultivariateNormal(arrays["mean"], arrays["cov"][0])
-    repeated = arrays | {"cov": np.tile(arrays["cov"][0], (6, 1, 1))}
-    assert distribution_kernel_calibration_error(y, law) == measure("multivariate", repeated, y)
-
-
-@pytest.mark.parametrize("kind", ["normal", "laplace", "multivariate"])
-def test_mixtures_of_equal_components(rng, kind):
-    """One component, equal halves, and components without weight change nothing."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_forms_of_the_same_distribution(rng, kind):
+    """Components of equal distributions, or without weight, change nothing."""
     arrays, y = draw_problem(rng, kind, 8)
     law, other = build(kind, arrays), build(kind, draw_problem(rng, kind, 8)[0])
+    forms = [Mixture([1.0], [law]), Mixture(np.full((8, 2), 0.5), [law] * 2)]
+    forms += [Mixture([1.0, 0.0], (law, other))]
+    if kind == "normal":
+        forms += [MultivariateNormal(arrays["loc"][:, None], arrays["scale"][:, None, None] ** 2)]
+    elif kind == "multivariate":  # one covariance for all rows
+        law = MultivariateNormal(arrays["mean"], arrays["cov"][0])
+        forms = [MultivariateNormal(arrays["mean"], np.tile(arrays["cov"][0], (8, 1, 1)))]
+    elif "weights" in arrays:
+        inner = {name: values for name, values in arrays.items() if name != "weights"}
+        first, second = (build(kind, take(inner, (slice(None), j))) for j in range(2))
+        split = arrays["weights"][:, [0, 0, 1]] * [0.5, 0.5, 1]
+        forms = [
+            Mixture(arrays["weights"], [first, second]),
+            Mixture(split, [first, first, second]),
+        ]
     expected = distribution_kernel_calibration_error(y, law)
-    for mixture in (
-        Mixture([1.0], [law]),
-        Mixture(np.full((8, 2), 0.5), [law, law]),
-        Mixture([1.0, 0.0], (law, other)),
-    ):
-        value = distribution_kernel_calibration_error(y, mixture)
+    embedded = embed(kind, arrays, y, build(kind, arrays), y)
+    for form in forms:
+        value = distribution_kernel_calibration_error(y, form)
         assert value == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["mixture", "multivariate mixture"])
-def test_components_as_list_or_as_axis(rng, kind):
-    """Test points may have another number of components: one of them split into halves."""
-    arrays, y = draw_problem(rng, kind, 5)
-    inner = {name: values for name, values in arrays.items() if name != "weights"}
-    first, second = (build(kind, take(inner, (slice(None), j))) for j in range(2))
-    weights = arrays["weights"]
-    listed = Mixture(weights, [first, second])
-    assert distribution_kernel_calibration_error(y, listed) == measure(kind, arrays, y)
-    split = Mixture(weights[:, [0, 0, 1]] * [0.5, 0.5, 1], [first, first, second])
-    value = embed(kind, arrays, y, split, y)
-    assert value == pytest.approx(embed(kind, arrays, y, listed, y), abs=1e-12)
+        if "weights" in arrays:  # test points may have another number of components
+            assert embed(kind, arrays, y, form, y) == pytest.approx(embedded, abs=1e-12)
 
 
 def test_kernels_of_the_user(rng):

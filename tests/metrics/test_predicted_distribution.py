@@ -238,9 +238,6 @@ def test_other_families_of_other_packages():
         np.testing.assert_allclose(mixture.cdf(Y), (law.cdf(Y) + norm.cdf(Y)) / 2, rtol=1e-15)
         with pytest.raises(ValueError, match=r"distribution must be scipy\.stats\.norm"):
             distribution_kernel_calibration_error(Y, theirs)
-
-
-def test_discrete_distribution_inside_another():
     with pytest.raises(ValueError, match="must be continuous; got a discrete one"):
         probability_integral_transform([1, 2], InNGBoost(stats.poisson([1, 2])))
 

@@ -194,15 +194,6 @@ def test_ence_reads_no_row_without_weight(deviations, weights):
     assert expected_normalized_calibration_error([1, 1, 1], [0, 0, 0], **options) == 0.5
 
 
-def test_ence_of_calibrated_predictions(rng):
-    """|RMSE / RMV - 1| of m rows has mean 1 / sqrt(pi m) for large m: 20 bins of 1000 rows."""
-    deviations = rng.uniform(1, 2, N)
-    y = rng.normal(0, deviations)
-    value = expected_normalized_calibration_error(y, np.zeros(N), y_std=deviations, n_bins=20)
-    # Half-normal gaps have the deviation sqrt(pi / 2 - 1) = .76 of their mean.
-    assert abs(value / np.sqrt(20 / N / np.pi) - 1) < 5 * 0.76 / np.sqrt(20)
-
-
 # --------------------------------------------------------------------------- quantiles
 
 ENDS = [[-np.inf, np.inf]] * 4  # as conformal intervals have them
