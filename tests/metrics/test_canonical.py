@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal.metrics import canonical_calibration_error, expected_calibration_error
+from skcal.metrics import canonical_calibration_error
 
 MEDIAN = {"strategy": "median_variance", "min_samples": 5}
 every_binning = pytest.mark.parametrize("options", [{"n_bins": 4}, MEDIAN], ids=str)
@@ -78,17 +78,6 @@ def test_closed_form_of_shrunk_vectors():
     for options in ({"n_bins": 10}, {"strategy": "median_variance", "min_samples": 700}):
         value = canonical_calibration_error(0.7 * v + 0.15, v, **options)
         assert value == pytest.approx(0.3 / 4, abs=1e-7)
-
-
-def test_binary_error_is_that_of_the_positive_class(rng):
-    """Away from the edges both columns have the same bins, and the distance is the gap."""
-    p = rng.random(300)
-    y = (rng.random(300) < p**2).astype(int)
-    value = canonical_calibration_error(y, p)
-    assert value == pytest.approx(expected_calibration_error(y, p, n_bins=10), abs=1e-14)
-    value = canonical_calibration_error(y, p, distance="squared_euclidean")
-    expected = 2 * expected_calibration_error(y, p, n_bins=10, norm=2) ** 2
-    assert value == pytest.approx(expected, abs=1e-14)
 
 
 def test_each_component_is_binned():

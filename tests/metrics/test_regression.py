@@ -47,21 +47,6 @@ def test_transform_is_the_cdf_of_each_row(rng):
     np.testing.assert_array_equal(probability_integral_transform(y, norm(1, 3)), norm.cdf(y, 1, 3))
 
 
-@pytest.mark.parametrize(
-    "law", [norm(0, np.linspace(0.1, 3, N)), stats.gamma(np.linspace(0.5, 4, N))], ids=str
-)
-def test_true_laws_are_calibrated(rng, law):
-    """Shares within five standard errors of their levels, and the areas of uniform levels."""
-    y = law.rvs(size=N, random_state=rng)
-    levels = np.array([0.05, 0.3, 0.5, 0.9])
-    error = np.sqrt(levels * (1 - levels) / N)
-    assert (np.abs(interval_coverage(y, law, levels=levels) - levels) < 5 * error).all()
-    # The mean of both areas is sqrt(pi / 32 / n), that is, 0.31 / sqrt(n).
-    for proportion in ("quantile", "interval"):
-        area = miscalibration_area(y, law, proportion=proportion)
-        assert 0.05 / np.sqrt(N) < area < 1 / np.sqrt(N)
-
-
 def test_any_object_with_the_methods_will_do():
     class Uniform:
         """Uniform on [0, width]."""

@@ -163,45 +163,20 @@ def test_weights_are_repetitions_and_order_is_nothing(rng, divergence, kernel, c
         assert_near(calibration_sharpness_curve(soft, v, **options), expected)
 
 
-class TestEdges:
-    @every_divergence
-    @every_kernel
-    @pytest.mark.parametrize(("label", "n"), [(0, 1), (1, 1), (1, 3000)])
-    def test_one_class(self, rng, divergence, kernel, label, n):
-        v = np.append(0.3, rng.uniform(0.05, 0.95, n - 1))
-        options = {"divergence": divergence, "kernel": kernel, "n_points": 11}
-        curve = calibration_sharpness_curve(np.full(n, label), v, **options)
-        known = curve.density > 0
-        np.testing.assert_array_equal(curve.prob_true[known], label)
-        if n == 1:
-            own = divergence_of(divergence, float(label), curve.grid[known])
-            expected = divergence_of(divergence, float(label), 0.3) - own
-            np.testing.assert_allclose(curve.sharpness_gap[known], expected, rtol=0, atol=ACCURACY)
+@every_divergence
+@every_kernel
+@pytest.mark.parametrize(("label", "n"), [(0, 1), (1, 3000)])
+def test_one_class(rng, divergence, kernel, label, n):
+    v = np.append(0.3, rng.uniform(0.05, 0.95, n - 1))
+    curve = calibration_sharpness_curve(
+        np.full(n, label), v, divergence=divergence, kernel=kernel, n_points=11
+    )
+    known = curve.density > 0
+    assert known[3]
+    np.testing.assert_array_equal(curve.prob_true[known], label)
 
-    @pytest.mark.parametrize("bandwidth", [0.001, 0.005, 0.05])
-    @every_divergence
-    def test_far_tails_are_those_of_the_nearest_predictions(self, rng, divergence, bandwidth):
-        v = np.append(rng.uniform(0.5, 0.52, 3000), [0.49, 0.53])
-        y = np.append(rng.integers(0, 2, 3000), [0, 1])
-        options = {"divergence": divergence, "bandwidth": bandwidth, "kernel": "gaussian"}
-        curve = calibration_sharpness_curve(y, v, **options)
-        expected = compute_slowly(y, v, divergence_of(divergence, y, v), **options)
-        assert np.isfinite(curve.sharpness_gap[1:-1]).all()
-        assert_near(curve, expected, slice(1, -1))
-        np.testing.assert_allclose(curve.prob_true, expected[0], rtol=0, atol=ACCURACY)
-        if bandwidth == 0.001:
-            assert curve.density[0] == curve.density[-1] == 0
-            assert (curve.prob_true[0], curve.prob_true[-1]) == (0, 1)
 
-    def test_epanechnikov_ends_where_predictions_end(self):
-        curve = calibration_sharpness_curve(
-            [0, 1, 1], [0.25, 0.25, 0.75], kernel="epanechnikov", bandwidth=0.125, n_points=17
-        )
-        known = np.minimum(np.abs(curve.grid - 0.25), np.abs(curve.grid - 0.75)) < 0.125
-        np.testing.assert_array_equal(np.isnan(curve.prob_true), ~known)
-        np.testing.assert_array_equal(np.isnan(curve.sharpness_gap), ~known)
-        np.testing.assert_array_equal(curve.density == 0, ~known)
-
+class TestInfinities:
     @every_kernel
     def test_a_huge_divergence_stays_where_it_is(self, kernel):
         """Rounding of what is enormous elsewhere must not reach the rest of the curve."""
@@ -216,8 +191,6 @@ class TestEdges:
         )
         assert curve.sharpness_gap[1] > 1e140
 
-
-class TestInfinities:
     @pytest.mark.parametrize(
         ("options", "reached", "not_reached"),
         [
@@ -246,14 +219,6 @@ class TestInfinities:
         curve = calibration_sharpness_curve([end] * 3, [float(end)] * 3, **options)
         assert curve.sharpness_gap[-end] == 0
         assert curve.prob_true[-end] == end
-
-    @every_kernel
-    def test_ends_of_the_grid(self, kernel):
-        """0 and 1 are infinitely far from a mean outcome in between, whatever the rows say."""
-        y, v = [0, 1, 0, 1], [0.02, 0.02, 0.98, 0.98]
-        curve = calibration_sharpness_curve(y, v, divergence="log", kernel=kernel)
-        assert curve.sharpness_gap[0] == curve.sharpness_gap[-1] == -np.inf
-        assert curve.prob_true[0] == curve.prob_true[-1] == 0.5
 
     @pytest.mark.parametrize(
         ("kernel", "bandwidth"),

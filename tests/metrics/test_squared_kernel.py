@@ -294,7 +294,11 @@ def test_mean_embedding_agrees_with_the_definition(rng, monkeypatch, kernel):
         options = {"kernel": kernel, "bandwidth": 0.4, "label_kernel": label_kernel}
         for chunk in (1 << 18, 60):
             monkeypatch.setattr(_test_points, "_CHUNK", chunk)
-            for outcomes, points in ((y, test_labels), (np.eye(3)[y], np.eye(3)[test_labels])):
+            for outcomes, points in (
+                (y, test_labels),
+                (np.eye(3)[y], np.eye(3)[test_labels]),
+                (np.eye(3)[y], test_labels),
+            ):
                 value = calibration_mean_embedding_error(
                     outcomes,
                     proba,
