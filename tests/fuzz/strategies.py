@@ -5,41 +5,16 @@ import pandas as pd
 from hypothesis import strategies as st
 
 # Numbers at and beside the ends of [0, 1], subnormal, and at edges of bins.
-SPECIAL = [
-    0.0,
-    -0.0,
-    5e-324,
-    1e-310,
-    1e-300,
-    1e-16,
-    0.1,
-    0.25,
-    1 / 3,
-    0.5,
-    float(np.nextafter(0.5, 1)),
-    0.75,
-    float(np.nextafter(1, 0)),
-    1.0,
-]
+SPECIAL = [0.0, -0.0, 5e-324, 1e-310, 1e-300, 1e-16, 0.1, 0.25, 1 / 3, 0.5, 0.75, 1.0]
+SPECIAL += [float(np.nextafter(0.5, 1)), float(np.nextafter(1, 0))]
 PROBABILITIES = st.sampled_from(SPECIAL) | st.floats(0, 1)
 INSIDE = st.sampled_from([0.1, 0.25, 0.5, 0.75]) | st.floats(1e-3, 1 - 1e-3)
 NO_PROBABILITIES = st.sampled_from([np.nan, np.inf, -np.inf, 1.5, -1e-300, 1 + 2e-16])
-WEIGHTS = st.sampled_from([0.0, 1e-300, 1e-5, 0.5, 1.0, 1.0, 2.0, 3.0, 1e5, 1e300]) | st.floats(
-    0, 10
-)
+WEIGHTS = st.sampled_from([0.0, 1e-300, 1e-5, 0.5, 1.0, 1.0, 2.0, 3.0, 1e5, 1e300])
+WEIGHTS |= st.floats(0, 10)
 NO_WEIGHTS = st.sampled_from([np.nan, np.inf, -1.0])
-LABEL_SETS = [
-    [0, 1],
-    [0, 1],
-    [-1, 1],
-    [1, 2],
-    [False, True],
-    [0.0, 1.0],
-    ["no", "yes"],
-    [0, 1, 2],
-    ["a", "b", "c"],
-    [3, 1, 2, 0],
-]
+LABEL_SETS = [[0, 1], [0, 1], [-1, 1], [1, 2], [False, True], [0.0, 1.0], ["no", "yes"]]
+LABEL_SETS += [[0, 1, 2], ["a", "b", "c"], [3, 1, 2, 0]]
 # Real numbers whose squares, sums and differences overflow or vanish, and plain ones.
 SPECIAL_REALS = [0.0, -0.0, 5e-324, -1e-300, 1e-160, 1e5, -1e5, 1e160, -1e300, 1.7e308, -1.7e308]
 REALS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 2.0]) | st.sampled_from(SPECIAL_REALS)
@@ -50,6 +25,7 @@ SCALES |= st.floats(0.1, 10)
 NO_SCALES = st.sampled_from([0.0, -1.0, np.nan, np.inf])
 REDUCTIONS = ["auto", "auto", "confidence", "classwise", "top-label", "full"]
 ONE_PROBLEM = ["auto", "confidence"]  # with independent rows
+LAYOUTS = ["as it is", "fortran", "strided", "reversed", "read-only", "list", "frame"]
 FLOATS = [np.float64, np.float64, np.float32, np.float16, np.longdouble]
 
 
@@ -139,9 +115,6 @@ def reals(draw, shape, entries=REALS, no_entries=NO_REALS):
     return lay_out(values, layout if values.ndim < 3 or layout != "frame" else "list")
 
 
-LAYOUTS = ["as it is", "fortran", "strided", "reversed", "read-only", "list", "frame"]
-
-
 def lay_out(values, layout):
     if layout == "fortran":
         return np.asfortranarray(values)
@@ -181,3 +154,15 @@ def mostly(usual, unusual):
 def rarely():
     """True once in twenty draws."""
     return st.sampled_from([False] * 19 + [True])
+
+
+# Splits of five rows and more, or none at all.
+HALVES = [([0, 1, 2], [3, 4]), ([3, 4], [0, 1, 2])]
+CV = mostly(
+    [2, 2, 3, None],
+    [
+        *[0, 1, 2.5, "x", [], [0, 1], HALVES],
+        *[[([0, 1, 2], [3])], [([0, 1, 2, 3], [4, 5])], [(np.array([0, 1]), np.array([99]))]],
+        *[[([0, 1], [-1])], [([0, 1, 2], []), ([], [0, 1, 2])], [([0.5], "a")], [([0], [1], [2])]],
+    ],
+)

@@ -1,15 +1,23 @@
-"""Nothing public that takes data is left out of the fuzz."""
+"""Nothing public that takes data is left out of the fuzz, and no option of it."""
 
 import importlib
+import inspect
 from pathlib import Path
 
 from skcal.recalibration import BaseRecalibrator, NotClassScoresError
 from skcal.report import CalibrationReport
 from skcal.scorers import get_scorer_names
+from tests.fuzz.options import OPTIONS, find_values
 from tests.public_objects import is_record, list_functions_and_classes
 
 # An abstract class, an error, a list of names, and what calibration_report makes: no data go there.
 EXEMPT = {BaseRecalibrator, NotClassScoresError, get_scorer_names, CalibrationReport}
+PUBLIC = [
+    obj for obj in list_functions_and_classes().values() if not is_record(obj) and obj not in EXEMPT
+]
+# Arguments that are data, or made of them; and jobs, which change nothing.
+DATA = {"sample_weight", "labels", "pos_label", "reduction", "groups", "classes", "input", "cv"}
+DATA |= {"params", "by", "progress", "n_jobs", "recalibrator", "upper_outcome", "y_true", "y_proba"}
 
 
 def list_used_names(module):
@@ -23,14 +31,18 @@ def list_used_names(module):
 def test_everything_public_gets_hostile_arguments():
     others = [path.stem for path in Path(__file__).parent.glob("test_*.py")]
     others.remove(Path(__file__).stem)
-    used = {
-        name
-        for stem in others
-        for name in list_used_names(importlib.import_module(f"tests.fuzz.{stem}"))
+    modules = [importlib.import_module(f"tests.fuzz.{stem}") for stem in others]
+    used = {name for module in modules for name in list_used_names(module)}
+    assert {obj.__name__ for obj in PUBLIC} <= used
+
+
+def test_every_option_has_values():
+    unknown = {
+        (obj.__name__, name)
+        for obj in PUBLIC
+        if not obj.__module__.startswith("skcal.diagrams")
+        for name, parameter in inspect.signature(obj).parameters.items()
+        if parameter.default is not parameter.empty and find_values(obj, name) is None
     }
-    public = {
-        obj.__name__
-        for obj in list_functions_and_classes().values()
-        if not is_record(obj) and obj not in EXEMPT
-    }
-    assert public <= used
+    assert {pair for pair in unknown if pair[1] not in DATA} == set()
+    assert OPTIONS.keys() & DATA == set()

@@ -9,26 +9,22 @@ from hypothesis import strategies as st
 
 from skcal import datasets
 from tests.fuzz.hostile import check_call
+from tests.fuzz.options import options
 from tests.fuzz.strategies import NO_PROBABILITIES, PROBABILITIES, REALS, rarely
 
 NUMBERS = PROBABILITIES | st.sampled_from([-0.5, 0.3, 1e-6, 1e6, 1e7, np.float32(0.1)])
-NO_NUMBERS = (
-    NO_PROBABILITIES | REALS | st.sampled_from(["x", None, True, [0.1], 1j, np.array([0.1])])
-)
-OPTIONS = {
-    "n_samples": st.sampled_from([1, 2, 3, 4, 9, 10, 11, np.int8(5), 0, -1, 3.0, True, "x"]),
-    "population": st.sampled_from([True, True, False, np.True_, 1, None, "x"]),
-    "random_state": st.sampled_from([0, 0, 2**32 - 1, -1, 2**32, 0.5, "x"]),
-}
+NO_NUMBERS = NO_PROBABILITIES | REALS | st.sampled_from(["x", None, True, [0.1], 1j])
+LENGTHS = st.sampled_from([1, 2, 3, 4, 9, 10, 11, np.int8(5), 0, -1, 3.0, True, "x"])
 FUNCTIONS = [
     value for name in datasets.__all__ if inspect.isroutine(value := getattr(datasets, name))
 ]
 
 
-def make(function):
-    """Rows of a problem, checked, and its true values."""
-
-    def run(**arguments):
+@pytest.mark.parametrize("function", FUNCTIONS)
+@given(st.data())
+def test_hostile_parameters(function, data):
+    def make(**arguments):
+        """Rows of a problem, checked, and its true values."""
         problem = function(**arguments)
         assert len(problem.y_true) == arguments["n_samples"]
         for values in (problem.y_true, problem.y_proba):
@@ -37,16 +33,8 @@ def make(function):
         assert np.isfinite([known.value for known in problem.true_values]).all()
         return problem
 
-    return run
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-@given(st.data())
-def test_hostile_parameters(function, data):
-    arguments = {"random_state": 0}
+    arguments = {"random_state": 0, "n_samples": data.draw(LENGTHS)} | data.draw(options(function))
     for name in inspect.signature(function).parameters:
-        if name == "n_samples" or (name in OPTIONS and data.draw(st.booleans())):
-            arguments[name] = data.draw(OPTIONS[name])
-        elif name not in OPTIONS:
+        if name not in arguments and name != "population":
             arguments[name] = data.draw(NO_NUMBERS if data.draw(rarely()) else NUMBERS)
-    check_call(make(function), arguments)
+    check_call(make, arguments)

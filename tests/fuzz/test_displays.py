@@ -17,137 +17,109 @@ from skcal.diagrams import (
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary
 from tests.fuzz.classifiers import Echo
-from tests.fuzz.hostile import check_call
+from tests.fuzz.hostile import check_call, few
+from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import PROBABILITIES, SPECIAL_REALS, mostly, problems, rarely
 
-RELIABILITY = {
-    "kind": st.sampled_from(["smooth", "isotonic", "binned"]),
-    "band": st.sampled_from([None, "bootstrap", "isotonic", "consistency"]),
-    "scale": st.sampled_from(["probability", "logit"]),
-    "n_bins": st.sampled_from([1, 3, 15]),
-}
+RELIABILITY, SHARPNESS = ReliabilityDisplay, CalibrationSharpnessDisplay
 
 
-def draw_reliability(**arguments):
-    try:
-        display = ReliabilityDisplay.from_predictions(
-            n_resamples=9, random_state=0, name="model", **arguments
-        )
-        return display.prob_pred, display.prob_true, display.smooth_ece
-    finally:
-        plt.close("all")
+def draw_reliability(reduction, **arguments):
+    display = RELIABILITY.from_predictions(reduction=reduction, **arguments)
+    return display.prob_pred, display.prob_true, display.smooth_ece
 
 
 def draw_sharpness(reduction, **arguments):
-    try:
-        display = CalibrationSharpnessDisplay.from_predictions(name="model", **arguments)
-        return display.prob_pred, display.prob_true, display.curves[0].sharpness_gap
-    finally:
-        plt.close("all")
+    display = SHARPNESS.from_predictions(**arguments)
+    return display.prob_pred, display.prob_true, display.curves[0].sharpness_gap
 
 
 def report(**arguments):
-    found = calibration_report(n_resamples=9, random_state=0, **arguments)
+    found = calibration_report(**arguments)
     assert found.verdict in str(found)
     parts = [model[: model._fields.index("diagram")] for model in found.models.values()]
     return parts, found.to_frame().shape
 
 
-def draw_scored(**arguments):
-    """Both displays of a classifier, whose predictions are X."""
-    X, y, labels = arguments.pop("y_proba"), arguments.pop("y_true"), arguments.pop("labels")
-    reduction = arguments.pop("reduction")
-    estimator = Echo(labels).fit(X, y)
-    try:
-        one = ReliabilityDisplay.from_estimator(estimator, X, y, reduction=reduction, **arguments)
-        other = CalibrationSharpnessDisplay.from_estimator(estimator, X, y, **arguments)
-        return one.prob_true, one.smooth_ece, other.prob_true, other.total
-    finally:
-        plt.close("all")
+def draw_both(method, source, y_true, y_proba, reduction, arguments):
+    """Both displays of a classifier, or of the folds of a cross-validation."""
+    one, other = (getattr(display, method) for display in (RELIABILITY, SHARPNESS))
+    one = one(source, y_proba, y_true, reduction=reduction, **arguments)
+    other = other(source, y_proba, y_true, **arguments)
+    return one.prob_true, one.smooth_ece, other.prob_true, other.total
 
 
-def draw_folds(tests, kept, **arguments):
-    """Both displays of the folds of a cross-validation, of which some results are kept."""
-    X, y, labels = arguments.pop("y_proba"), arguments.pop("y_true"), arguments.pop("labels")
-    reduction = arguments.pop("reduction")
-    results = {"estimator": [Echo(labels).fit(X, y) for _ in tests], "indices": {"test": tests}}
+def draw_scored(y_true, y_proba, labels, reduction, **arguments):
+    """Of a classifier whose predictions are X."""
+    estimator = Echo(labels).fit(y_proba, y_true)
+    return draw_both("from_estimator", estimator, y_true, y_proba, reduction, arguments)
+
+
+def draw_folds(tests, kept, y_true, y_proba, labels, reduction, **arguments):
+    """Of folds of which some results are kept."""
+    models = [Echo(labels).fit(y_proba, y_true) for _ in tests]
+    results = {"estimator": models, "indices": {"test": tests}}
     results = {key: results[key] for key in kept}
-    try:
-        one = ReliabilityDisplay.from_cv_results(results, X, y, reduction=reduction, **arguments)
-        other = CalibrationSharpnessDisplay.from_cv_results(results, X, y, **arguments)
-        return one.prob_true, one.smooth_ece, other.prob_true, other.total
-    finally:
-        plt.close("all")
+    return draw_both("from_cv_results", results, y_true, y_proba, reduction, arguments)
 
 
 def draw_summary(y_true, y_proba, sample_weight, reduction, pos_label, labels, **arguments):
     summary = CalibrationSummary(n_cells=1024, reduction=reduction, labels=labels)
     summary.update(y_true, y_proba, sample_weight)
     before = json.dumps(summary.to_dict())
-    try:
-        display = ReliabilityDisplay.from_summary(summary, random_state=0, **arguments)
-        n_samples = [curve.n_samples for curve in display.curves]
-        return display.prob_pred, display.prob_true, display.smooth_ece, n_samples
-    finally:
-        assert json.dumps(summary.to_dict()) == before
-        plt.close("all")
+    display = RELIABILITY.from_summary(summary, **arguments)
+    assert json.dumps(summary.to_dict()) == before
+    n_samples = [curve.n_samples for curve in display.curves]
+    return display.prob_pred, display.prob_true, display.smooth_ece, n_samples
 
 
-def draw_by_hand(curves, attributes, options):
+def draw_by_hand(display, curves, attributes, settings):
     """A display of given points, plotted with options."""
-    Display, Curve = DISPLAYS[attributes["display"]]
-    attributes = {name: value for name, value in attributes.items() if name != "display"}
-    try:
-        made = [Curve(**curve) for curve in curves]
-        display = Display(curves=made, **attributes).plot(**options)
-        lines = np.ravel(display.line_)
-        return [np.nan_to_num(np.ma.getdata(line.get_ydata())) for line in lines]
-    finally:
-        plt.close("all")
+    Display, Curve = DISPLAYS[display]
+    made = [Curve(**curve) for curve in curves]
+    lines = np.ravel(Display(curves=made, **attributes).plot(**settings).line_)
+    return [np.nan_to_num(np.ma.getdata(line.get_ydata())) for line in lines]
+
+
+def check_drawing(function, arguments):
+    """Figures are closed after each call."""
+
+    def draw(**arguments):
+        try:
+            return function(**arguments)
+        finally:
+            plt.close("all")
+
+    check_call(draw, arguments)
 
 
 DISPLAYS = {
-    "reliability": (ReliabilityDisplay, ReliabilityCurve),
-    "sharpness": (CalibrationSharpnessDisplay, SharpnessCurve),
+    "reliability": (RELIABILITY, ReliabilityCurve),
+    "sharpness": (SHARPNESS, SharpnessCurve),
 }
-LAYERS = mostly(
-    [
-        ("density", "band"),
-        ("density", "band", "rug", "witness"),
-        ["curve_width", "band"],
-        ["split_density", "curve_color"],
-        [],
-    ],
-    ["rug", ["x"], 1],
-)
+# What draws, and whose options it takes.
 CALLS = {
-    "reliability": draw_reliability,
-    "sharpness": draw_sharpness,
-    "report": report,
-    "estimator": draw_scored,
-    "folds": draw_folds,
-    "summary": draw_summary,
+    "reliability": (draw_reliability, RELIABILITY.from_predictions),
+    "sharpness": (draw_sharpness, SHARPNESS.from_predictions),
+    "report": (report, calibration_report),
+    "estimator": (draw_scored, None),
+    "folds": (draw_folds, None),
+    "summary": (draw_summary, RELIABILITY.from_summary),
 }
 
 
 @st.composite
 def calls(draw, name):
-    arguments = draw(problems())
+    arguments, owner = draw(problems()), CALLS[name][1]
+    if owner is not None:
+        arguments |= draw(options(owner, skip=["score"], n_resamples=9, random_state=0))
     if name == "reliability":
-        arguments |= {key: draw(values) for key, values in RELIABILITY.items()}
-        arguments["layers"] = draw(LAYERS)
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
-    if name == "summary":
-        for key in ("kind", "band", "n_bins"):
-            arguments[key] = draw(RELIABILITY[key])
-        arguments["n_resamples"] = draw(mostly([0, 9], [-1, 0.5]))
-        arguments["layers"] = draw(LAYERS)
-    if name in ("estimator", "folds") and draw(mostly([True], [False])):
+    if owner is None and draw(mostly([True], [False])):
         arguments["labels"] = None
     if name == "folds":
-        n_rows = len(arguments["y_proba"])
-        rows = np.arange(n_rows)
-        tests = [[rows[::2], rows[1::2]], [rows]] if n_rows > 1 else [[rows]]
+        rows = np.arange(len(arguments["y_proba"]))
+        tests = [[rows[::2], rows[1::2]], [rows]] if len(rows) > 1 else [[rows]]
         arguments["tests"] = draw(mostly(tests, [[], [[]], [[99]], [[0, 0]]]))
         arguments["kept"] = draw(mostly([["estimator", "indices"]], [["indices"], []]))
     return arguments
@@ -166,14 +138,15 @@ PLOT_OPTIONS = [
     {"no_option": 1},
 ]
 # Of displays that were made without them.
-MORE_OPTIONS = [{"layers": layers} for layers in ((), ["density"], ["curve_width"], ["x"], "x", 1)]
+MORE_OPTIONS = [{"layers": layers} for layers in ((), ["density"], ["curve_width"], ["x"], 1)]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_hostile_rows(name):
+    @few
     @given(calls(name))
     def check(arguments):
-        check_call(CALLS[name], arguments)
+        check_drawing(CALLS[name][0], arguments)
 
     check()
 
@@ -206,7 +179,7 @@ def curves(draw, display):
         found[name] = draw(mostly([None, 0.1, 7], [-1.0, np.nan, "x", 1e300, 0]))
     found["pos_label"] = draw(mostly([None], ["a", 1]))
     if display == "reliability":
-        found["kind"] = draw(mostly(["smooth", "isotonic", "binned"], ["x"]))
+        found["kind"] = draw(OPTIONS["kind"])
         found["smooth_ece"] = draw(mostly([None, 0.1], [np.inf, "x"]))
         found["smooth_ece_interval"] = draw(mostly([None, (0.05, 0.2)], [3, ("a", "b"), (1,)]))
         names = [name for name in DATA if draw(st.booleans())]
@@ -220,15 +193,11 @@ def curves(draw, display):
 def calls_by_hand(draw):
     display = draw(st.sampled_from([*DISPLAYS]))
     made = [draw(curves(display)) for _ in range(draw(mostly([1, 2], [0])))]
-    found = {"display": display, "name": draw(mostly([None, "a"], [["a"], ["a", "b"], 1, []]))}
-    if display == "reliability":
-        found["scale"] = draw(mostly(["probability", "logit"], ["x"]))
-        found["panels"] = draw(mostly([False, True], ["x"]))
-        found["layers"] = draw(st.none() | LAYERS)
-    options = draw(st.sampled_from(PLOT_OPTIONS + MORE_OPTIONS))
-    return {"curves": made, "attributes": found, "options": options}
+    attributes = draw(options(DISPLAYS[display][0], skip=["divergence"]))
+    settings = draw(st.sampled_from(PLOT_OPTIONS + MORE_OPTIONS))
+    return {"display": display, "curves": made, "attributes": attributes, "settings": settings}
 
 
 @given(calls_by_hand())
 def test_hostile_curves(arguments):
-    check_call(draw_by_hand, arguments)
+    check_drawing(draw_by_hand, arguments)

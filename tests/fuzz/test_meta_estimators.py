@@ -17,7 +17,8 @@ from skcal.recalibration import (
 )
 from tests.fuzz.classifiers import FirstColumns, Hard
 from tests.fuzz.hostile import check_call, documented_warnings_ignored
-from tests.fuzz.strategies import LABEL_SETS, PROBABILITIES, mostly, outcomes, rarely, weights
+from tests.fuzz.options import options
+from tests.fuzz.strategies import CV, LABEL_SETS, PROBABILITIES, mostly, outcomes, rarely, weights
 
 RECALIBRATORS = {
     "default": lambda: None,
@@ -30,9 +31,6 @@ RECALIBRATORS = {
     "text": lambda: "x",
 }
 CLASSIFIERS = {"columns": FirstColumns, "hard": Hard, "text": lambda: "x"}
-HALVES = [([0, 1, 2], [3, 4]), ([3, 4], [0, 1, 2])]
-NO_CV = [1, "x", [], [0, 1], [([0], [1], [2])], [([0, 1, 2, 3], [4, 5])], HALVES]
-NO_CV += [[([0, 1], [-1])], [([0, 1], [99])], [([0, 1, 2], []), ([], [0, 1, 2])], [([0.5], "a")]]
 ENTRIES = PROBABILITIES | st.sampled_from([-1.0, 2.0, 1e300, np.nan, np.inf])
 
 
@@ -56,7 +54,7 @@ def fits(draw):
         "y": draw(outcomes(labels, n_rows)),
         "sample_weight": draw(weights(n_rows)),
         "classifier": draw(mostly(["columns", "columns", "hard"], ["text"])),
-        "cv": draw(mostly([2, 2, 3, None], NO_CV)),
+        "cv": draw(CV),
     }
 
 
@@ -68,42 +66,39 @@ def fit_classifier(estimator, X, y):
         raise ValueError("the classifier cannot be fitted") from error
 
 
+def choose_weights(classifier, sample_weight):
+    """The other one takes none, and is warned of."""
+    is_weighted = classifier == "columns" and sample_weight is not None
+    return {"sample_weight": sample_weight} if is_weighted else {}
+
+
 @given(
     fits(),
     mostly(["default", "isotonic", "bins", "columns"], ["logits", "other", "class", "text"]),
-    mostly(["auto", True, False], ["x"]),
-    mostly(["auto", "predict_proba"], ["decision_function", "x"]),
+    options(RecalibratedClassifierCV, skip=["estimator"]),
     st.booleans(),
 )
-def test_hostile_rows_for_a_recalibrated_classifier(
-    rows, recalibrator, ensemble, response_method, frozen
-):
-    def fit_and_predict(X, y, sample_weight, classifier, cv, **options):
-        estimator = CLASSIFIERS[classifier]()
+def test_hostile_rows_for_a_recalibrated_classifier(rows, recalibrator, settings, frozen):
+    def fit_and_predict(X, y, sample_weight, classifier, cv, recalibrator, **settings):
+        estimator, recalibrator = CLASSIFIERS[classifier](), RECALIBRATORS[recalibrator]()
         if frozen and classifier != "text":
             estimator = FrozenEstimator(fit_classifier(estimator, X, y))
-        options["recalibrator"] = RECALIBRATORS[options["recalibrator"]]()
-        model = RecalibratedClassifierCV(estimator, cv=cv, **options)
-        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if classifier == "hard":  # which warns that it takes none
-            weighted = {}
+        model = RecalibratedClassifierCV(estimator, recalibrator=recalibrator, cv=cv, **settings)
         with documented_warnings_ignored():
-            model.fit(X, y, **weighted)
+            model.fit(X, y, **choose_weights(classifier, sample_weight))
         proba = model.predict_proba(X)
         np.testing.assert_allclose(proba.sum(axis=1), 1, atol=2e-3)
         assert set(model.predict(X)) <= set(model.classes_)
         return proba
 
-    options = {"ensemble": ensemble, "response_method": response_method}
-    check_call(fit_and_predict, rows | {"recalibrator": recalibrator} | options)
+    check_call(fit_and_predict, rows | {"recalibrator": recalibrator} | settings)
 
 
-@given(fits(), mostly(["predict_proba", "decision_function"], ["x"]))
-def test_hostile_rows_for_out_of_fold_scores(rows, method):
-    def fit_and_transform(X, y, sample_weight, classifier, cv, method):
-        model = CrossFitProba(CLASSIFIERS[classifier](), cv=cv, method=method)
-        is_weighted = classifier == "columns" and sample_weight is not None
-        weighted = {"sample_weight": sample_weight} if is_weighted else {}
+@given(fits(), options(CrossFitProba, skip=["estimator"]))
+def test_hostile_rows_for_out_of_fold_scores(rows, settings):
+    def fit_and_transform(X, y, sample_weight, classifier, cv, **settings):
+        model = CrossFitProba(CLASSIFIERS[classifier](), cv=cv, **settings)
+        weighted = choose_weights(classifier, sample_weight)
         with documented_warnings_ignored():
             scores = model.fit_transform(X, y, **weighted)
             fitted = clone(model).fit(X, y, **weighted)
@@ -112,4 +107,4 @@ def test_hostile_rows_for_out_of_fold_scores(rows, method):
         np.testing.assert_array_equal(fitted.transform(X), transformed)
         return scores.astype(float), transformed.astype(float)
 
-    check_call(fit_and_transform, rows | {"method": method})
+    check_call(fit_and_transform, rows | settings)

@@ -11,6 +11,7 @@ from scipy import stats
 from skcal import metrics
 from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
 from tests.fuzz.hostile import check_call
+from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import (
     NO_PROBABILITIES,
     NO_REALS,
@@ -35,10 +36,6 @@ STRANGE = {
     "number": 1.0,
     "nothing": None,
 }
-LEVELS = st.lists(PROBABILITIES | st.floats(0.1, 0.9), max_size=3) | st.sampled_from(
-    [0.5, [0.25, 0.5, 0.9], [[0.5]], "x", None, [np.nan]]
-)
-BANDWIDTH = mostly([1.0, 1e-5, 1e5, 1e-50, 1e300], [0.0, -1.0, np.nan, np.inf, "x"])
 
 
 class GivenQuantiles:
@@ -46,12 +43,6 @@ class GivenQuantiles:
 
     def __init__(self, values):
         self.icdf = self.cdf = lambda argument: values
-
-
-def add_shifts(first, second):
-    """A kernel that is symmetric but for a row of another prediction, and may be infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return first[:, :1] + second[:, :1].T
 
 
 def make_distribution(family, loc, scale, weights):
@@ -90,8 +81,7 @@ def distributions(draw, n_rows, n_dimensions):
     else:
         loc = draw(reals(rows))
         scale = draw(reals(draw(st.sampled_from([(), rows])), SCALES, NO_SCALES))
-    shares = mostly([[0.5, 0.5], [0.25, 0.75], [1, 0], [1e-300, 1]], [[0.5, 1]])
-    share = draw(shares)
+    share = draw(mostly([[0.5, 0.5], [0.25, 0.75], [1, 0], [1e-300, 1]], [[0.5, 1]]))
     return {
         "family": family,
         "loc": loc,
@@ -122,44 +112,19 @@ def calls(draw, name):
         shapes = [(n_rows, n_dimensions)] * 2 + shapes[:1]
     shape = draw(st.sampled_from(shapes))
     arguments = {"y_true": draw(reals(shape))}
-    levels = draw(LEVELS)
+    levels = draw(OPTIONS["levels"])
     columns = (n_rows, np.size(levels)) if np.ndim(levels) else (n_rows,)
     drawn = {
         "distribution": distributions(n_rows, n_dimensions),
         "sample_weight": weights(n_rows),
-        "levels": st.just(levels),
-        "quantiles": st.just(levels),
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
-        "proportion": mostly(["quantile", "interval"], ["x"]),
         "y_pred": reals((n_rows,)),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
-        "n_bins": mostly([1, 2, 10, 1000], [0, 2.0, None]),
-        "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
         "test_distribution": distributions(2, n_dimensions),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
-        "kernel": mostly(["wasserstein"], ["gauss", add_shifts]),
-        "bandwidth": BANDWIDTH,
-        "target_bandwidth": BANDWIDTH,
-        "unbiased": mostly([True, False], ["x"]),
-        "block_size": mostly([None, 1, 2, 3], [0, np.sqrt]),
     }
-    for key, values in drawn.items():
-        required = key in parameters and parameters[key].default is inspect.Parameter.empty
-        if required or (key in parameters and draw(st.booleans())):
-            arguments[key] = draw(values)
-    return arguments
-
-
-def call(name):
-    """A function that makes distributions of what it gets, and calls the measure."""
-
-    def run(**arguments):
-        for key in ("distribution", "test_distribution"):
-            if key in arguments:
-                arguments[key] = make_distribution(**arguments[key])
-        return getattr(metrics, name)(**arguments)
-
-    return run
+    arguments |= {key: draw(values) for key, values in drawn.items() if key in parameters}
+    return arguments | draw(options(getattr(metrics, name), quantiles=levels))
 
 
 MEASURES_OF_REALS = [
@@ -172,9 +137,14 @@ MEASURES_OF_REALS = [
 
 @pytest.mark.parametrize("name", MEASURES_OF_REALS)
 def test_hostile_predictions(name):
+    def run(**arguments):
+        for key in {"distribution", "test_distribution"} & arguments.keys():
+            arguments[key] = make_distribution(**arguments[key])
+        return getattr(metrics, name)(**arguments)
+
     @given(calls(name))
     def check(arguments):
-        check_call(call(name), arguments)
+        check_call(run, arguments)
 
     check()
 
@@ -191,15 +161,10 @@ def test_hostile_arguments_of_a_cdf(data):
     check_call(evaluate, arguments)
 
 
-def entropy(v):
-    """Without care for 0 and 1."""
-    return v * np.log(v) + (1 - v) * np.log1p(-v)
-
-
 FUNCTIONS = {
     "square": np.square,
     "double": lambda v: 2 * v,
-    "careless entropy": entropy,
+    "careless entropy": lambda v: v * np.log(v) + (1 - v) * np.log1p(-v),
     "logit": lambda v: np.log(v) - np.log1p(-v),
     "exp": np.exp,
     "huge": lambda v: 1e308 * v**2,
@@ -217,9 +182,9 @@ FUNCTIONS = {
     mostly([("square", "double"), ("exp", "exp"), ("careless entropy", "logit")], [None]),
     st.sampled_from([*FUNCTIONS]),
     st.sampled_from([*FUNCTIONS]),
-    st.sampled_from(["kernel", "binned", "isotonic"]),
+    options(metrics.calibration_decomposition, skip=["divergence"]),
 )
-def test_hostile_divergences(problem, functions, phi, gradient, estimator):
+def test_hostile_divergences(problem, functions, phi, gradient, settings):
     phi, gradient = functions or (phi, gradient)
     del problem["reduction"]
 
@@ -227,8 +192,7 @@ def test_hostile_divergences(problem, functions, phi, gradient, estimator):
         divergence = BregmanDivergence(FUNCTIONS[phi], FUNCTIONS[gradient])
         return metrics.calibration_decomposition(**arguments, divergence=divergence)
 
-    options = {"phi": phi, "gradient": gradient, "estimator": estimator}
-    check_call(decompose, problem | options)
+    check_call(decompose, problem | settings | {"phi": phi, "gradient": gradient})
 
 
 @given(st.data())

@@ -6,12 +6,15 @@ from hypothesis import strategies as st
 
 from skcal.metrics import MEASURES, smooth_ece
 from skcal.model_selection import calibrated_within_one_se, pooled_cross_val_score
-from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
+from skcal.scorers import get_scorer, make_calibration_scorer
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import check_call, documented_warnings_ignored
+from tests.fuzz.options import find_values
 from tests.fuzz.strategies import (
+    CV,
     LABEL_SETS,
     PROBABILITIES,
+    SPECIAL_REALS,
     mostly,
     outcomes,
     probabilities,
@@ -19,18 +22,11 @@ from tests.fuzz.strategies import (
     weights,
 )
 
-OPTIONS = mostly(
+SETTINGS = mostly(
     [{}, {"reduction": "confidence"}, {"reduction": "classwise"}],
-    [
-        {"pos_label": 1},
-        {"pos_label": "yes"},
-        {"n_bins": 3},
-        {"n_bins": 0},
-        {"labels": [0, 1]},
-        {"no_option": 1},
-    ],
+    [{"pos_label": 1}, {"pos_label": "yes"}, {"n_bins": 3}, {"n_bins": 0}, {"no_option": 1}],
 )
-NAMES = mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1])
+NAMES = find_values(get_scorer, "name")
 
 
 @st.composite
@@ -47,44 +43,50 @@ def scored(draw):
     }
 
 
-def score_by_name(name, options, labels, X, y, sample_weight):
-    scorer = get_scorer(name, **options)
-    with documented_warnings_ignored():
-        return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
+@given(scored(), NAMES | st.none(), SETTINGS)
+def test_hostile_rows_for_a_scorer(rows, name, settings):
+    """By name or, without one, of a function."""
+
+    def score(labels, X, y, sample_weight):
+        scorer = get_scorer(name, **settings)
+        if name is None:
+            scorer = make_calibration_scorer(smooth_ece, greater_is_better=True, **settings)
+        with documented_warnings_ignored():
+            return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
+
+    check_call(score, rows)
 
 
-def score_by_function(options, labels, X, y, sample_weight):
-    scorer = make_calibration_scorer(smooth_ece, greater_is_better=True, **options)
-    with documented_warnings_ignored():
-        return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
+@given(scored(), st.sampled_from([*MEASURES, smooth_ece, "ece"]), CV, SETTINGS, st.data())
+def test_hostile_rows_for_cross_validation(rows, measure, cv, settings, data):
+    def pool(labels, **arguments):
+        with documented_warnings_ignored():
+            return pooled_cross_val_score(Echo(labels), **arguments)
+
+    given = dict(settings)
+    if data.draw(st.booleans()):
+        rows["labels"] = None
+    if isinstance(measure, str) and data.draw(st.booleans()):
+        given["sample_weight"] = rows["sample_weight"]
+    del rows["sample_weight"]
+    check_call(pool, rows | {"measure": measure, "cv": cv} | given)
 
 
-@given(scored(), NAMES, OPTIONS)
-def test_hostile_rows_for_a_scorer(rows, name, options):
-    check_call(score_by_name, rows | {"name": name, "options": options})
-
-
-@given(scored(), OPTIONS)
-def test_hostile_rows_for_a_scorer_of_a_function(rows, options):
-    check_call(score_by_function, rows | {"options": options})
-
-
-SCORES = PROBABILITIES | st.sampled_from([np.nan, -np.inf, np.inf, -1e300, 1e300, -1.7e308])
+SCORES = PROBABILITIES | st.sampled_from([np.nan, -np.inf, np.inf, *SPECIAL_REALS])
 
 
 @st.composite
 def results(draw):
     """What a search hands to a rule, some of it incomplete."""
     n_candidates, n_splits = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    entries = draw(mostly([PROBABILITIES], [SCORES]))
+    scores = st.lists(entries, min_size=n_candidates, max_size=n_candidates).map(np.array)
     found = {}
-    scores = st.lists(
-        draw(mostly([PROBABILITIES], [SCORES])), min_size=n_candidates, max_size=n_candidates
-    )
     for name in ("loss", "error"):
         for split in range(n_splits):
-            found[f"split{split}_test_{name}"] = np.array(draw(scores))
+            found[f"split{split}_test_{name}"] = draw(scores)
         if not draw(rarely()):
-            found[f"mean_test_{name}"] = np.array(draw(scores))
+            found[f"mean_test_{name}"] = draw(scores)
     return found
 
 
@@ -95,37 +97,3 @@ def test_hostile_results_of_a_search(cv_results, score, calibration):
 
     arguments = {"score": score, "calibration": calibration, "cv_results": cv_results}
     check_call(choose, arguments)
-
-
-CV = mostly(
-    [2, 3],
-    [
-        None,
-        1,
-        0,
-        "x",
-        2.5,
-        [],
-        [([0, 1, 2], [3])],
-        [(np.array([0, 1, 2]), np.array([3])), (np.array([3, 2]), np.array([0, 1]))],
-        [(np.array([0, 1]), np.array([], dtype=int))],
-        [(np.array([0, 1]), np.array([99]))],
-    ],
-)
-
-
-def pool(labels, **arguments):
-    estimator = Echo(labels)
-    with documented_warnings_ignored():
-        return pooled_cross_val_score(estimator, **arguments)
-
-
-@given(scored(), st.sampled_from([*MEASURES, smooth_ece, "ece"]), CV, OPTIONS, st.data())
-def test_hostile_rows_for_cross_validation(rows, measure, cv, options, data):
-    drawn = {name: value for name, value in options.items() if name != "labels"}
-    if data.draw(st.booleans()):
-        rows["labels"] = None
-    if isinstance(measure, str) and data.draw(st.booleans()):
-        drawn["sample_weight"] = rows["sample_weight"]
-    del rows["sample_weight"]
-    check_call(pool, rows | {"measure": measure, "cv": cv} | drawn)

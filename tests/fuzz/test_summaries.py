@@ -19,7 +19,8 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches, summarize_dask
-from tests.fuzz.hostile import check_call
+from tests.fuzz.hostile import check_call, few
+from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import mostly, outcomes, probabilities, problems, rarely, weights
 
 # Questions about one summary.
@@ -29,18 +30,6 @@ QUESTIONS = [
     if inspect.isroutine(function := getattr(inference, name)) and name.endswith("_from_summary")
 ]
 FITTED = [HistogramBinning, IsotonicRecalibration, KernelRecalibration, TemperatureScaling]
-SETTINGS = {
-    "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
-    "reduction": mostly(["auto", "auto", "classwise", "confidence"], ["full", "top-label", "x"]),
-    "on_invalid": mostly(["raise", "drop"], ["x"]),
-}
-OPTIONS = {
-    "n_resamples": mostly([9], [1, 2, 0, 2.0]),
-    "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),
-    "debias": mostly([True, False], [1]),
-    "method": mostly(["percentile", "basic"], ["bca"]),
-    "random_state": mostly([0], [-1, "x"]),
-}
 
 
 @st.composite
@@ -48,7 +37,8 @@ def summarized(draw):
     """Settings of a summary and rows for it."""
     problem = draw(problems())
     counted = draw(st.sampled_from([True, True, False]))
-    settings = {name: draw(values) for name, values in SETTINGS.items()}
+    settings = draw(options(CalibrationSummary))
+    settings["reduction"] = draw(mostly(["auto", "auto", "classwise", "confidence"], ["full", "x"]))
     settings["labels"] = problem["labels"]
     settings["pos_label"] = problem["pos_label"] if draw(rarely()) else None
     rows = {name: problem[name] for name in ("y_true", "y_proba", "sample_weight")}
@@ -57,12 +47,7 @@ def summarized(draw):
 
 def make_summary(settings, rows):
     summary = CalibrationSummary(**settings)
-    return summary if draw_nothing(rows) else summary.update(**rows)
-
-
-def draw_nothing(rows):
-    """Whether there are no rows, which a summary may have."""
-    return len(rows["y_proba"]) == 0
+    return summary.update(**rows) if len(rows["y_proba"]) else summary  # it may have no rows
 
 
 def call_unchanged(summary, function):
@@ -75,24 +60,18 @@ def call_unchanged(summary, function):
 
 
 @pytest.mark.parametrize("function", QUESTIONS)
-@given(summarized(), mostly([*MEASURES], ["ece", None, len]), st.data())
-def test_hostile_questions(function, summarized_rows, name, data):
-    parameters = inspect.signature(function).parameters
-    argument = "measure" if "measure" in parameters else "statistic"
-    options = {argument: name, "n_resamples": 9, "random_state": 0}
-    for option, values in OPTIONS.items():
-        if option in parameters and data.draw(st.booleans()):
-            options[option] = data.draw(values)
-
-    def ask(settings, rows, **options):
+@given(summarized(), st.data())
+def test_hostile_questions(function, summarized_rows, data):
+    def ask(settings, rows, **drawn):
         summary = make_summary(settings, rows)
-        return call_unchanged(summary, lambda summary: function(summary=summary, **options))
+        return call_unchanged(summary, lambda summary: function(summary=summary, **drawn))
 
     settings, rows = summarized_rows
-    check_call(ask, {"settings": settings, "rows": rows} | options)
+    drawn = {"n_resamples": 9, "random_state": 0} | data.draw(options(function))
+    check_call(ask, {"settings": settings, "rows": rows} | drawn)
 
 
-@given(summarized(), summarized(), mostly(["range", "max"], ["x"]), st.booleans())
+@given(summarized(), summarized(), OPTIONS["deviation"], st.booleans())
 def test_hostile_pairs_of_periods(first, second, deviation, same_settings):
     def compare(first, second, deviation):
         summaries = [make_summary(*first), make_summary(*second)]
@@ -125,24 +104,55 @@ def test_hostile_rows_behind_a_fit(R, summarized_rows, scores, classes):
     check_call(fit_and_predict, arguments)
 
 
-@given(summarized(), st.booleans())
-def test_hostile_rows_in_tables_of_cells(summarized_rows, grouped):
-    """Tables and samples of cells hold finite numbers."""
-
-    def tabulate(settings, rows):
-        if not grouped:
-            summary = make_summary(settings, rows)
-            table = summary.to_frame()
-            samples = [(one.predictions, one.outcomes) for one in summary.to_samples()]
-            return table.drop(columns="label", errors="ignore"), samples, summary.total_weight_
-        summary = GroupedSummary(**settings)
-        summary.update(**rows, by=np.arange(len(rows["y_true"])) % 2)
-        return summary.to_frame().drop(columns="label", errors="ignore"), len(summary)
-
-    check_call(tabulate, dict(zip(("settings", "rows"), summarized_rows, strict=True)))
+@st.composite
+def questions(draw):
+    settings, rows = draw(summarized())
+    return {"settings": settings, "rows": rows, "name": draw(OPTIONS["measure"])}
 
 
-@given(summarized(), summarized(), st.booleans(), mostly([*MEASURES], ["ece", None, len]))
+@given(questions())
+def test_hostile_rows_of_a_summary(arguments):
+    """A summary is updated twice and goes through JSON; tables and samples hold finite numbers."""
+
+    def summarize(settings, rows, name):
+        summary = CalibrationSummary(**settings)
+        empty = json.dumps(summary.to_dict())
+        try:
+            summary.update(**rows)
+        except ValueError:
+            assert json.dumps(summary.to_dict()) == empty, "a refused update left something behind"
+            raise
+        data = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
+        again = CalibrationSummary.from_dict(data)
+        assert again == summary
+        both = summary.merge(again)
+        assert both.n_samples_ == 2 * summary.n_samples_
+        value, bound = both.measure(name), both.error_bound(name)
+        assert bound >= 0
+        samples = [(one.predictions, one.outcomes) for one in summary.to_samples()]
+        return value, bound, drop_labels(summary), samples, summary.total_weight_
+
+    check_call(summarize, arguments)
+
+
+def drop_labels(summary):
+    return summary.to_frame().drop(columns="label", errors="ignore")
+
+
+@given(questions())
+def test_hostile_rows_of_groups(arguments):
+    """Answers for the groups of every other row, as far as they hold rows that count."""
+
+    def summarize(settings, rows, name):
+        groups = GroupedSummary(**settings)
+        groups.update(**rows, by=np.arange(len(rows["y_true"])) % 2)
+        values = dict(groups.measure(name).dropna())
+        return values, drop_labels(groups), len(groups), groups.total().n_samples_
+
+    check_call(summarize, arguments)
+
+
+@given(summarized(), summarized(), st.booleans(), OPTIONS["measure"])
 def test_hostile_rows_in_groups_that_merge(first, second, same_settings, name):
     """Merged groups add up to their parts, and answer, where their parts can be merged."""
 
@@ -179,14 +189,12 @@ def test_damaged_data(summarized_rows, place, value, grouped):
         assert type(summary).from_dict(json.loads(again)) == summary
         return len(again)
 
-    settings, rows = summarized_rows
     try:
-        summary = make_summary(settings, rows)
+        summary = make_summary(*summarized_rows)
     except ValueError:
         summary = CalibrationSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.5])
     if grouped:
-        groups = GroupedSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.5], by=["a", "b", "b"])
-        summary = groups
+        summary = GroupedSummary(n_cells=16).update([0, 1, 1], [0.25, 0.5, 0.5], by=["a", "b", "b"])
     data = json.loads(json.dumps(summary.to_dict()))
     damage(data, place, value)
     check_call(read, {"data": data})
@@ -264,6 +272,7 @@ def test_hostile_batches(arguments):
     check_call(summarize, arguments)
 
 
+@few
 @given(st.data())
 def test_hostile_partitions(data):
     da = pytest.importorskip("dask.array")
@@ -274,7 +283,7 @@ def test_hostile_partitions(data):
         "sample_weight": data.draw(weights(n_rows)),
     }
     chunks = data.draw(st.integers(1, 3))
-    split_every = data.draw(mostly([2, 3], [1, 0, 2.0]))
+    split_every = data.draw(OPTIONS["split_every"])
 
     def summarize(split_every, chunks, **columns):
         arrays = {

@@ -1,0 +1,127 @@
+"""Values of every option, most of them valid: the one place that knows them."""
+
+import inspect
+
+import numpy as np
+from hypothesis import strategies as st
+
+from skcal.metrics import MEASURES
+from skcal.scorers import get_scorer_names
+from tests.fuzz.strategies import INSIDE, PROBABILITIES, mostly
+
+HUGE = np.finfo(float).max
+PENALTY = mostly([0, 5e-324, 1e-3, 1.0, HUGE], [-1.0, np.inf, np.nan, "x"])
+FLAG = mostly([True, False], ["x", 1])
+DIVERGENCE = mostly(["brier", "log"], ["x", None])
+LEVELS = st.lists(PROBABILITIES | INSIDE, max_size=3) | st.sampled_from(
+    [0.5, [0.25, 0.5, 0.9], [[0.5]], "x", None, [np.nan]]
+)
+LAYERS = mostly(
+    [("density", "band"), ("density", "band", "rug", "witness"), [], ["split_density"]],
+    [["curve_width", "band"], ["curve_color"], "rug", ["x"], 1],
+)
+
+# By name, and where a function has values of its own, by its name too.
+OPTIONS = {
+    "band": mostly(["bootstrap", "isotonic", "consistency", None], ["x"]),
+    "bandwidth": mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3, HUGE], [0.0, -1.0, np.nan, "x"]),
+    "bin_width_penalty": FLAG,
+    "block_size": mostly([None, 2, 3, 1], [0, 2.0, np.sqrt]),
+    "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),
+    "data": mostly(["external", "training"], ["internal"]),
+    "debias": mostly([True, False], ["outcomes", "residuals", 1]),
+    "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
+    "deviation": mostly(["range", "max"], ["x"]),
+    "diagonal_penalty": PENALTY,
+    "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
+    "divergence": DIVERGENCE,
+    "ensemble": mostly(["auto", True, False], ["x"]),
+    "estimator": mostly(["kernel", "binned", "isotonic"], ["x"]),
+    "greater_is_better": FLAG,
+    "intercept_penalty": PENALTY,
+    "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
+    "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
+    "kernel_bound": mostly([None, 1.0], [0, "x"]),
+    "kind": mostly(["smooth", "isotonic", "binned"], ["x"]),
+    "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
+    "layers": LAYERS,
+    "levels": LEVELS,
+    "loss": DIVERGENCE,
+    "max_bins": mostly([None, 1, 4], [0, 0.5]),
+    "measure": mostly([*MEASURES], ["ece", None, len]),
+    "method": mostly(["auto", "exact", "grid"], ["x"]),
+    "bootstrap_interval.method": mostly(["percentile", "basic", "bca"], ["x"]),
+    "bootstrap_interval_from_summary.method": mostly(["percentile", "basic"], ["bca"]),
+    "CrossFitProba.method": mostly(["predict_proba", "decision_function"], ["x"]),
+    "kernel_calibration_error.method": mostly(
+        ["exact", "subsample", "fourier", "binning"], ["auto"]
+    ),
+    "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
+    "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
+    "min_samples": mostly([1, 2, 10], [0, "x"]),
+    "monotone": FLAG,
+    "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
+    "n_bins": mostly([1, 2, 10, 15, 1000], [0, 2.0, None, 2**63]),
+    "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
+    "n_knots": mostly([2, 6, 100], [1, 2.0, 2**63]),
+    "n_points": mostly([2, 3, 21], [1, 2.0]),
+    "n_resamples": mostly([9], [1, 2, 0, 2.0]),
+    "n_terms": mostly([None, 1, 30], [0, 0.5]),
+    "name": mostly([None, "a"], [["a"], ["a", "b"], 1, []]),
+    "get_scorer.name": mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1]),
+    "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
+    "off_diagonal_penalty": PENALTY,
+    "on_invalid": mostly(["raise", "drop"], ["x"]),
+    "panels": FLAG,
+    "parameters": mostly(["abm", "am", "ab"], ["x"]),
+    "penalty": PENALTY,
+    "population": mostly([True, False, np.True_], [1, None, "x"]),
+    "proportion": mostly(["quantile", "interval"], ["x"]),
+    "quantiles": LEVELS,
+    "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
+    "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
+    "ridge": PENALTY,
+    "scale": mostly(["probability", "logit"], ["x", np.negative]),
+    "score": DIVERGENCE,
+    "simultaneous": FLAG,
+    "split_every": mostly([2, 3], [1, 0, 2.0]),
+    "squared": FLAG,
+    "statistic": mostly([*MEASURES], ["mean"]),
+    "strategy": mostly(["uniform", "quantile"], ["sweep", "equal"]),
+    "expected_calibration_error.strategy": mostly(["uniform", "quantile", "sweep"], ["equal"]),
+    "canonical_calibration_error.strategy": mostly(["uniform", "median_variance"], ["sweep"]),
+    "target_bandwidth": mostly([1.0, 1e-5, 1e5, 1e-50, 1e300], [0.0, -1.0, np.inf, "x"]),
+    "target_smoothing": FLAG,
+    "tol": mostly([1e-3, 0.1], [0, 2]),
+    "tolerance": mostly([0.05, 0.5], [0, "x"]),
+    "unbiased": FLAG,
+    "width": mostly([0.1, 1.0, 0.7, 1e-6], [0, 2]),
+}
+# Functions with a kernel on predictions, of classes or of distributions.
+for name, kernels in {
+    "squared_kernel_calibration_error": ["total_variation", "euclidean", "gaussian"],
+    "calibration_mean_embedding_error": ["total_variation", "euclidean", "gaussian"],
+    "kernel_calibration_test": ["total_variation", "euclidean", "gaussian"],
+    "mean_embedding_test": ["total_variation", "euclidean", "gaussian"],
+    "distribution_kernel_calibration_error": ["wasserstein"],
+    "distribution_mean_embedding_error": ["wasserstein"],
+}.items():
+    OPTIONS[f"{name}.kernel"] = mostly(kernels, ["box", np.add.outer, 3])
+
+
+def find_values(owner, name):
+    """Values of an option of a function or class, or None where it is not known."""
+    return OPTIONS.get(f"{owner.__name__}.{name}", OPTIONS.get(name))
+
+
+@st.composite
+def options(draw, owner, skip=(), **fixed):
+    """Some options of a function or class; others keep their defaults, and some are fixed."""
+    parameters = inspect.signature(owner).parameters
+    found = {name: value for name, value in fixed.items() if name in parameters}
+    for name, parameter in parameters.items():
+        values = None if name in skip or name in fixed else find_values(owner, name)
+        is_needed = parameter.default is parameter.empty
+        if values is not None and (is_needed or draw(st.booleans())):
+            found[name] = draw(values)
+    return found
