@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from skcal import inference
 from skcal.inference import compare_summaries
-from skcal.metrics import MEASURES
 from skcal.recalibration import (
     HistogramBinning,
     IsotonicRecalibration,
@@ -71,15 +70,22 @@ def test_hostile_questions(function, summarized_rows, data):
     check_call(ask, {"settings": settings, "rows": rows} | drawn)
 
 
-@given(summarized(), summarized(), OPTIONS["deviation"], st.booleans())
-def test_hostile_pairs_of_periods(first, second, deviation, same_settings):
+@st.composite
+def pairs(draw):
+    """Two samples, often of the same settings."""
+    first, second = draw(summarized()), draw(summarized())
+    if draw(st.booleans()):
+        second = first[0], second[1] if first[0] == second[0] else first[1]
+    return {"first": first, "second": second}
+
+
+@given(pairs(), OPTIONS["deviation"])
+def test_hostile_pairs_of_periods(both, deviation):
     def compare(first, second, deviation):
         summaries = [make_summary(*first), make_summary(*second)]
         return compare_summaries(*summaries, deviation=deviation, n_resamples=9, random_state=0)
 
-    if same_settings:
-        second = first[0], second[1] if first[0] == second[0] else first[1]
-    check_call(compare, {"first": first, "second": second, "deviation": deviation})
+    check_call(compare, both | {"deviation": deviation})
 
 
 @pytest.mark.parametrize("R", FITTED)
@@ -104,14 +110,8 @@ def test_hostile_rows_behind_a_fit(R, summarized_rows, scores, classes):
     check_call(fit_and_predict, arguments)
 
 
-@st.composite
-def questions(draw):
-    settings, rows = draw(summarized())
-    return {"settings": settings, "rows": rows, "name": draw(OPTIONS["measure"])}
-
-
-@given(questions())
-def test_hostile_rows_of_a_summary(arguments):
+@given(summarized(), OPTIONS["measure"])
+def test_hostile_rows_of_a_summary(summarized_rows, name):
     """A summary is updated twice and goes through JSON; tables and samples hold finite numbers."""
 
     def summarize(settings, rows, name):
@@ -132,28 +132,16 @@ def test_hostile_rows_of_a_summary(arguments):
         samples = [(one.predictions, one.outcomes) for one in summary.to_samples()]
         return value, bound, drop_labels(summary), samples, summary.total_weight_
 
-    check_call(summarize, arguments)
+    settings, rows = summarized_rows
+    check_call(summarize, {"settings": settings, "rows": rows, "name": name})
 
 
 def drop_labels(summary):
     return summary.to_frame().drop(columns="label", errors="ignore")
 
 
-@given(questions())
-def test_hostile_rows_of_groups(arguments):
-    """Answers for the groups of every other row, as far as they hold rows that count."""
-
-    def summarize(settings, rows, name):
-        groups = GroupedSummary(**settings)
-        groups.update(**rows, by=np.arange(len(rows["y_true"])) % 2)
-        values = dict(groups.measure(name).dropna())
-        return values, drop_labels(groups), len(groups), groups.total().n_samples_
-
-    check_call(summarize, arguments)
-
-
-@given(summarized(), summarized(), st.booleans(), OPTIONS["measure"])
-def test_hostile_rows_in_groups_that_merge(first, second, same_settings, name):
+@given(pairs(), OPTIONS["measure"])
+def test_hostile_rows_in_groups_that_merge(both, name):
     """Merged groups add up to their parts, and answer, where their parts can be merged."""
 
     def merge_and_ask(first, second, name):
@@ -168,11 +156,9 @@ def test_hostile_rows_in_groups_that_merge(first, second, same_settings, name):
         answers = merged.measure(name).dropna()  # NaN for groups that no row counts in
         assert bounds.index.equals(merged.measure(name).index)
         assert (bounds.dropna() >= 0).all()
-        return answers, totals
+        return answers, totals, drop_labels(merged), len(merged)
 
-    if same_settings:
-        second = first[0], second[1] if first[0] == second[0] else first[1]
-    check_call(merge_and_ask, {"first": first, "second": second, "name": name})
+    check_call(merge_and_ask, both | {"name": name})
 
 
 UNDAMAGED = "as it was"
@@ -225,14 +211,14 @@ KEYS = st.sampled_from(["a", "b", 1, 0.5, True, None, np.nan, (1, 2), pd.NaT])
 def batches(draw):
     """Batches of tuples, tables or dicts, and how their columns are called."""
     form = draw(st.sampled_from(["tuple", "dict", "frame"]))
-    by = draw(
-        mostly([None, None, True] if form == "tuple" else [None, "k"], ["no", ["k", "y"], []])
-    )
+    groups = [None, None, True] if form == "tuple" else [None, "k"]
+    by = draw(mostly(groups, ["no", ["k", "y"], []]))
     made = []
     for _ in range(draw(st.integers(0, 3))):
         n_rows = draw(st.integers(0, 4))
-        columns = {"y": draw(outcomes([0, 1], n_rows)), "p": draw(probabilities(2, n_rows))}
-        columns |= {
+        columns = {
+            "y": draw(outcomes([0, 1], n_rows)),
+            "p": draw(probabilities(2, n_rows)),
             "w": draw(weights(n_rows)),
             "k": draw(st.lists(KEYS, min_size=n_rows, max_size=n_rows)),
         }
@@ -277,21 +263,23 @@ def test_hostile_batches(arguments):
 def test_hostile_partitions(data):
     da = pytest.importorskip("dask.array")
     n_rows = data.draw(st.integers(0, 5))
-    columns = {"y_true": data.draw(outcomes([0, 1], n_rows))}
-    columns |= {
+    columns = {
+        "y_true": data.draw(outcomes([0, 1], n_rows)),
         "y_proba": data.draw(probabilities(2, n_rows)),
         "sample_weight": data.draw(weights(n_rows)),
     }
-    chunks = data.draw(st.integers(1, 3))
-    split_every = data.draw(OPTIONS["split_every"])
+    chunks, settings = (
+        data.draw(st.integers(1, 3)),
+        data.draw(options(summarize_dask, skip=["data"])),
+    )
 
-    def summarize(split_every, chunks, **columns):
+    def summarize(**columns):
         arrays = {
             name: None if values is None else da.from_array(np.asarray(values), chunks=chunks)
             for name, values in columns.items()
         }
-        lazy = summarize_dask(**arrays, split_every=split_every, n_cells=16)
+        lazy = summarize_dask(**arrays, **settings, n_cells=16)
         summary = lazy.compute(scheduler="synchronous")
         return summary.to_frame(), summary.n_samples_
 
-    check_call(summarize, columns | {"split_every": split_every, "chunks": chunks})
+    check_call(summarize, columns)

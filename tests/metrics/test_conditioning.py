@@ -70,18 +70,6 @@ def test_inside_bins_and_in_order_errors_move_no_faster_than_predictions(name, o
         assert abs(value - other) <= factor * np.abs(move).max() + 100 * U
 
 
-def test_a_row_that_crosses_an_edge_moves_the_error_by_twice_its_weight_at_most():
-    outcomes, weights = np.array([1.0, 0.0, 1.0]), [0.1, 0.5, 0.4]
-    errors = [
-        metrics.expected_calibration_error(
-            outcomes, [edge, 0.3, 0.9], sample_weight=weights, pos_label=1, n_bins=2
-        )
-        for edge in (0.5, np.nextafter(0.5, 1))
-    ]
-    jump = abs(errors[1] - errors[0])
-    assert 0.05 < jump <= 0.2
-
-
 def test_moving_predicted_distributions_moves_their_errors_by_no_more_than_they_say():
     rng = np.random.default_rng(0)
     n, bandwidth, target_bandwidth = 40, 0.5, 0.25

@@ -250,34 +250,3 @@ def test_model_in_place_of_its_predictions(measure, method):
     model = type("Model", (), {method: None})()
     with pytest.raises(ValueError, match=rf"got Model\. Pass what its {method}\(X\) returns"):
         measure([1, 2], model)
-
-
-X = np.random.default_rng(0).normal(size=(60, 2))
-Z = X[:, 0] + X[:, 1] ** 3
-
-
-@pytest.mark.filterwarnings("ignore")  # NGBoost warns of itself
-def test_ngboost():
-    ngboost = pytest.importorskip("ngboost")
-    for y, family in ((Z, ngboost.distns.Normal), (X, ngboost.distns.MultivariateNormal(2))):
-        model = ngboost.NGBRegressor(Dist=family, n_estimators=5, verbose=False)
-        found = model.fit(X, y).pred_dist(X)
-        law = MultivariateNormal(found.loc, found.cov) if y is X else norm(**found.params)
-        assert distribution_kernel_calibration_error(
-            y, found
-        ) == distribution_kernel_calibration_error(y, law)
-
-
-@pytest.mark.filterwarnings("ignore")  # skpro warns of itself
-def test_skpro():
-    distributions = pytest.importorskip("skpro.distributions")
-    mu, sigma = X[:, :1], np.exp(X[:, 1:])
-    for found, law in (
-        (distributions.Normal(mu=mu, sigma=sigma), norm(mu[:, 0], sigma[:, 0])),
-        (distributions.Laplace(mu=pd.DataFrame(mu), scale=2.0), laplace(mu[:, 0], 2)),
-    ):
-        for measure in (miscalibration_area, distribution_kernel_calibration_error):
-            assert measure(Z, found) == measure(Z, law)
-    found = distributions.TDistribution(mu=mu, sigma=sigma, df=5)
-    values = probability_integral_transform(Z, found)
-    np.testing.assert_allclose(values, stats.t(5, mu[:, 0], sigma[:, 0]).cdf(Z), rtol=1e-12)

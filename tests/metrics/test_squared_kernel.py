@@ -322,10 +322,9 @@ def test_mean_embedding_of_names_and_layouts(rng):
     assert value == pytest.approx(expected, abs=1e-15)
     # The median is that of the rows, not of the test points.
     median = np.median(pdist(both, "cityblock")[pdist(both) > 0]) / 2
+    options["test_proba"] = points
     values = [
-        calibration_mean_embedding_error(
-            text, both[:, 1], pos_label="yes", bandwidth=bandwidth, **options
-        )
+        calibration_mean_embedding_error(text, both, bandwidth=bandwidth, **options)
         for bandwidth in ("median", median)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-14)
