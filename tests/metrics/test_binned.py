@@ -26,13 +26,14 @@ def rng():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"n_bins": 2}, 0.25 + 1 / 2),
-        ({"n_bins": 2, "strategy": "quantile"}, 0.25 + (0.8 - 0.1) / 2),
+        ({}, 0.4 * (0.5 - 0.2) + 0.6 * (2.3 / 3 - 2 / 3) + 1 / 2),
+        # Three predictions lie in the bin up to .6, two in the other one up to .9.
+        ({"strategy": "quantile"}, 0.6 * (1 / 3 + 0.5) + 0.4 * (0.85 - 0.5 + 0.3)),
     ],
 )
 def test_width_penalty_adds_the_mean_width(options, expected):
-    y, v = [0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8]
-    value = expected_calibration_error(y, v, bin_width_penalty=True, **options)
+    y, v = [0, 1, 1, 1, 0], [0.1, 0.3, 0.6, 0.8, 0.9]
+    value = expected_calibration_error(y, v, n_bins=2, bin_width_penalty=True, **options)
     assert value == pytest.approx(expected)
 
 

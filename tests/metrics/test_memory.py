@@ -49,9 +49,13 @@ def test_peak(name, options, most):
 
 
 def test_tiny_bandwidths_stay_affordable():
-    """Two predictions 2e-11 apart have a smECE of some 1e-6; no grid may follow it all the way."""
+    """The kernels of two predictions 2e-11 apart cancel; no grid may follow them all the way.
+
+    The smallest bandwidth is 1e-5, at which two densities that are shifted by d differ by the
+    integral 2 d / (s sqrt(2 pi)).
+    """
     value, peak = measure_peak(metrics.smooth_ece, [1, 0], [0.5 - 1e-11, 0.5 + 1e-11])
-    assert 0 <= value <= 1e-5
+    assert value == pytest.approx(0.25 * 2 * 2e-11 / (1e-5 * np.sqrt(2 * np.pi)), rel=1e-3)
     assert peak < 1e9
 
 

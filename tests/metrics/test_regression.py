@@ -170,13 +170,14 @@ def test_ence_of_bins_of_very_different_units(unit):
 
 
 @pytest.mark.parametrize(
-    ("deviations", "weights"),
-    # A huge deviation of weight 0 does not decide the unit of its bin, nor one of next to none.
-    [([2.0, 2.0, 1e250], [1, 1, 0]), ([2.0, 2.0, 1e75], [1, 1, 5e-324])],
+    ("target", "deviation", "weight"),
+    # A huge deviation of weight 0 does not decide the unit of its bin, nor one of next to none, and
+    # a target that is too far away is refused only where it counts.
+    [(1, 1e250, 0), (1, 1e75, 5e-324), (1e200, 1, 0)],
 )
-def test_ence_reads_no_row_without_weight(deviations, weights):
-    options = {"y_std": deviations, "sample_weight": weights}
-    assert expected_normalized_calibration_error([1, 1, 1], [0, 0, 0], **options) == 0.5
+def test_ence_reads_no_row_without_weight(target, deviation, weight):
+    options = {"y_std": [2, 2, deviation], "sample_weight": [1, 1, weight]}
+    assert expected_normalized_calibration_error([1, 1, target], [0, 0, 0], **options) == 0.5
 
 
 # --------------------------------------------------------------------------- quantiles

@@ -89,10 +89,10 @@ class TestScale:
         value = smooth_ece(y, v, sample_weight=w, scale=scale)
         assert value == pytest.approx(reference.smooth_ece(v, y, w, scale), abs=1e-6)
 
-    @pytest.mark.parametrize("bandwidth", [0.01, 20])
+    @pytest.mark.parametrize("bandwidth", [0.01, 0.3, 20])
     def test_given_bandwidth_of_logits(self, rng, bandwidth):
-        v, y = rng.random(20), rng.integers(0, 2, 20)
-        expected = reference.unreflected_error_at(logit(v), (y - v) / 20, bandwidth)
+        v, y = rng.random(50), rng.integers(0, 2, 50)
+        expected = reference.unreflected_error_at(logit(v), (y - v) / 50, bandwidth)
         value = smooth_ece(y, v, scale="logit", bandwidth=bandwidth)
         assert value == pytest.approx(expected, abs=1e-6)
 

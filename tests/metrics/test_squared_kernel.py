@@ -144,16 +144,28 @@ def test_soft_labels_are_labels_in_their_proportion(rng, n_classes, unbiased):
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_columns_that_miss_a_sum_of_1_share_the_difference(rng, unbiased):
     """The sorted sum of two classes reads rounded columns as the sum over pairs does."""
-    v, y = rng.uniform(0.1, 0.9, 300), rng.integers(0, 2, 300)
-    both = np.column_stack([1 - v, v]) + 4e-4 * rng.uniform(-1, 1, (300, 2))
-    value = squared_kernel_calibration_error(y, both, unbiased=unbiased)
-    shared = (both[:, 1] + 1 - both[:, 0]) / 2
-    expected = squared_kernel_calibration_error(y, shared, unbiased=unbiased)
-    assert value == pytest.approx(expected, abs=1e-14)
+    v, y, noise = rng.uniform(0.1, 0.9, 300), rng.integers(0, 2, 300), rng.uniform(-1, 1, (300, 2))
+    both = np.column_stack([1 - v, v]) + 4e-4 * noise
+    soft = np.column_stack([1 - v, v]) + 4e-4  # labels that miss it too
+    options = {"unbiased": unbiased}
+    for target, column in ((y, y), (soft, v)):
+        value = squared_kernel_calibration_error(target, both, **options)
+        shared = (both[:, 1] + 1 - both[:, 0]) / 2
+        expected = squared_kernel_calibration_error(column, shared, **options)
+        assert value == pytest.approx(expected, abs=1e-14)
     general = squared_kernel_calibration_error(
-        y, both, unbiased=unbiased, kernel=lambda a, b: laplacian_kernel(a, b, gamma=0.5)
+        y, both, kernel=lambda a, b: laplacian_kernel(a, b, gamma=0.5), **options
     )
+    value = squared_kernel_calibration_error(y, both, **options)
     assert value == pytest.approx(general, abs=1e-6)
+
+
+@every_kernel
+def test_biased_estimates_are_not_negative(kernel):
+    """Outcomes that fit their predictions exactly, where sums only round to 0."""
+    y, proba = np.repeat([0, 1, 2], [1, 2, 7]), np.repeat([[0.1, 0.2, 0.7]], 10, axis=0)
+    value = squared_kernel_calibration_error(y, proba, kernel=kernel, unbiased=False)
+    assert 0 <= value < 1e-30
 
 
 def test_single_row_says_nothing_about_the_error():
@@ -222,9 +234,9 @@ def test_weight_is_repetition_in_blocks(rng, unbiased, n_classes, size):
 
 
 def test_weights_that_do_not_add_up_exactly(rng):
-    rows, options = draw_vectors(rng, 30, 3), {"unbiased": False}
-    weights = np.full(30, 0.1)  # one block of 3, as they sum to 3.0000000000000013
-    value = squared_kernel_calibration_error(*rows, sample_weight=weights, block_size=3, **options)
+    rows, options = draw_vectors(rng, 10, 3), {"unbiased": False}
+    weights = np.full(10, 0.1)  # one block of 1, though they sum to 0.9999999999999999
+    value = squared_kernel_calibration_error(*rows, sample_weight=weights, block_size=1, **options)
     assert value == pytest.approx(squared_kernel_calibration_error(*rows, **options), abs=1e-12)
 
 
