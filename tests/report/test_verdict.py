@@ -111,9 +111,12 @@ def test_base_rate(noise, seed):
     model = report_one(y_true, 0.3 + noise * rng.normal(size=2000))
     assert model.verdict == "uninformative"
     assert model.sentence.startswith("Calibrated but uninformative: ")
-    if not noise:
-        y_proba = np.tile([0.5, 0.3, 0.2], (1000, 1))
-        assert report_one(draw_labels(y_proba, rng), y_proba).verdict == "uninformative"
+
+
+def test_base_rates_of_many_classes():
+    y_proba = np.tile([0.5, 0.3, 0.2], (3000, 1))
+    y_true = draw_labels(y_proba, np.random.default_rng(0))
+    assert report_one(y_true, y_proba).verdict == "uninformative"
 
 
 def test_few_rows():
