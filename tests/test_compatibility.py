@@ -192,9 +192,10 @@ def to_view(array):
 
 def read_answer(found):
     """All numbers of what a function returns."""
-    if hasattr(found, "curves"):
-        fields = ("prob_pred", "prob_true", "density", "smooth_ece", "total")
-        found = [getattr(found.curves[0], field, None) for field in fields]
+    if hasattr(found, "plot"):  # a display, with curves or without
+        shown = [found, *getattr(found, "curves", [])]
+        values = [value for one in shown for value in vars(one).values()]
+        found = [value for value in values if isinstance(value, np.ndarray | float)]
     elif hasattr(found, "to_frame"):
         found = found.to_frame()
     elif hasattr(found, "fit"):
