@@ -234,15 +234,6 @@ def exact_isotonic_calibration(rows):
     return sum(mass * (mean - v) ** 2 for mass, mean, v in gaps) / rows.total
 
 
-def exact_regression_calibration(rows, kernel):
-    value = 0
-    for i in range(rows.n):
-        weights = [w * kernel(rows.v[i] - v) for w, v in zip(rows.w, rows.v, strict=True)]
-        mean = sum(a * y for a, y in zip(weights, rows.y, strict=True)) / sum(weights)
-        value += rows.w[i] * (mean - rows.v[i]) ** 2
-    return value / rows.total
-
-
 def decimal_kernel_square(rows, bandwidth, power=1):
     bandwidth = Decimal(bandwidth)
     terms = [w * (y - v) for w, y, v in zip(rows.w, rows.y, rows.v, strict=True)]
