@@ -490,7 +490,7 @@ def test_missing_cells_are_refused(convert):
     summary = CalibrationSummary(on_invalid="drop").update([0, 1], table)
     assert summary.dropped_ == {"y_true": 0, "y_proba": 1, "sample_weight": 0}
     if isinstance(table, pd.DataFrame):
-        fitted = Recorder().fit(table.fillna(0.0), [0, 1])
+        fitted = Recorder().fit(convert([[0.5, 0.5], [0.0, 1.0]]), [0, 1])
         for function in (lambda X: Recorder().fit(X, [0, 1]), fitted.predict_proba):
             with refuses("X"):
                 function(table)

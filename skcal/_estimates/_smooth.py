@@ -118,7 +118,8 @@ def _lay_line(sample, transform, bandwidth, n_points):
 
 def measure_sample(sample, bandwidth, transform=None):
     """smECE of one sample, or smECE at a bandwidth."""
-    error_at = _SmoothedError(sample, transform, widest=1.0 if bandwidth is None else bandwidth)
+    widest = 1.0 if bandwidth is None else min(bandwidth, 1e290)  # multiples do not overflow
+    error_at = _SmoothedError(sample, transform, widest)
     size = error_at.absolute_residual
     if size == 0:
         return 0.0

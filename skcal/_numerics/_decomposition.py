@@ -88,6 +88,7 @@ def sum_gaussian(nodes, bandwidth):
     ndarray of shape (n_cells + 3,)
     """
     n_cells = len(nodes) - 3
+    bandwidth = min(bandwidth, 1e100)  # products with it do not overflow
     reach = min(len(nodes), int(np.ceil(_REACH * bandwidth * n_cells)))
     length = next_fast_len(len(nodes) + reach, real=True)
     distance = np.arange(length)

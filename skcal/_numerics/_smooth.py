@@ -103,6 +103,7 @@ def find_fixed_point(error_at, upper, smallest):
 
 
 def _damping(n_modes, bandwidth):
+    bandwidth = min(bandwidth, 1e100)  # whose square does not overflow
     return np.exp(-0.5 * (np.pi * bandwidth * np.arange(n_modes)) ** 2)
 
 

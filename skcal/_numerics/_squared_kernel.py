@@ -27,7 +27,7 @@ def evaluate_kernel(name, bandwidth, left, right):
     """
     if name == "gaussian":
         matrix = cdist(left, right, "sqeuclidean")
-        matrix *= -0.5 / bandwidth**2
+        matrix *= -0.5 * (1 / bandwidth) ** 2  # the square of the bandwidth may overflow
     elif name == "euclidean":
         matrix = cdist(left, right, "euclidean")
         matrix *= -1 / bandwidth

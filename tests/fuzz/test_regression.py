@@ -69,9 +69,9 @@ FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 
 
 @st.composite
-def distributions(draw, n_rows, n_dimensions):
+def distributions(draw, n_rows, n_dimensions, families=None):
     """Arguments of `make_distribution`."""
-    family = draw(mostly(FAMILIES, [*STRANGE]))
+    family = draw(mostly(FAMILIES, [*STRANGE]) if families is None else families)
     rows = draw(st.sampled_from([(n_rows,), (n_rows,), ()]))
     if family.startswith("matrix of "):
         rows = (n_rows, 2)
@@ -120,10 +120,13 @@ def calls(draw, name):
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
         "y_pred": reals((n_rows,)),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
-        "test_distribution": distributions(2, n_dimensions),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
     }
     arguments |= {key: draw(values) for key, values in drawn.items() if key in parameters}
+    if "test_distribution" in parameters:
+        family = arguments["distribution"]["family"]
+        others = mostly([family], FAMILIES)
+        arguments["test_distribution"] = draw(distributions(2, n_dimensions, others))
     return arguments | draw(options(getattr(metrics, name), quantiles=levels))
 
 

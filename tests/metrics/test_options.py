@@ -199,3 +199,18 @@ def test_what_does_not_fit(call, change, message):
     function, arguments = call
     with pytest.raises(ValueError, match=message):
         function(**(arguments | change))
+
+
+@pytest.mark.parametrize("bandwidth", [1e155, np.finfo(float).max])
+def test_widest_bandwidths_leave_the_mean_residual(bandwidth):
+    y, v = [0, 1, 1], [0.2, 0.7, 0.9]
+    mean = np.mean(np.subtract(y, v))
+    for scale in ("probability", "logit"):
+        value = metrics.smooth_ece(y, v, bandwidth=bandwidth, scale=scale)
+        assert value == pytest.approx(mean, rel=1e-9)
+    curve = metrics.calibration_sharpness_curve(y, v, bandwidth=bandwidth, n_points=3)
+    np.testing.assert_allclose(curve.prob_true, 2 / 3)
+    square = metrics.squared_kernel_calibration_error(
+        y, v, kernel="gaussian", bandwidth=bandwidth, unbiased=False
+    )
+    assert square == pytest.approx(2 * mean**2)
