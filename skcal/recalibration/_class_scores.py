@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._arrays import is_numpy
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import (
     COARSE_ROUNDING,
@@ -57,9 +58,8 @@ def refuse_one_dimension(X):
 
 def check_scores(X, xp, kind):
     """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits"."""
-    is_bad = ~xp.all(xp.isfinite(X), axis=1)
-    if xp.any(is_bad):
-        row = _find_first(is_bad, xp)
+    if not xp.all(xp.isfinite(X)):  # row by row it would take several times as long
+        row = _find_first(~xp.all(xp.isfinite(X), axis=1), xp)
         value = next(v for v in _list_row(X, row) if not np.isfinite(v))
         raise NotClassScoresError(
             f"X must be finite; Input X contains NaN or infinity: row {row} has {value}."
@@ -109,7 +109,8 @@ def arrange_scores(X, order, xp, kind):
         X = xp.clip(X, 0.0, 1.0)
     if X.shape[1] == 1:
         X = xp.concat([1 - X if kind == "proba" else xp.zeros_like(X), X], axis=1)
-    return xp.take(X, order, axis=1)
+    # NumPy's index puts columns side by side in memory, which most fits read faster.
+    return X[:, order] if is_numpy(X) else xp.take(X, order, axis=1)
 
 
 def find_depth(logits, codes, sample_weight, xp):
