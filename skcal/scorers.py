@@ -259,7 +259,7 @@ def _predict_proba(method_caller, estimator, X):
     """Probabilities of shape (n, K) and the K labels of their columns, shared where possible."""
     try:
         proba = _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
-    except Exception:
+    except (AttributeError, IndexError, TypeError, ValueError):
         # scikit-learn needs more, such as two classes; what is wrong besides comes up again.
         proba = None
     return predict_labelled(estimator, X, proba)
