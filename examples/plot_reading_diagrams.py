@@ -30,16 +30,14 @@ models = {
 }
 
 # %%
-# The shaded band around a curve holds 95 % of the curves of 200 bootstrap resamples at each point,
-# and the filled area at the bottom is the density of the predictions. The number is smECE.
+# The shaded band is a 95 % confidence interval of the mean outcome at each point, and the filled
+# area at the bottom is the density of the predictions. The number is smECE.
 figure, axes = plt.subplots(
     2, 4, figsize=(9.2, 5.2), layout="constrained", sharex=True, sharey=True
 )
 for ax, (title, (proba, true_proba)) in zip(axes.flat, models.items(), strict=True):
     outcome = rng.binomial(1, true_proba)
-    display = ReliabilityDisplay.from_predictions(
-        outcome, proba, n_resamples=200, random_state=0, side_labels=False, ax=ax
-    )
+    display = ReliabilityDisplay.from_predictions(outcome, proba, side_labels=False, ax=ax)
     ax.get_legend().remove()  # and the space above the square that it had
     ax.set_title(title, fontsize="medium")
     ax.set(ylim=ax.get_xlim(), xlabel="prediction", ylabel="mean outcome")

@@ -57,15 +57,14 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(
-    y_test, proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
-)
+ReliabilityDisplay.from_predictions(y_test, proba, name="smooth", ax=axes[1])
 
 # %%
 # Both diagrams show the same error, and the density of the confidence at the bottom. The smooth
-# one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Its band
-# holds 95 % of the curves of 200 bootstrap resamples, and shows how much the curve depends on the
-# sample. The interval in the legend does the same for smECE.
+# one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Bars and band
+# are 95 % confidence intervals of the mean outcome at each point. The smooth curves are drawn at
+# the mean predictions of the rows that the kernel gathers; those of the paper, at its center, are
+# in :ref:`sphx_glr_auto_examples_papers_plot_smooth_ece.py`.
 
 # %%
 # Solar flares
@@ -82,9 +81,7 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(flare, flare_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(
-    flare, flare_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
-)
+ReliabilityDisplay.from_predictions(flare, flare_proba, name="smooth", ax=axes[1])
 
 # %%
 # The bins of the larger forecasts hold a few days each, and the line goes up and down with them.
@@ -104,9 +101,7 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(rain, rain_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(
-    rain, rain_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
-)
+ReliabilityDisplay.from_predictions(rain, rain_proba, name="smooth", ax=axes[1])
 
 # %%
 # For a few distinct forecasts bins are a good choice, as the paper says: here each of the 15 bins
@@ -126,13 +121,11 @@ grid = np.linspace(0, 1, 201)
 for ax in axes:
     ax.plot(grid, grid + 0.15 * np.sin(4 * np.pi * grid), "k--", linewidth=1, label="truth")
 ReliabilityDisplay.from_predictions(wave, wave_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(
-    wave, wave_proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
-)
+ReliabilityDisplay.from_predictions(wave, wave_proba, name="smooth", ax=axes[1])
 
 # %%
 # A kernel averages over its width, so the smooth curve is flatter than the truth where the truth
-# bends. The band does not include this bias: it is no confidence band for the truth.
+# bends. The band does not include this bias: it is for the mean of the rows under the kernel.
 
 # %%
 # Which view shows what
@@ -178,8 +171,6 @@ ReliabilityDisplay.from_predictions(
     y[rows],
     class_proba,
     reduction="classwise",
-    n_resamples=200,
-    random_state=0,
     name="naive Bayes",
     ax=axes,
 )

@@ -173,6 +173,36 @@ class Sample:
         nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))
         return nodes / self.total_weight, size / self.total_weight
 
+    def curve_moments(self, n_cells, place=None):
+        """Sums of mass * f * a^k, k < 4, by cell, for f = 1, prediction, outcome - prediction.
+
+        `place` is that of `residual_on_grid`.
+        """
+
+        def weigh(find):
+            for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
+                values = find(predictions, outcomes)
+                values = values if weights is None else values * weights
+                yield predictions if place is None else place(predictions), values
+
+        finds = (lambda v, y: np.ones_like(v), lambda v, y: v.copy(), lambda v, y: y - v)
+        moments = [sum_moments(weigh(find), n_cells, order=4) for find in finds]
+        return np.stack(moments) / self.total_weight
+
+    def squares_on_grid(self, n_cells, place=None):
+        """Squares of weights, shared linearly between grid nodes; the weights have the sum 1.
+
+        `place` is that of `residual_on_grid`.
+        """
+
+        def weigh():
+            for predictions, _, weights in self.chunks(max(CHUNK, n_cells)):
+                values = np.ones_like(predictions) if weights is None else weights
+                shares = values / self.total_weight
+                yield predictions if place is None else place(predictions), shares**2
+
+        return linear_nodes(sum_moments(weigh(), n_cells, order=2))
+
     def mass_on_grid(self, n_cells, place=None):
         """Masses of all rows and of the positive ones, shared linearly between grid nodes.
 

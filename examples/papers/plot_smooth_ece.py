@@ -55,12 +55,13 @@ print(f"Figure 1: smECE {smooth_ece(y_test, proba):.5f}")
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned", ax=axes[0])
 ReliabilityDisplay.from_predictions(
-    y_test, proba, n_resamples=200, random_state=0, name="smooth", ax=axes[1]
+    y_test, proba, kind="nadaraya-watson", name="smooth", ax=axes[1]
 )
 
 # %%
 # The model is not sure enough: what it gives 30 % hardly ever comes, what it gives 70 % nearly
-# always does. With fifteen bins of about 27 rows the line cannot say so without jumps.
+# always does. With fifteen bins of about 27 rows the line cannot say so without jumps. Here and in
+# Figure 6 the mean outcome is drawn at the center of the kernel, as in the paper.
 
 # %%
 # Figure 2: how the curve comes about
@@ -154,11 +155,11 @@ for ax in axes:
 draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="binned", n_bins=n_bins, name="binned", ax=axes[0])
 layers = ["density", "band", "rug"]
-draw(wave, wave_proba, n_resamples=200, random_state=0, layers=layers, name="smooth", ax=axes[1])
+draw(wave, wave_proba, kind="nadaraya-watson", layers=layers, name="smooth", ax=axes[1])
 
 # %%
-# The truth (green) falls four times. As the paper says, the band is about resampling and not about
-# the truth: where the truth bends, a kernel flattens it.
+# The truth (green) falls four times. The band, like that of the paper, is about the smoothed curve:
+# where the truth bends, a kernel flattens it.
 
 # %%
 # The theorems

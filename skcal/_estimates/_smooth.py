@@ -6,7 +6,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._arrays import is_numpy, namespace
-from skcal._numerics._kernel_regression import regress_on_kernel
+from skcal._numerics._kernel_regression import (
+    count_on_kernel,
+    find_score_interval,
+    regress_on_kernel,
+)
 from skcal._numerics._smooth import (
     SMALLEST_BANDWIDTH,
     TOLERANCE,
@@ -31,9 +35,10 @@ _WIDEST_LOGIT = 100.0
 
 
 class SmoothedCurve(NamedTuple):
-    """Mean outcome and density on a grid, the bandwidth, and smECE."""
+    """Mean prediction, mean outcome and density on a grid, the bandwidth, and smECE."""
 
     grid: np.ndarray
+    prob_pred: np.ndarray
     prob_true: np.ndarray
     density: np.ndarray
     bandwidth: float
@@ -72,47 +77,62 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
         bandwidth = max(value, NARROWEST[scale])
     line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
     share = bandwidth / line.width
-    # Linear sharing errs by (h/s)^2 / 8 of the curvature, some 1e-4 with 32 cells in a bandwidth.
-    mass, positive = sample.mass_on_grid(max(_CELLS, int(np.ceil(32 / share))), line.place)
-    calibration, density = regress_on_kernel(mass, positive, share, line.n_points)
+    moments = sample.curve_moments(_count_cells(share), line.place)
+    prob_pred, prob_true, density = regress_on_kernel(moments, share, n_points)
     density /= line.width
-    curve = SmoothedCurve(
-        line.grid, calibration[line.inside], density[line.inside], float(bandwidth), value
-    )
-    return curve, line
+    return SmoothedCurve(line.grid, prob_pred, prob_true, density, float(bandwidth), value), line
+
+
+def bound_curve(source, curve, line, confidence_level):
+    """Ends of Wilson's score interval of the mean outcome at each point of a curve.
+
+    Parameters
+    ----------
+    source : RowSource or CellSource
+        With `mass_and_squares`.
+    curve : SmoothedCurve
+    line : Line
+    confidence_level : float
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_points,)
+        NaN where no rows are near.
+    """
+    share = curve.bandwidth / line.width
+    mass, squares = source.mass_and_squares(_count_cells(share), line.place)
+    count = count_on_kernel(mass, squares, share, len(line.grid))
+    count[count == 0] = np.nan
+    return find_score_interval(curve.prob_true, count, confidence_level)
+
+
+def _count_cells(bandwidth):
+    """Cells of a grid on [0, 1] for a curve: 32 in a bandwidth at least."""
+    return max(_CELLS, int(np.ceil(32 / bandwidth)))
 
 
 class Line(NamedTuple):
     """Predictions on [0, 1], with room at the ends for kernels that are not to be reflected.
 
     place maps predictions to [0, 1], None leaves them where they are; width is the length of the
-    scale that [0, 1] covers. inside are those of `n_points` points of [0, 1] that make the grid.
+    scale that [0, 1] covers. grid are the predictions at equally spaced points of it.
     """
 
     place: object
     width: float
     grid: np.ndarray
-    n_points: int
-    inside: slice
 
 
 def _lay_line(sample, transform, bandwidth, n_points):
     if transform is None:
-        return Line(None, 1.0, np.linspace(0.0, 1.0, n_points), n_points, slice(None))
+        return Line(None, 1.0, np.linspace(0.0, 1.0, n_points))
     low, high = transform(np.array(sample.find_range()))
-    if high - low < 2 * bandwidth:
-        middle = (low + high) / 2
-        low, high = middle - bandwidth, middle + bandwidth
-    step = (high - low) / (n_points - 1)
-    margin = int(np.ceil(_REACH * bandwidth / step))
-    start, width = low - margin * step, high - low + 2 * margin * step
+    low, high = low - _REACH * bandwidth, high + _REACH * bandwidth
     return Line(
         # Rows of weight zero may lie anywhere.
-        lambda predictions: np.clip((transform(predictions) - start) / width, 0.0, 1.0),
-        width,
+        lambda predictions: np.clip((transform(predictions) - low) / (high - low), 0.0, 1.0),
+        high - low,
         expit(np.linspace(low, high, n_points)),
-        n_points + 2 * margin,
-        slice(margin, margin + n_points),
     )
 
 

@@ -1,7 +1,11 @@
-"""Nadaraya-Watson regression on [0, 1] with the reflected Gaussian kernel."""
+"""Kernel regression on [0, 1] with the reflected Gaussian kernel: means of rows near each point."""
+
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
+from skcal._numerics._grid import cubic_nodes, linear_nodes
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
 # The cosine series has an absolute error of about 1e-15 of its largest value, so that ratios of
@@ -9,40 +13,125 @@ from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 NEGLIGIBLE = 1e-8
 # Kernel values that are held at a time by direct sums.
 _BLOCK = 1 << 16
+# Kernels of larger bandwidth are constant on [0, 1] to eight digits.
+_FLAT = 2.0
+# Terms of a theta series per unit of 1 / bandwidth, and images on each side, that matter.
+_N_TERMS = 3
+_N_IMAGES = 7
 
 
-def regress_on_kernel(mass, positive, bandwidth, n_points):
-    """Smoothed mean outcome and density of the predictions on `n_points` points of [0, 1].
+class KernelMeans(NamedTuple):
+    """Density, and means of predictions and outcomes under the kernel, at each point."""
+
+    prob_pred: np.ndarray
+    prob_true: np.ndarray
+    density: np.ndarray
+
+
+def regress_on_kernel(moments, bandwidth, n_points):
+    """Means of predictions and of outcomes under the kernel at `n_points` points of [0, 1].
 
     Parameters
     ----------
-    mass, positive : ndarray of shape (n_cells + 1,)
-        Mass of all rows, and of the positive ones, on the nodes j / n_cells.
+    moments : ndarray of shape (3, 4, n_cells)
+        Sums of mass * f * a^k, k < 4, over the rows of each cell, for f = 1, the prediction, and
+        outcome minus prediction; a in [0, 1] is the place of the row inside its cell.
     bandwidth : float
     n_points : int
 
     Returns
     -------
-    calibration, density : ndarray of shape (n_points,)
+    KernelMeans
     """
-    density = evaluate_cosines(cosine_moments(mass), bandwidth, n_points - 1)
-    numerator = evaluate_cosines(cosine_moments(positive), bandwidth, n_points - 1)
+    density, predicted, residual = (
+        evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
+        for of_value in moments
+    )
     sparse = density < NEGLIGIBLE * density.max()
-    calibration = np.divide(numerator, density, where=~sparse, out=np.zeros(n_points))
+    density[sparse] = 1.0
+    means, gaps = predicted / density, residual / density
+    mass, *others = (linear_nodes(of_value[:2]) for of_value in moments)
     filled = mass > 0
     nodes = np.linspace(0.0, 1.0, len(mass))[filled]
-    mass, positive = mass[filled], positive[filled]
+    sums = np.stack([mass, *others])[:, filled].T
     rows = np.flatnonzero(sparse)
     step = max(1, _BLOCK // len(nodes))
     for block in (rows[start : start + step] for start in range(0, len(rows), step)):
         points = block[:, None] / (n_points - 1)
         log_kernel = log_reflected_kernel(points, nodes, bandwidth)
         largest = log_kernel.max(axis=1, keepdims=True)
-        kernel = np.exp(log_kernel - largest)
-        total = kernel @ mass
+        total, of_predictions, of_residuals = (np.exp(log_kernel - largest) @ sums).T
         density[block] = np.exp(largest[:, 0]) * total
-        calibration[block] = kernel @ positive / total
-    return np.clip(calibration, 0.0, 1.0), density
+        means[block], gaps[block] = of_predictions / total, of_residuals / total
+    # Means of predictions increase with the point, because the kernel is totally positive.
+    prob_pred = np.maximum.accumulate(np.clip(means, 0.0, 1.0))
+    return KernelMeans(prob_pred, np.clip(prob_pred + gaps, 0.0, 1.0), density)
+
+
+def count_on_kernel(mass, squares, bandwidth, n_points):
+    r"""Effective numbers of rows behind the means of `regress_on_kernel`.
+
+    That is :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2`, with weights w and the kernel K at the
+    point.
+
+    Parameters
+    ----------
+    mass, squares : ndarray of shape (n_cells + 1,)
+        Sums of w and of w^2 on the nodes j / n_cells.
+    bandwidth : float
+    n_points : int
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        0 where there is next to no kernel.
+
+    Notes
+    -----
+    The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
+    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
+    theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)
+    is a sum of Gaussians around whole numbers t, with weights that depend on v alone.
+    """
+    bandwidth = min(bandwidth, _FLAT)
+    density = evaluate_cosines(cosine_moments(mass), bandwidth, n_points - 1)
+    moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
+    last = int(np.ceil(_N_TERMS / bandwidth))
+    terms = np.arange(-last, last + 1)
+    thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
+    total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
+    points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(mass))
+    for parity in (0, 1):
+        images = np.arange(-_N_IMAGES, _N_IMAGES + 1) * 2 + parity
+        of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
+        of_points = sum(_gauss(points + k, narrow) for k in images)
+        total += 2 * (squares @ of_nodes) * of_points
+    counts = np.zeros(n_points)
+    np.divide(density**2, total, where=density > NEGLIGIBLE * density.max(), out=counts)
+    return counts
+
+
+def find_score_interval(share, count, confidence_level):
+    """Ends of Wilson's score interval of a probability.
+
+    Parameters
+    ----------
+    share : ndarray
+        Observed shares of outcome 1, in [0, 1].
+    count : ndarray
+        Positive numbers of rows behind them.
+    confidence_level : float
+
+    Returns
+    -------
+    low, high : ndarray
+    """
+    square = ndtri((1 + confidence_level) / 2) ** 2 / count
+    middle = share + square / 2
+    half = np.sqrt(square * (share * (1 - share) + square / 4))
+    return np.maximum(middle - half, 0) / (1 + square), np.minimum(
+        (middle + half) / (1 + square), 1
+    )
 
 
 def log_reflected_kernel(points, nodes, bandwidth):
@@ -52,3 +141,7 @@ def log_reflected_kernel(points, nodes, bandwidth):
     largest = np.maximum.reduce(exponents)
     total = sum(np.exp(exponent - largest) for exponent in exponents)
     return largest + np.log(total / (bandwidth * np.sqrt(2 * np.pi)))
+
+
+def _gauss(distance, bandwidth):
+    return np.exp(-0.5 * (distance / bandwidth) ** 2) / (bandwidth * np.sqrt(2 * np.pi))

@@ -1,10 +1,10 @@
-"""The nonparametric bootstrap of SmoothECE and of its curve.
+"""The nonparametric bootstrap of SmoothECE.
 
-A resample gives every row of the sample a multiplicity. Both statistics are functions of masses
-on the nodes of a grid, so that a resample is a new set of masses: it is never a set of rows.
+A resample gives every row of the sample a multiplicity. SmoothECE is a function of residuals on the
+nodes of a grid, so that a resample is a new set of residuals: it is never a set of rows.
 
-Two sources of resamples share one interface, `draw`, `residual_nodes` and `mass_nodes`:
-`RowResampler` draws rows, `CellResampler` draws how many rows of each small cell come.
+Two sources of resamples share one interface, `draw` and `residual_nodes`: `RowResampler` draws
+rows, `CellResampler` draws how many rows of each small cell come.
 """
 
 import numpy as np
@@ -13,18 +13,14 @@ from scipy.sparse import coo_array
 
 from skcal._numerics._grid import (
     cubic_nodes,
-    linear_nodes,
     share_by_cubics,
-    share_linearly,
     sum_moments,
 )
-from skcal._numerics._kernel_regression import NEGLIGIBLE, log_reflected_kernel
 from skcal._numerics._smooth import (
     LAST_MODE,
     TOLERANCE,
     cosine_moments,
     count_intervals,
-    evaluate_cosines,
     integrate_sizes,
 )
 
@@ -36,8 +32,6 @@ _BUDGET = 1 << 20
 _PASSES = 8
 # Of an error to its bandwidth, where its logarithm is taken: an error may be 0.
 _SMALLEST_RATIO = 1 / 64
-# In the tails of a curve, kernels below exp(-100) of the largest one are left out.
-_REACH = 100.0
 
 
 def choose_cells(bandwidth):
@@ -74,8 +68,8 @@ class RowResampler:
             weights = np.ones(len(predictions))
         present = weights > 0
         self.places = (predictions if places is None else places)[present]
-        self.outcomes, self.weights = outcomes[present], weights[present]
-        self.residual = (self.outcomes - predictions[present]) / width
+        self.weights = weights[present]
+        self.residual = (outcomes - predictions)[present] / width
         self.n_cells, self.width = n_cells, width
         self.size = max(n_cells, len(self.weights))
 
@@ -92,24 +86,16 @@ class RowResampler:
     def residual_nodes(self, resamples):
         """Residuals on the nodes of the grid, as in `cubic_nodes`, and their mean sizes."""
         residuals = [weights * self.residual for weights in resamples]
-        nodes = np.stack([cubic_nodes(self._sum_moments(residual, 4)) for residual in residuals])
+        nodes = np.stack([cubic_nodes(self._sum_moments(residual)) for residual in residuals])
         return nodes, np.array([np.abs(residual).sum() for residual in residuals])
 
-    def mass_nodes(self, resamples):
-        """Masses of all rows and of the positive ones, shared linearly between nodes."""
-        masses, positives = (
-            np.stack([linear_nodes(self._sum_moments(w * values, 2)) for w in resamples])
-            for values in (1.0, self.outcomes)
-        )
-        return masses, positives
-
-    def _sum_moments(self, values, order):
+    def _sum_moments(self, values):
         size = max(_CHUNK, self.n_cells)
         chunks = (
             (self.places[start : start + size], values[start : start + size].copy())
             for start in range(0, len(values), size)
         )
-        return sum_moments(chunks, self.n_cells, order)
+        return sum_moments(chunks, self.n_cells, order=4)
 
 
 class CellResampler:
@@ -133,9 +119,7 @@ class CellResampler:
     its mean in the group, at most :math:`(\sup|f'|/(2 n_{groups}))^2`, is missing from the
     bootstrap variance. For the smoothed residual at bandwidth s this is a share of about
     :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 3e-3 with 4 groups in a
-    bandwidth. Equal predictions lose nothing. Where the density is 0, far from
-    all predictions, the curve depends on the nearest rows alone, and here the rows of a
-    group come and go together.
+    bandwidth. Equal predictions lose nothing.
     """
 
     width = 1.0
@@ -150,19 +134,15 @@ class CellResampler:
         offset = np.array([[0.0], [1.0]]) - np.arange(self.n_cells) / self.n_cells
         residual = offset[:, None] * moments[:, :4] - moments[:, 1:] / self.n_cells
         self._sizes = np.abs(np.add.reduceat(residual[:, 0], starts, axis=1)) / self.n_rows
-        self._residual = self._gather(share_by_cubics, residual)
-        self._mass = self._gather(share_linearly, moments[:, :2])
+        self._residual = [self._gather(of_outcome) for of_outcome in residual]
 
-    def _gather(self, share, moments):
-        """For each outcome a matrix that takes the multiplicities of groups to nodes."""
-        matrices = []
-        for of_outcome in moments:
-            shares, nodes = share(of_outcome)
-            groups = np.broadcast_to(self.group, shares.shape)
-            shape = self.counts.shape[1], self.n_cells + 1
-            entries = shares.ravel() / self.n_rows, (groups.ravel(), nodes.ravel())
-            matrices.append(coo_array(entries, shape).tocsr())
-        return matrices
+    def _gather(self, moments):
+        """A matrix that takes the multiplicities of groups to nodes."""
+        shares, nodes = share_by_cubics(moments)
+        groups = np.broadcast_to(self.group, shares.shape)
+        shape = self.counts.shape[1], self.n_cells + 1
+        entries = shares.ravel() / self.n_rows, (groups.ravel(), nodes.ravel())
+        return coo_array(entries, shape).tocsr()
 
     def draw(self, rng):
         """Multiplicity of the rows of every outcome and group in one resample."""
@@ -182,12 +162,6 @@ class CellResampler:
         nodes = negative @ self._residual[0] + positive @ self._residual[1]
         return nodes, negative @ self._sizes[0] + positive @ self._sizes[1]
 
-    def mass_nodes(self, resamples):
-        """Masses of all rows and of the positive ones, shared linearly between nodes."""
-        negative, positive = np.stack(resamples, axis=1)
-        positives = positive @ self._mass[1]
-        return negative @ self._mass[0] + positives, positives
-
 
 def bootstrap_smooth_ece(resampler, n_resamples, rng):
     """SmoothECE of resamples.
@@ -197,7 +171,6 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     resampler : RowResampler or CellResampler
     n_resamples : int
     rng : Generator
-        The same state gives the same resamples here and in `bootstrap_diagram`.
 
     Returns
     -------
@@ -214,114 +187,6 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
         drawn = [resampler.draw(rng) for _ in values[batch]]
         values[batch] = _measure_resamples(*resampler.residual_nodes(drawn), start)
     return values * resampler.width
-
-
-def bootstrap_diagram(resampler, bandwidth, n_points, n_resamples, rng):
-    """SmoothECE and curves of the same resamples, each drawn once.
-
-    Parameters
-    ----------
-    resampler : RowResampler or CellResampler
-    bandwidth : float
-        Of the curves; the same for all resamples.
-    n_points : int
-        Number of points of the grid on [0, 1].
-    n_resamples : int
-    rng : Generator
-        The same state gives the same resamples here and in `bootstrap_smooth_ece`.
-
-    Returns
-    -------
-    values : ndarray of shape (n_resamples,)
-        As `bootstrap_smooth_ece` gives them.
-    curves : ndarray of shape (n_resamples, n_points)
-        Row by row what `regress_on_kernel` gives for the masses of the resample.
-
-    Notes
-    -----
-    Percentiles of these curves show how much the curve depends on the sample. They are
-    a band for the curve of the population smoothed alike, not for E[y | v] itself, and are too
-    narrow where few rows of one outcome lie within reach of the kernel.
-    """
-    start, values = _find_start(resampler), np.empty(n_resamples)
-    curves = np.empty((n_resamples, n_points))
-    for batch in _split(n_resamples, 3 * resampler.size):
-        drawn = [resampler.draw(rng) for _ in values[batch]]
-        values[batch] = _measure_resamples(*resampler.residual_nodes(drawn), start)
-        curves[batch] = regress_resamples(*resampler.mass_nodes(drawn), bandwidth, n_points)
-    return values * resampler.width, curves
-
-
-def bootstrap_bin_means(index, outcomes, weights, n_bins, n_resamples, rng):
-    """Mean outcomes of bins in resamples of the rows.
-
-    Parameters
-    ----------
-    index : ndarray of shape (n_rows,)
-        Bin of every row.
-    outcomes, weights : ndarray of shape (n_rows,)
-    n_bins : int
-    n_resamples : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (n_resamples, n_bins)
-        NaN where no row of the bin was drawn.
-
-    Notes
-    -----
-    A resample costs O(n_bins) for outcomes 0 and 1 of equal weight, O(n_rows) for others.
-    """
-    means = np.full((n_resamples, n_bins), np.nan)
-    is_plain = (weights == weights[0]).all() and np.isin(outcomes, (0.0, 1.0)).all()
-    if is_plain:  # the numbers of rows by bin and outcome are multinomial
-        counts = np.bincount(2 * index + outcomes.astype(np.intp), minlength=2 * n_bins)
-    for mean in means:
-        if is_plain:
-            negative, positive = rng.multinomial(len(index), counts / len(index)).reshape(-1, 2).T
-            mass = (negative + positive).astype(np.float64)
-        else:
-            rows = rng.choice(len(index), len(index))
-            mass = np.bincount(index[rows], weights[rows], n_bins)
-            positive = np.bincount(index[rows], (weights * outcomes)[rows], n_bins)
-        np.divide(positive, mass, where=mass > 0, out=mean)
-    return means
-
-
-def find_percentile_band(curves, confidence_level):
-    """Lower and upper percentile of the curves at every point; NaN are left out."""
-    tail = (1 - confidence_level) / 2
-    known = ~np.isnan(curves)
-    if known.all():
-        return np.quantile(curves, [tail, 1 - tail], axis=0)
-    band = np.full((2, curves.shape[1]), np.nan)
-    for column in np.flatnonzero(known.any(axis=0)):
-        band[:, column] = np.quantile(curves[known[:, column], column], [tail, 1 - tail])
-    return band
-
-
-def regress_resamples(masses, positives, bandwidth, n_points):
-    """Calibration curves of `regress_on_kernel` for many masses on the same nodes.
-
-    Parameters
-    ----------
-    masses, positives : ndarray of shape (n_resamples, n_cells + 1)
-    bandwidth : float
-    n_points : int
-
-    Returns
-    -------
-    ndarray of shape (n_resamples, n_points)
-    """
-    densities, numerators = (
-        evaluate_cosines(cosine_moments(nodes), bandwidth, n_points - 1)
-        for nodes in (masses, positives)
-    )
-    sparse = densities < NEGLIGIBLE * densities.max(axis=1, keepdims=True)
-    curves = np.divide(numerators, densities, where=~sparse, out=np.zeros_like(densities))
-    _fill_tails(curves, sparse, masses, positives, bandwidth)
-    return np.clip(curves, 0.0, 1.0)
 
 
 def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
@@ -429,39 +294,6 @@ def _measure_resamples(nodes, sizes, start):
         smallest,
         tolerance=1e-6,
     )
-
-
-def _fill_tails(curves, sparse, masses, positives, bandwidth):
-    """Set the curves where they are `sparse`: ratios of sums relative to the largest kernel.
-
-    Kernels fall with the distance between point and node, so that the largest one belongs to
-    the nearest node with mass on one of the two sides, for each resample its own.
-    """
-    columns = np.flatnonzero(sparse.any(axis=0))
-    if len(columns) == 0:
-        return
-    filled = (masses > 0).any(axis=0)
-    nodes = np.linspace(0.0, 1.0, len(filled))[filled]
-    masses, positives = np.maximum(masses[:, filled], 0.0), positives[:, filled]
-    # Before and from each node on: the nearest node with mass in each resample.
-    places = np.where(masses > 0, np.arange(len(nodes)), -1)
-    last = np.maximum.accumulate(np.pad(places, ((0, 0), (1, 0)), constant_values=-1), axis=1)
-    places[places < 0] = len(nodes)
-    first = np.pad(places, ((0, 0), (0, 1)), constant_values=len(nodes))[:, ::-1]
-    first = np.minimum.accumulate(first, axis=1)[:, ::-1]
-    for column in columns:
-        point, rows = column / (curves.shape[1] - 1), np.flatnonzero(sparse[:, column])
-        log_kernel = np.append(log_reflected_kernel(point, nodes, bandwidth), -np.inf)
-        at = np.searchsorted(nodes, point)
-        largest = np.maximum(log_kernel[last[rows, at]], log_kernel[first[rows, at]])
-        for reference in np.unique(largest):
-            exponent = np.minimum(log_kernel[:-1] - reference, 0.0)
-            within = np.flatnonzero(exponent > -_REACH)
-            window = slice(within[0], within[-1] + 1)
-            kernel = np.exp(exponent[window])
-            chosen = rows[largest == reference]
-            mass = masses[chosen, window] @ kernel
-            curves[chosen, column] = positives[chosen, window] @ kernel / mass
 
 
 def _split(n_items, size):

@@ -12,6 +12,8 @@ from skcal._validation import check_number
 ENOUGH = 5
 # Larger numbers cannot be drawn: they overflow inside of matplotlib.
 HIGHEST = 1e100
+# Kinds of curves whose points stand for the rows that a kernel gathers.
+SMOOTHED = ("smooth", "nadaraya-watson")
 # How far a probability may leave [0, 1]: the rounding of float32.
 _ROUNDING = 1e-6
 
@@ -111,9 +113,19 @@ def store_number(record, name, minimum=0.0):
 # ------------------------------------------------------------------------- support
 
 
+def place_density(curve):
+    """Predictions that the values of the density belong to.
+
+    A kernel at a point of the grid gathers rows around it, whose mean prediction is a point of the
+    curve: the density there tells how many they are.
+    """
+    is_paired = curve.kind in SMOOTHED and len(curve.density) == len(curve.prob_pred)
+    return curve.prob_pred if is_paired else curve.density_grid
+
+
 def read_density(curve, places):
-    """The density of the predictions at any places, linear between its points."""
-    return np.interp(places, curve.density_grid, curve.density)
+    """The density behind a curve at any places, linear between its points."""
+    return np.interp(places, place_density(curve), curve.density)
 
 
 def find_dense(curve, density):
@@ -139,6 +151,6 @@ def find_supported(curve, places=None):
     Everywhere, unless it is smoothed and rests on too few predictions.
     """
     places = curve.prob_pred if places is None else places
-    is_smooth = curve.kind == "smooth" and curve.density is not None
-    supported = find_dense(curve, read_density(curve, places)) if is_smooth else None
+    is_known = curve.kind in SMOOTHED and curve.density is not None
+    supported = find_dense(curve, read_density(curve, places)) if is_known else None
     return np.ones(len(places), dtype=bool) if supported is None else supported

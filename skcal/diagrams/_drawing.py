@@ -11,6 +11,7 @@ from skcal.diagrams._style import choose_styles, merge_style
 # What kinds of curves look like, but for their colours and dashes.
 _KIND_STYLES = {
     "smooth": {"linewidth": 2},
+    "nadaraya-watson": {"linewidth": 2},
     "isotonic": {"linewidth": 1.5, "marker": "o", "markersize": 3},
     "binned": {"linewidth": 1, "marker": "o", "markersize": 5},
 }

@@ -1,6 +1,5 @@
 """From checked predictions, or from a summary, to the curves of a reliability diagram."""
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics._resampling import bootstrap_diagram, bootstrap_smooth_ece
+from skcal._numerics._resampling import bootstrap_smooth_ece
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
@@ -62,7 +61,7 @@ def check_options(
     strategy="uniform",
     scale="probability",
     bandwidth=None,
-    band="bootstrap",
+    band="wilson",
     n_resamples=0,
     confidence_level=0.95,
     random_state=None,
@@ -112,7 +111,7 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
     dict
     """
     check_option("reduction", reduction, REDUCTIONS)
-    if options.band != "bootstrap" and reduction == "full":
+    if options.band != "wilson" and reduction == "full":
         raise ValueError(
             f"band={options.band!r} needs independent rows; got reduction='full', which pools "
             "dependent ones. Choose another reduction, or one class with pos_label."
@@ -139,7 +138,7 @@ def estimate_summary(summary, options):
         raise TypeError(f"summary must be a CalibrationSummary; got {type(summary).__name__}.")
     if options.band == "consistency":
         raise ValueError(
-            "band must be 'bootstrap' or 'isotonic' for a summary; got 'consistency', which needs "
+            "band must be 'wilson' or 'isotonic' for a summary; got 'consistency', which needs "
             "single predictions."
         )
     if options.band == "isotonic" and summary.reduction == "full":
@@ -186,13 +185,6 @@ def _estimate_curves(sources, reduction, pos_label, options):
 # ------------------------------------------------------------------------- one curve
 
 
-class Resamples(NamedTuple):
-    """smECE of resamples, and their curves at the points of the curve, or None."""
-
-    errors: np.ndarray
-    curves: np.ndarray | None
-
-
 class Estimate:
     """One curve as it is estimated: what its layers are computed from.
 
@@ -223,6 +215,8 @@ class Estimate:
         )
         self.edges = None
         if options.kind == "smooth":
+            points = self.smooth.prob_pred, self.smooth.prob_true
+        elif options.kind == "nadaraya-watson":
             points = self.smooth.grid, self.smooth.prob_true
         elif options.kind == "isotonic":
             points = _find_isotonic_knots(source.merged.sorted)
@@ -248,30 +242,17 @@ class Estimate:
             layers={name: found for name, found in data.items() if found is not None},
         )
 
-    @cached_property
-    def resamples(self):
-        """Bootstrap resamples, or None if there are to be none; see `Resamples`."""
+    def _find_interval(self):
+        """Quantiles of smECE of bootstrap resamples, or None if there are to be none."""
         options, smooth, line = self.options, self.smooth, self.line
         if options.n_resamples == 0:
             return None
         finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
         resampler = self.source.make_resampler(finest, line)
-        size, rng = options.n_resamples, check_rng(options.random_state)
-        # The bootstrap of an isotonic regression is not consistent: no band is better than that.
-        kind = options.kind if options.band == "bootstrap" and "band" in options.layers else None
-        if kind == "smooth":
-            share = smooth.bandwidth / line.width
-            errors, curves = bootstrap_diagram(resampler, share, line.n_points, size, rng)
-            return Resamples(errors, curves[:, line.inside])
-        errors = bootstrap_smooth_ece(resampler, size, rng)
-        curves = self.source.resample_bins(self.edges, size, rng) if kind == "binned" else None
-        return Resamples(errors, curves)
-
-    def _find_interval(self):
-        if self.resamples is None:
-            return None
-        tail = (1 - self.options.confidence_level) / 2
-        return tuple(np.quantile(self.resamples.errors, [tail, 1 - tail]).tolist())
+        rng = check_rng(options.random_state)
+        errors = bootstrap_smooth_ece(resampler, options.n_resamples, rng)
+        tail = (1 - options.confidence_level) / 2
+        return tuple(np.quantile(errors, [tail, 1 - tail]).tolist())
 
     def _count_points(self):
         transform = CURVE_SCALES[self.options.scale]
@@ -279,7 +260,7 @@ class Estimate:
             return _FEWEST
         low, high = transform(np.array(self.source.rows.find_range()))
         bandwidth = self.options.bandwidth or max(self.smooth_ece, NARROWEST[self.options.scale])
-        return int(np.clip(2 * (high - low) / bandwidth, _FEWEST, _MOST))
+        return int(np.clip(2 * (high - low) / bandwidth + 36, _FEWEST, _MOST))
 
 
 def _find_isotonic_knots(ties):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal.diagrams._curve import find_dense
+from skcal.diagrams._curve import find_dense, place_density
 from skcal.diagrams._style import merge_style
 
 _DIAGONAL = np.array([0.0, 1.0])
@@ -168,7 +168,7 @@ def _find_ends(curve):
     places, means, shown = curve.prob_pred, curve.prob_true, curve.prob_pred
     if curve.density is not None:
         dense = find_dense(curve, curve.density)
-        shown = shown if dense is None else curve.density_grid[dense]
+        shown = shown if dense is None else place_density(curve)[dense]
     inside = (shown >= _FIRST) & (shown <= _LAST)
     shown = shown[inside] if inside.any() else shown
     near = (places >= shown.min()) & (places <= shown.max())

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 class ReliabilityDisplay(CurveDisplay):
     r"""Reliability diagram: smoothed, isotonic or binned.
 
-    The curve shows the mean outcome as a function of the prediction. A model is calibrated
-    where the curve lies on the diagonal; below the diagonal its probabilities are too high
-    (over-confident), above they are too low. The filled area at the bottom is the density of the
-    predictions: it shows how much the curve matters there.
+    The curve shows the mean outcome of rows with similar predictions against the mean of these
+    predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
+    probabilities are too high, above they are too low. The filled area at the bottom is the density
+    of the predictions: it shows how much the curve matters there. The mean distance of the smooth
+    curve from the diagonal, weighted by the density, is smECE.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -96,22 +97,25 @@ class ReliabilityDisplay(CurveDisplay):
 
     %(layers)s
 
-    The bootstrap band holds the given share of the curves of resamples at every point, smoothed at
-    the same bandwidth, or of the same bins. It shows how much the curve depends on the sample. It
-    is no confidence band for the mean outcome itself, because it does not undo the smoothing. An
-    isotonic curve [3]_ has none, as the bootstrap of an isotonic regression is not consistent
-    [2]_. The interval of smECE holds the same share of the values of the resamples. Each of these
-    is, like smECE itself, too large where the error is small, so that the interval may lie above
-    the value of the sample.
+    A Wilson band is drawn from Wilson's score interval [2]_ of the mean outcome at each point, with
+    the effective number of rows behind it: :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2` for
+    weights w and the kernel K, or the bin. Each point is covered with about the given confidence,
+    not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
+    that the point stands for. Where they depend on each other the band is too narrow. An isotonic
+    curve [3]_ has none, since its steps are chosen by the outcomes. The interval
+    of smECE holds the same share of the values of bootstrap resamples. Each of these is, like smECE
+    itself, too large where the error is small, so that the interval may lie above the value of the
+    sample.
 
     The isotonic band is a simultaneous confidence band for the mean outcome, if that increases
     with the prediction [5]_. Where the diagonal leaves it, the model is not calibrated. It has a
     gap where no increasing curve fits. Bars of consistency lie around the diagonal [6]_: a bin
     outside of its own bar is more than chance.
 
-    A kernel moves the curve towards the outcomes of nearby predictions. Beside a steep peak of the
-    density, such as confidences near 1, the curve shows the outcomes of the peak more than those
-    of the few predictions there: compare with ``kind="binned"``, or take a smaller `bandwidth`.
+    With ``kind="nadaraya-watson"`` the mean outcome is drawn at the center of the kernel instead,
+    as in the paper [1]_. Beside a steep peak of the density, such as confidences near 1, that curve
+    shows the outcomes of the peak at predictions that few rows have, and even a calibrated model
+    leaves the diagonal.
 
     Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which the
     calibration error cannot be distinguished from noise [1]_. A smoothed curve has a value
@@ -137,8 +141,9 @@ class ReliabilityDisplay(CurveDisplay):
     ----------
     .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
        kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
-    .. [2] B. Sen, M. Banerjee, M. Woodroofe (2010). Inconsistency of bootstrap: the Grenander
-       estimator. Annals of Statistics 38. :doi:`10.1214/09-AOS777`
+    .. [2] E. B. Wilson (1927). Probable inference, the law of succession, and statistical
+       inference. Journal of the American Statistical Association 22(158).
+       :doi:`10.1080/01621459.1927.10502953`
     .. [3] T. Dimitriadis, T. Gneiting, A. I. Jordan (2021). Stable reliability diagrams for
        probabilistic classifiers. Proceedings of the National Academy of Sciences 118.
        :doi:`10.1073/pnas.2016191118`
@@ -204,12 +209,12 @@ class ReliabilityDisplay(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Reduction = "auto",
-        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        band: Literal["bootstrap", "isotonic", "consistency"] = "bootstrap",
+        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
         n_resamples: int = 0,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
@@ -235,7 +240,7 @@ class ReliabilityDisplay(CurveDisplay):
             than two classes it selects that class against the rest.
         reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
             How class probabilities become binary predictions, see :meth:`from_predictions`.
-        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int, default=15
             Number of bins, at most 2^24, if they are needed.
@@ -245,11 +250,10 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        band : {"bootstrap", "isotonic", "consistency"}, default="bootstrap"
+        band : {"wilson", "isotonic", "consistency"}, default="wilson"
             What the band shows, see :meth:`from_predictions`.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
-            most 2^24; 0 draws neither.
+            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
@@ -325,12 +329,12 @@ class ReliabilityDisplay(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
-        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        band: Literal["bootstrap", "isotonic", "consistency"] = "bootstrap",
+        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
         n_resamples: int = 0,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
@@ -363,11 +367,13 @@ class ReliabilityDisplay(CurveDisplay):
             against whether the predicted class is true. "classwise" and "top-label" draw a panel
             for each class, of its probability, and of the confidence where it is predicted;
             "full" pools the probabilities of all classes.
-        kind : {"smooth", "isotonic", "binned"}, default="smooth"
-            How the mean outcome is estimated. "smooth" is the kernel regression of
-            :func:`skcal.metrics.smooth_ece_curve`; "isotonic" the increasing step function that
-            fits best (CORP), at the ends of its steps; "binned" the mean of the outcomes at the
-            mean of the predictions of every bin that is not empty.
+        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
+            How the mean outcome is estimated. "smooth" are the means under a kernel of
+            :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
+            center of the kernel, the curve of the paper, see Notes of :class:`ReliabilityDisplay`;
+            "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
+            "binned" the mean of the outcomes at the mean of the predictions of every bin that is
+            not empty.
         n_bins : int, default=15
             Number of bins, at most 2^24, if they are needed.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
@@ -379,23 +385,22 @@ class ReliabilityDisplay(CurveDisplay):
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
             legend does not depend on it.
-        band : {"bootstrap", "isotonic", "consistency"}, default="bootstrap"
-            What the band shows. "bootstrap" is how the curve varies over resamples; "isotonic"
-            where the whole curve of mean outcomes lies if it does not decrease, see
+        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+            What the band shows. "wilson" is a confidence interval at each point of a smooth curve
+            and at each bin; "isotonic" where the whole curve of mean outcomes lies if it does not
+            decrease, see
             :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
             ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
-            most 2^24; 0 draws neither. An isotonic curve has no bootstrap band.
+            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Where the resamples come from; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is computed and drawn beside the curve, see Notes of
-            :class:`ReliabilityDisplay`. A bootstrap band needs `n_resamples`, and is left out
-            without.
+            :class:`ReliabilityDisplay`. An isotonic curve has no Wilson band.
         name : str, default=None
             Name for the legend. None takes "Classifier".
         ax : matplotlib axes or ndarray of axes, default=None
@@ -519,12 +524,12 @@ class ReliabilityDisplay(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
-        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        layers: Sequence[str] = ("density", "band"),
+        layers: Sequence[str] = ("density",),
         name: str | list[str] | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -547,7 +552,7 @@ class ReliabilityDisplay(CurveDisplay):
             than two classes it selects that class against the rest.
         reduction : {"auto", "confidence", "full"}, default="auto"
             How class probabilities become one binary problem, see :meth:`from_predictions`.
-        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int, default=15
             Number of bins, at most 2^24, if they are needed.
@@ -557,9 +562,9 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        layers : sequence of str, default=("density", "band")
-            What is shown beside the curves, see :meth:`from_predictions`. There are no bootstrap
-            bands: the folds show what changes with the sample.
+        layers : sequence of str, default=("density",)
+            What is shown beside the curves, see :meth:`from_predictions`. The folds show what
+            changes with the sample, so that there is no band unless "band" is named.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold and needs a list as `curve_kwargs`.
@@ -621,10 +626,10 @@ class ReliabilityDisplay(CurveDisplay):
         cls,
         summary: CalibrationSummary,
         *,
-        kind: Literal["smooth", "isotonic", "binned"] = "smooth",
+        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int = 15,
         bandwidth: float | None = None,
-        band: Literal["bootstrap", "isotonic"] = "bootstrap",
+        band: Literal["wilson", "isotonic"] = "wilson",
         n_resamples: int = 0,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
@@ -640,18 +645,17 @@ class ReliabilityDisplay(CurveDisplay):
         summary : CalibrationSummary
             Summary of the rows. Its reduction decides what is shown; "classwise" and "top-label"
             draw a panel for each class.
-        kind : {"smooth", "isotonic", "binned"}, default="smooth"
+        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int, default=15
             Number of bins of equal width, at most 2^24, if they are needed.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        band : {"bootstrap", "isotonic"}, default="bootstrap"
-            What the band shows, see :meth:`from_predictions`. Both need numbers of rows: a summary
-            of hard labels without weights.
+        band : {"wilson", "isotonic"}, default="wilson"
+            What the band shows, see :meth:`from_predictions`. Both need numbers of rows, a summary
+            of hard labels without weights: else there is no Wilson band.
         n_resamples : int, default=0
-            Number of bootstrap resamples behind the bootstrap band and the interval of smECE, at
-            most 2^24; 0 draws neither.
+            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
         confidence_level : float, default=0.95
             Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
@@ -673,8 +677,8 @@ class ReliabilityDisplay(CurveDisplay):
         Raises
         ------
         ValueError
-            If an argument is invalid, if the summary is empty, or if a band is asked for and it
-            holds weights or soft labels.
+            If an argument is invalid, if the summary is empty, or if an isotonic band or resamples
+            are asked for and it holds weights or soft labels.
         TypeError
             If `summary` is no summary.
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from skcal._validation import check_number, check_option
-from skcal.diagrams._curve import Curve, store_array, store_number
+from skcal.diagrams._curve import SMOOTHED, Curve, store_array, store_number
 from skcal.diagrams._layers import LAYERS
 
-KINDS = ("smooth", "isotonic", "binned")
+KINDS = (*SMOOTHED, "isotonic", "binned")
 _WITH_DATA = tuple(name for name, layer in LAYERS.items() if layer.Data is not None)
 
 
@@ -34,10 +34,11 @@ class ReliabilityCurve(Curve):
         where the curve is drawn, see Notes of :class:`ReliabilityDisplay`.
     pos_label : int, float, bool or str, default=None
         The label whose probability is shown; part of the axis labels unless None.
-    kind : {"smooth", "isotonic", "binned"}, default="smooth"
+    kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
         How `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
     density_grid : array-like of shape (n_grid,), default=None
-        Predictions at which `density` is known; None stands for `prob_pred`.
+        Predictions at which `density` is known; None stands for `prob_pred`. Where a smooth curve
+        has as many points, each belongs to the point of the grid with the same number.
     bandwidth : float, default=None
         Standard deviation of the kernel behind the density, and behind the curve if that is
         smooth.

@@ -5,7 +5,6 @@ import numpy as np
 from skcal._cells._counts import count_rows, make_resampler
 from skcal._independent_rows import check_single_rows
 from skcal._numerics._binned import bin_index
-from skcal._numerics._resampling import bootstrap_bin_means
 from skcal._sample import Sample
 
 
@@ -24,7 +23,11 @@ class RowSource:
         What is sorted: all predictions that can be told apart, with their outcomes.
     n_samples : float
         Effective number of rows, the square of the sum of weights over the sum of their squares.
+    is_counted : bool
+        Whether effective numbers of rows are known.
     """
+
+    is_counted = True
 
     def __init__(self, sample):
         self.rows = self.merged = sample
@@ -51,11 +54,16 @@ class RowSource:
         """Source of bootstrap resamples for what is smoothed at about this bandwidth on a line."""
         return self.rows.resampler(bandwidth, line.place, line.width)
 
-    def resample_bins(self, edges, n_resamples, rng):
-        """Mean outcomes of the filled bins in each resample; NaN where a bin has no row."""
-        predictions, *rows = self._read_rows()
-        filled, index = np.unique(bin_index(predictions, edges), return_inverse=True)
-        return bootstrap_bin_means(index, *rows, len(filled), n_resamples, rng)
+    def mass_and_squares(self, n_cells, place):
+        """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
+        return self.rows.mass_on_grid(n_cells, place)[0], self.rows.squares_on_grid(n_cells, place)
+
+    def count_in_bins(self, edges):
+        """Effective numbers of rows in the bins that hold any."""
+        predictions, _, weights = self._read_rows()
+        index = bin_index(predictions, edges)
+        mass, squares = (np.bincount(index, values) for values in (weights, weights**2))
+        return mass[mass > 0] ** 2 / squares[mass > 0]
 
     def _read_rows(self):
         return next(self.rows.present_chunks(size=len(self.rows.predictions)))
@@ -76,6 +84,8 @@ class CellSource:
         A row with a soft outcome at the mean of every cell: what is sorted.
     n_samples : float
         Number of rows; with weights their effective number is not known.
+    is_counted : bool
+        Whether effective numbers of rows are known.
     """
 
     def __init__(self, cells):
@@ -84,6 +94,7 @@ class CellSource:
             Sample(predictions, outcomes, weights)
             for outcomes, predictions, weights in (cells.matched, cells.averaged)
         )
+        self.is_counted = cells.is_counted
         self.n_samples = float(cells.total_weight if cells.is_counted else cells.n_rows)
 
     def list_rows(self, most):
@@ -100,13 +111,12 @@ class CellSource:
         rows = self.rows
         return make_resampler(rows.predictions, rows.outcomes, rows.weights, bandwidth)
 
-    def resample_bins(self, edges, n_resamples, rng):
-        """Mean outcomes of the filled bins in each resample; NaN where a bin has no row."""
-        filled, index = np.unique(bin_index(self.rows.predictions, edges), return_inverse=True)
-        kind = 2 * index + self.rows.outcomes.astype(np.intp)
-        counts = np.bincount(kind, self.rows.weights, 2 * len(filled))
-        n_rows = round(counts.sum())
-        drawn = rng.multinomial(n_rows, counts / counts.sum(), size=n_resamples)
-        negative, positive = np.moveaxis(drawn.reshape(n_resamples, -1, 2), 2, 0)
-        mass = negative + positive
-        return np.divide(positive, mass, where=mass > 0, out=np.full(mass.shape, np.nan))
+    def mass_and_squares(self, n_cells, place):
+        """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
+        mass, _ = self.rows.mass_on_grid(n_cells, place)
+        return mass, mass / self.n_samples
+
+    def count_in_bins(self, edges):
+        """Numbers of rows in the bins that hold any."""
+        mass = np.bincount(bin_index(self.rows.predictions, edges), self.rows.weights)
+        return mass[mass > 0]

@@ -30,8 +30,10 @@ class SmoothECECurve(NamedTuple):
     ----------
     grid : ndarray of shape (n_points,)
         Equally spaced predictions in [0, 1].
+    prob_pred : ndarray of shape (n_points,)
+        Mean of the predictions around each point of the grid; it never decreases.
     prob_true : ndarray of shape (n_points,)
-        Smoothed mean outcome at the grid.
+        Mean of the outcomes of the same rows.
     density : ndarray of shape (n_points,)
         Smoothed density of the predictions at the grid.
     bandwidth : float
@@ -41,6 +43,7 @@ class SmoothECECurve(NamedTuple):
     """
 
     grid: np.ndarray
+    prob_pred: np.ndarray
     prob_true: np.ndarray
     density: np.ndarray
     bandwidth: float
@@ -108,7 +111,7 @@ def smooth_ece(
 
     See Also
     --------
-    smooth_ece_curve : The curve, whose mean distance from the diagonal is close to smECE.
+    smooth_ece_curve : The curve, whose mean distance from the diagonal is smECE.
 
     Notes
     -----
@@ -177,7 +180,7 @@ def smooth_ece_curve(
     n_points: int = 201,
     scale: Literal["probability", "logit"] = "probability",
 ) -> SmoothECECurve:
-    r"""Smoothed reliability curve: mean outcome as a function of the prediction.
+    r"""Smoothed reliability curve: mean outcome against mean prediction, under one kernel.
 
     Parameters
     ----------
@@ -205,14 +208,14 @@ def smooth_ece_curve(
         Number of points of the grid, from 2 to 2^24.
     scale : {"probability", "logit"}, default="probability"
         On which scale predictions are near each other, see :func:`smooth_ece`. The grid is
-        equally spaced on that scale: on [0, 1], or from the smallest to the largest logit of the
-        predictions, but two bandwidths long at least; bandwidth and density are on it too.
+        equally spaced on that scale: on [0, 1], or from nine bandwidths below the smallest logit of
+        the predictions to nine above the largest; bandwidth and density are on it too.
 
     Returns
     -------
     SmoothECECurve
-        Named tuple of ``grid``, ``prob_true``, ``density``, ``bandwidth`` and ``value``; see
-        :class:`SmoothECECurve`.
+        Named tuple of ``grid``, ``prob_pred``, ``prob_true``, ``density``, ``bandwidth`` and
+        ``value``; see :class:`SmoothECECurve`.
 
     Raises
     ------
@@ -226,10 +229,29 @@ def smooth_ece_curve(
 
     Notes
     -----
-    The curve is the Nadaraya-Watson estimate [1]_ :math:`\mu(t) = \mathbb{E}[K_s(t, v)\, y] /
-    \mathbb{E}[K_s(t, v)]` with the density :math:`\mathbb{E}[K_s(t, v)]` as denominator. Far
-    from all predictions it tends to the outcome of the nearest ones; the density tells where
-    that is. On the scale of logits the kernel is the plain Gaussian, not reflected.
+    With the density :math:`\delta(t) = \mathbb{E}[K_s(t, v)]` at the points t of the grid, the
+    points of the curve are
+
+    .. math:: x(t) = \frac{\mathbb{E}[K_s(t, v)\, v]}{\delta(t)}, \qquad
+        y(t) = \frac{\mathbb{E}[K_s(t, v)\, y]}{\delta(t)}.
+
+    Both are means of the same rows, so that :math:`\delta(t)\,(y(t) - x(t))` is the residual that
+    smECE smooths: the area between curve and diagonal, weighted by the density, is
+    :math:`\mathrm{smECE}_s`,
+
+    .. math:: \int |y(t) - x(t)|\, \delta(t)\, dt = \mathrm{smECE}_s,
+
+    and calibrated predictions lie on the diagonal, however they are distributed. x increases with
+    t, because the kernel is totally positive.
+
+    The paper [1]_ draws y(t) at t, the Nadaraya-Watson estimate: ``curve.grid`` and
+    ``curve.prob_true``. Beside many predictions at one place that shows their outcomes where there
+    are few predictions, as would bins that are drawn at their centres and not at their mean
+    prediction.
+
+    Far from all predictions both means are those of the nearest ones; the density tells where that
+    is. On the scale of logits the kernel is the plain Gaussian, not reflected; x and y are means of
+    probabilities there, too.
 
     References
     ----------
@@ -240,8 +262,8 @@ def smooth_ece_curve(
     --------
     >>> from skcal.metrics import smooth_ece_curve
     >>> curve = smooth_ece_curve([0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8], n_points=5)
-    >>> curve.grid
-    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> curve.prob_pred.round(2)
+    array([0.2 , 0.21, 0.5 , 0.79, 0.8 ])
     >>> curve.prob_true.round(2)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """

@@ -1,4 +1,4 @@
-"""The band around a curve: of resamples, of all non-decreasing curves, or of calibrated bins."""
+"""The band around a curve: by points, of all non-decreasing curves, or of calibrated bins."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 
 from skcal._estimates._bins import bound_bins
 from skcal._estimates._isotonic import bound_sample
-from skcal._numerics._resampling import find_percentile_band
+from skcal._estimates._smooth import bound_curve
+from skcal._numerics._kernel_regression import find_score_interval
 from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
 from skcal.diagrams._drawing import draw_bars, style_band, take_color
@@ -15,7 +16,7 @@ from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._layers._curve_density import ON_CURVE
 from skcal.diagrams._style import merge_style
 
-BANDS = ("bootstrap", "isotonic", "consistency")
+BANDS = ("wilson", "isotonic", "consistency")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -25,7 +26,7 @@ class Band(LayerData):
     prob_pred: Any
     low: Any
     high: Any
-    kind: str = "bootstrap"
+    kind: str = "wilson"
 
     def __post_init__(self):
         check_option("kind of a band", self.kind, BANDS)
@@ -38,27 +39,27 @@ class Band(LayerData):
 class BandLayer(Layer):
     """Band around the curve, bars for bins (`fill_between`, `LineCollection` for bars).
 
-    Data: `prediction`, `low` and `high`, its ends there, and `kind`, one of "bootstrap",
-    "isotonic" and "consistency".
+    Data: `prob_pred`, `low` and `high`, its ends there, and `kind`, one of "wilson", "isotonic"
+    and "consistency".
     """
 
     name = "band"
     Data = Band
 
     def compute(self, estimate):
-        source, options = estimate.source, estimate.options
-        places, level = estimate.prob_pred, options.confidence_level
-        if options.band == "bootstrap":
-            if estimate.resamples is None or estimate.resamples.curves is None:
+        source, level = estimate.source, estimate.options.confidence_level
+        kind, places = estimate.options.band, estimate.prob_pred
+        if kind == "wilson":
+            if estimate.options.kind == "isotonic" or not source.is_counted:
                 return None
-            low, high = find_percentile_band(estimate.resamples.curves, level)
+            low, high = _bound_points(estimate, level)
         else:
             source.check_counts()
-            if options.band == "isotonic":
+            if kind == "isotonic":
                 places, low, high = bound_sample(source.merged, level)
             else:
                 low, high = bound_bins(source.rows, estimate.edges, level)
-        return Band(prob_pred=places, low=low, high=high, kind=options.band)
+        return Band(prob_pred=places, low=low, high=high, kind=kind)
 
     def draw(self, ax, curve, line, user_style, view):
         band = curve.layers[self.name]
@@ -73,6 +74,14 @@ class BandLayer(Layer):
         else:
             shown = find_supported(curve, band.prob_pred)
         return [ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))]
+
+
+def _bound_points(estimate, level):
+    """Wilson's intervals of the mean outcome behind each point."""
+    source = estimate.source
+    if estimate.edges is None:
+        return bound_curve(source, estimate.smooth, estimate.line, level)
+    return find_score_interval(estimate.prob_true, source.count_in_bins(estimate.edges), level)
 
 
 def _style_area(band, line, user_style, view):

@@ -1,0 +1,71 @@
+"""Coverage of the band around a smooth curve: Wilson's interval, and percentiles of resamples.
+
+    python benchmarks/bench_bands.py    # some minutes
+
+What is to be covered is the distance of the curve of the population, smoothed alike, from the
+diagonal. Points where the curve is drawn in at least half of the samples count.
+"""
+
+import numpy as np
+
+from skcal.diagrams import ReliabilityDisplay
+from skcal.metrics import smooth_ece_curve
+
+N_SAMPLES, N_RESAMPLES, LEVEL = 200, 200, 0.95
+# The law of predictions as a function of uniform numbers, and the true probability of each.
+UNIFORM = lambda u: u  # noqa: E731
+CROWDED = lambda u: np.where(u < 0.9, 0.99 + u / 90, 0.4 + 5 * (u - 0.9))  # noqa: E731
+POPULATIONS = {
+    "calibrated": (UNIFORM, lambda v: v),
+    "crowded": (CROWDED, lambda v: v),
+    "U-shaped": (lambda u: np.sin(np.pi * u / 2) ** 6, lambda v: v),
+    "rare": (lambda u: 1 - (1 - u) ** (1 / 60), lambda v: v),
+    "rare, too high": (lambda u: 1 - (1 - u) ** (1 / 60), lambda v: 0.3 * v),
+    "shifted": (UNIFORM, lambda v: np.minimum(v + 0.1, 1)),
+    "crowded, too high": (CROWDED, lambda v: np.where(v > 0.95, 0.8, v - 0.15)),
+    "wavy": (UNIFORM, lambda v: np.clip(v + 0.2 * np.sin(6 * v), 0, 1)),
+}
+
+
+def measure_coverage(population, n, rng, n_resamples=N_RESAMPLES, n_samples=N_SAMPLES):
+    """Share of samples whose bands cover, at each point that is drawn: a row for each band."""
+    place, find_truth = population
+    everything = place((np.arange(100_000) + 0.5) / 100_000)
+    counts, covered = 0, 0
+    for _ in range(n_samples):
+        v = place(rng.random(n))
+        y = (rng.random(n) < find_truth(v)).astype(int)
+        curve = ReliabilityDisplay.estimate(y, v, confidence_level=LEVEL).curves[0]
+        options = {"bandwidth": curve.bandwidth, "n_points": len(curve.prob_pred)}
+        truth = smooth_ece_curve(find_truth(everything), everything, **options)
+        target = truth.prob_true - truth.prob_pred
+        band = curve.layers["band"]
+        bands = [(band.low - curve.prob_pred, band.high - curve.prob_pred)]
+        if n_resamples:
+            bands.append(resample(y, v, options, n_resamples, rng))
+        reached = n * curve.bandwidth * np.sqrt(2 * np.pi) * curve.density
+        is_drawn = reached >= min(5, reached.max() / 2)
+        counts = counts + is_drawn
+        covered = covered + np.array([is_drawn & (a <= target) & (target <= b) for a, b in bands])
+    return covered[:, counts >= n_samples / 2] / counts[counts >= n_samples / 2]
+
+
+def resample(y, v, options, n_resamples, rng):
+    """Percentiles of the distances from the diagonal of resamples."""
+    gaps = []
+    for _ in range(n_resamples):
+        rows = rng.integers(len(y), size=len(y))
+        curve = smooth_ece_curve(y[rows], v[rows], labels=[0, 1], **options)
+        gaps.append(curve.prob_true - curve.prob_pred)
+    return np.quantile(gaps, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    print("coverage in %: mean over points, least of any point")
+    print("population         |    n | Wilson   | resamples")
+    for name, population in POPULATIONS.items():
+        for n in (300, 2000, 20_000):
+            shares = measure_coverage(population, n, rng, N_RESAMPLES if n < 2000 else 0)
+            words = " | ".join(f"{100 * s.mean():3.0f}, {100 * s.min():3.0f}" for s in shares)
+            print(f"{name:18} | {n:6} | {words}", flush=True)
