@@ -97,12 +97,10 @@ def bound_curve(source, curve, line, confidence_level):
     Returns
     -------
     low, high : ndarray of shape (n_points,)
-        NaN where no rows are near.
     """
     share = curve.bandwidth / line.width
     mass, squares = source.mass_and_squares(_count_cells(share), line.place)
     count = count_on_kernel(mass, squares, share, len(line.grid))
-    count[count == 0] = np.nan
     return find_score_interval(curve.prob_true, count, confidence_level)
 
 

@@ -50,18 +50,10 @@ def regress_on_kernel(moments, bandwidth, n_points):
     sparse = density < NEGLIGIBLE * density.max()
     density[sparse] = 1.0
     means, gaps = predicted / density, residual / density
-    mass, *others = (linear_nodes(of_value[:2]) for of_value in moments)
-    filled = mass > 0
-    nodes = np.linspace(0.0, 1.0, len(mass))[filled]
-    sums = np.stack([mass, *others])[:, filled].T
-    rows = np.flatnonzero(sparse)
-    step = max(1, _BLOCK // len(nodes))
-    for block in (rows[start : start + step] for start in range(0, len(rows), step)):
-        points = block[:, None] / (n_points - 1)
-        log_kernel = log_reflected_kernel(points, nodes, bandwidth)
-        largest = log_kernel.max(axis=1, keepdims=True)
-        total, of_predictions, of_residuals = (np.exp(log_kernel - largest) @ sums).T
-        density[block] = np.exp(largest[:, 0]) * total
+    nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
+    for block, filled, kernel, largest in _evaluate_directly(sparse, nodes[:, 0], bandwidth):
+        total, of_predictions, of_residuals = (kernel @ nodes[filled]).T
+        density[block] = largest * total
         means[block], gaps[block] = of_predictions / total, of_residuals / total
     # Means of predictions increase with the point, because the kernel is totally positive.
     prob_pred = np.maximum.accumulate(np.clip(means, 0.0, 1.0))
@@ -84,7 +76,6 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
     Returns
     -------
     ndarray of shape (n_points,)
-        0 where there is next to no kernel.
 
     Notes
     -----
@@ -106,8 +97,11 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
         of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
         of_points = sum(_gauss(points + k, narrow) for k in images)
         total += 2 * (squares @ of_nodes) * of_points
-    counts = np.zeros(n_points)
-    np.divide(density**2, total, where=density > NEGLIGIBLE * density.max(), out=counts)
+    sparse = total < NEGLIGIBLE * total.max()
+    total[sparse] = 1.0
+    counts = density**2 / total
+    for block, filled, kernel, _ in _evaluate_directly(sparse, mass, bandwidth):
+        counts[block] = (kernel @ mass[filled]) ** 2 / (kernel**2 @ squares[filled])
     return counts
 
 
@@ -141,6 +135,21 @@ def log_reflected_kernel(points, nodes, bandwidth):
     largest = np.maximum.reduce(exponents)
     total = sum(np.exp(exponent - largest) for exponent in exponents)
     return largest + np.log(total / (bandwidth * np.sqrt(2 * np.pi)))
+
+
+def _evaluate_directly(sparse, mass, bandwidth):
+    """Kernels at the points of [0, 1] that are `sparse`, some at a time, and nodes with mass.
+
+    Yields numbers of points, numbers of nodes, kernels in units of the largest at each point, and
+    these largest ones.
+    """
+    filled, points = np.flatnonzero(mass > 0), np.flatnonzero(sparse)
+    step = max(1, _BLOCK // len(filled))
+    for block in (points[start : start + step] for start in range(0, len(points), step)):
+        places = block[:, None] / (len(sparse) - 1)
+        log_kernel = log_reflected_kernel(places, filled / (len(mass) - 1), bandwidth)
+        largest = log_kernel.max(axis=1, keepdims=True)
+        yield block, filled, np.exp(log_kernel - largest), np.exp(largest[:, 0])
 
 
 def _gauss(distance, bandwidth):

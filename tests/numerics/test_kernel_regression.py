@@ -1,59 +1,120 @@
-"""The smoothed curve is a probability, whatever rounding does to its parts."""
+"""Kernel regression: direct sums, the laws of its means, and Wilson's interval."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from skcal._numerics._kernel_regression import log_reflected_kernel, regress_on_kernel
-from tests import reference
+from skcal._numerics._kernel_regression import (
+    count_on_kernel,
+    find_score_interval,
+    log_reflected_kernel,
+    regress_on_kernel,
+)
+from skcal._sample import Sample
+from tests.reference import reflected_kernel_sum
+
+N_POINTS = 41
+POINTS = np.linspace(0, 1, N_POINTS)
 
 
-@pytest.mark.parametrize("bandwidth", [0.3, 0.05])
-def test_curve_and_density_are_ratios_of_direct_sums(rng, bandwidth):
-    nodes, grid = np.linspace(0, 1, 201), np.linspace(0, 1, 51)
-    mass = rng.random(201) * (rng.random(201) < 0.3)
-    positive = mass * rng.random(201)
-    calibration, density = regress_on_kernel(mass, positive, bandwidth, 51)
-    expected, numerator = (
-        reference.reflected_kernel_sum(grid, nodes, values, bandwidth)
-        for values in (mass, positive)
-    )
-    np.testing.assert_allclose(density, expected, rtol=1e-10)
-    np.testing.assert_allclose(calibration, numerator / expected, rtol=1e-10)
+def make_sample(places, seed=0):
+    """Weighted rows with ties, at 0 and at 1, some of weight zero."""
+    rng = np.random.default_rng(seed)
+    v = np.concatenate([[0, 0, 1, 1], places])
+    y = (rng.random(len(v)) < v**2).astype(float)
+    return Sample(v, y, rng.integers(0, 4, len(v)).astype(float))
+
+
+SAMPLES = {
+    "many": make_sample(np.random.default_rng(1).beta(0.4, 0.3, 500)),
+    "clumps": make_sample(np.repeat([0.2, 0.21, 0.9], 50)),
+}
+
+
+def regress(sample, bandwidth, n_points=N_POINTS):
+    return regress_on_kernel(sample.curve_moments(1 << 14), bandwidth, n_points)
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize("bandwidth", [0.01, 0.05, 0.3, 2.5])
+def test_means_and_counts_are_direct_sums(sample, bandwidth):
+    v, y, w = sample.predictions, sample.outcomes, sample.weights
+    rows = [np.array([pair]).T for pair in zip(v, w, strict=True)]
+    kernel = np.stack([reflected_kernel_sum(POINTS, *row, bandwidth) for row in rows], axis=1)
+    total = kernel.sum(axis=1)
+    near = total > 1e-10 * total.max()
+    kernel, total = kernel[near], total[near]
+    density, expected = regress(sample, bandwidth).density, total / w.sum()
+    np.testing.assert_allclose(density[near], expected, rtol=1e-4, atol=1e-9 * expected.max())
+    for found, values in zip(regress(sample, bandwidth), (v, y), strict=False):
+        np.testing.assert_allclose(found[near], kernel @ values / total, rtol=0, atol=1e-4)
+    mass, squares = sample.mass_on_grid(1 << 14)[0], sample.squares_on_grid(1 << 14)
+    counts = count_on_kernel(mass, squares, bandwidth, N_POINTS)
+    np.testing.assert_allclose(counts[near], total**2 / (kernel**2).sum(axis=1), rtol=1e-2)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_far_from_all_rows_means_are_exact_odds_of_kernels(outcome):
+    """Also where both kernels are far below the smallest double."""
+    sample = Sample(np.array([0.3, 0.302]), np.array([1.0 - outcome, outcome]))
+    found = regress_on_kernel(sample.curve_moments(1000), 0.01, 101)
+    points = np.linspace(0, 1, 101)
+    odds = ((0.3 - points) ** 2 - (0.302 - points) ** 2) / (2 * 0.01**2)
+    inside = points > 0.1  # before the reflected images matter
+    share = 1 / (1 + np.exp(-odds[inside] * (2 * outcome - 1)))
+    np.testing.assert_allclose(found.prob_true[inside], share, atol=1e-6)
+    assert found.density[100] == 0
 
 
 def test_outcomes_of_one_kind_far_from_the_other_leave_a_probability():
-    """Far from all positive rows their share is below what rounding leaves of the series."""
-    mass, positive = np.zeros(1001), np.zeros(1001)
-    mass[[200, 203, 500, 811]] = positive[811] = 1.0
-    calibration, _ = regress_on_kernel(mass, positive, 0.04, 501)
-    mirrored, _ = regress_on_kernel(mass, mass - positive, 0.04, 501)
-    for curve in (calibration, mirrored):
-        assert curve.min() >= 0
-        assert curve.max() <= 1
-    np.testing.assert_allclose(calibration + mirrored, 1, rtol=0, atol=1e-6)
-    assert calibration[100] < 1e-12
-    assert mirrored[410] < 1e-12
-
-
-def test_regression_in_the_tails_is_summed_directly():
-    nodes = np.linspace(0, 1, 1001)
-    mass = np.zeros(1001)
-    mass[[300, 302]] = 0.5
-    positive = np.zeros(1001)
-    positive[302] = 0.5
-    calibration, density = regress_on_kernel(mass, positive, 0.01, 101)
-    # Exact odds of the two kernels, also where both are far below the smallest double.
-    odds = ((0.3 - nodes[::10]) ** 2 - (0.302 - nodes[::10]) ** 2) / (2 * 0.01**2)
-    inside = nodes[::10] > 0.1  # before the reflected images matter
-    np.testing.assert_allclose(calibration[inside], 1 / (1 + np.exp(-odds[inside])), atol=1e-9)
-    assert density[100] == 0
+    v = np.array([0.2, 0.203, 0.5, 0.811])
+    sample, mirrored = (Sample(v, y) for y in (np.eye(4)[3], 1 - np.eye(4)[3]))
+    curves = [regress(one, 0.04, n_points=501).prob_true for one in (sample, mirrored)]
+    assert min(curve.min() for curve in curves) >= 0
+    np.testing.assert_allclose(np.add(*curves), 1, rtol=0, atol=1e-6)
+    assert max(curves[0][100], curves[1][410]) < 1e-7
 
 
 @pytest.mark.parametrize("point", [0.0, 0.02, 0.5, 0.97, 1.0])
 def test_log_kernel_has_the_images_on_both_sides(point):
     nodes = np.array([0.0, 0.03, 0.4, 0.95, 1.0])
     direct = [
-        reference.reflected_kernel_sum(np.array([point]), np.array([v]), np.ones(1), 0.1)[0]
-        for v in nodes
+        reflected_kernel_sum(np.array([point]), nodes[[k]], np.ones(1), 0.1)[0] for k in range(5)
     ]
     np.testing.assert_allclose(np.exp(log_reflected_kernel(point, nodes, 0.1)), direct, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize("bandwidth", [1e-3, 0.02, 0.5])
+def test_mean_predictions_increase_and_calibrated_rows_lie_on_the_diagonal(sample, bandwidth):
+    calibrated = Sample(sample.predictions, sample.predictions, sample.weights)
+    found = regress(calibrated, bandwidth, n_points=2001)
+    assert (np.diff(found.prob_pred) >= 0).all()
+    np.testing.assert_allclose(found.prob_true, found.prob_pred, rtol=0, atol=1e-12)
+
+
+def test_counts_are_numbers_of_rows_where_all_have_one_prediction():
+    mass = np.zeros(1 << 10 | 1)
+    mass[300] = 1
+    counts = count_on_kernel(mass, mass / 25, 0.05, N_POINTS)
+    np.testing.assert_allclose(counts, 25, rtol=1e-6)
+
+
+# R. G. Newcombe (1998), Statistics in Medicine 17, Table I, method 3.
+@pytest.mark.parametrize(
+    ("hits", "rows", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_score_interval_has_published_values_and_holds_what_a_score_test_accepts(
+    hits, rows, low, high
+):
+    ends = np.array(find_score_interval(np.array(hits / rows), np.array(rows), 0.95))
+    np.testing.assert_allclose(ends, [low, high], atol=5e-5)
+    within = ends[ends > 0]
+    distance = np.abs(within - hits / rows) / np.sqrt(within * (1 - within) / rows)
+    np.testing.assert_allclose(distance, norm.ppf(0.975))
