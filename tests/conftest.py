@@ -36,6 +36,12 @@ def shared_data():
 
 
 @pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture
 def dispatch(monkeypatch):
     """array_api_dispatch is on.
 

@@ -6,19 +6,8 @@ from scipy.sparse import block_diag, coo_array, diags, kron, vstack
 
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
-KINDS = (
-    "uniform",
-    "shrunk",
-    "reversed",
-    "step",
-    "skewed",
-    "ends",
-    "point",
-    "ties",
-    "clusters",
-    "no positives",
-    "all positives",
-)
+KINDS = ("uniform", "shrunk", "reversed", "step", "skewed", "ends", "point", "ties", "clusters")
+KINDS += ("no positives", "all positives")
 
 
 def draw_sample(rng, kind, n):

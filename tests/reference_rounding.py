@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from skcal import metrics
+from tests.reference_distance import list_partitions, postprocessing_error
 
 # Unit roundoff of float64.
 U = 2.0**-53
@@ -26,9 +27,6 @@ def assert_near(value, exact, roundings):
     assert abs(number(float(value)) - exact) <= number(roundings) * number(U)
 
 
-# --------------------------------------------------------------------------- small samples
-
-
 def draw_small(seed, weights="any", n_most=12):
     """Outcomes, hard or soft, predictions with and without ties, and weights or None."""
     rng = np.random.default_rng(seed)
@@ -39,11 +37,8 @@ def draw_small(seed, weights="any", n_most=12):
     outcomes = rng.random(n) if seed % 4 in (1, 2) else rng.integers(0, 2, n).astype(float)
     if seed % 2:
         return outcomes, predictions, None
-    return (
-        outcomes,
-        predictions,
-        (rng.integers(1, 5, n).astype(float) if weights == "counts" else rng.random(n) + 1e-3),
-    )
+    counts = weights == "counts"
+    return outcomes, predictions, rng.integers(1, 5, n) * 1.0 if counts else rng.random(n) + 1e-3
 
 
 class Rows:
@@ -52,44 +47,26 @@ class Rows:
     def __init__(self, outcomes, predictions, weights, number=Fraction):
         weights = np.ones(len(outcomes)) if weights is None else weights
         self.y, self.v, self.w = (
-            [number(float(x)) for x in values] for values in (outcomes, predictions, weights)
+            np.array([number(float(x)) for x in values])
+            for values in (outcomes, predictions, weights)
         )
-        self.total = sum(self.w)
-        self.n = len(self.y)
-        distinct = sorted(set(self.v))
-        self.places = distinct
-        self.mass = [self.add(lambda i, t=t: self.w[i] * (self.v[i] == t)) for t in distinct]
-        self.rise = [
-            self.add(lambda i, t=t: self.w[i] * self.y[i] * (self.v[i] == t)) for t in distinct
-        ]
-        self.residual = [
-            (rise - mass * place) / self.total
-            for rise, mass, place in zip(self.rise, self.mass, distinct, strict=True)
-        ]
-
-    def add(self, term):
-        return sum(term(i) for i in range(self.n))
+        self.n, self.total, self.places = len(self.v), sum(self.w), np.unique(self.v)
+        at_place = np.equal.outer(self.places, self.v).astype(object)
+        self.mass, self.rise = at_place @ self.w, at_place @ (self.w * self.y)
+        self.residual = (self.rise - self.mass * self.places) / self.total
 
     def bins(self, edges):
         """Rows of the bins that are not empty; right-closed, the first one on both sides."""
-        inner = [type(self.total)(float(edge)) for edge in edges[1:-1]]
-        found = {}
-        for i in range(self.n):
-            found.setdefault(sum(edge < self.v[i] for edge in inner), []).append(i)
-        return list(found.values())
+        found = np.searchsorted(edges[1:-1], self.v.astype(float))
+        return [np.flatnonzero(found == b) for b in np.unique(found)]
 
     def gaps(self, edges):
         """Mass and residual of each bin."""
-        return [
-            (sum(self.w[i] for i in b), sum(self.w[i] * (self.y[i] - self.v[i]) for i in b))
-            for b in self.bins(edges)
-        ]
+        residual = self.w * (self.y - self.v)
+        return [(self.w[b].sum(), residual[b].sum()) for b in self.bins(edges)]
 
     def cumulative(self):
-        sums = [type(self.total)(0)]
-        for residual in self.residual:
-            sums.append(sums[-1] + residual)
-        return sums
+        return np.cumsum([type(self.total)(0), *self.residual])
 
 
 def uniform(n_bins):
@@ -97,7 +74,7 @@ def uniform(n_bins):
 
 
 def quantiles(rows, n_bins):
-    repeated = np.repeat([float(v) for v in rows.v], [int(w) for w in rows.w])
+    repeated = np.repeat(rows.v.astype(float), rows.w.astype(int))
     return np.percentile(repeated, np.linspace(0, 1, n_bins + 1) * 100)
 
 
@@ -116,19 +93,14 @@ def exact_ace(rows):
 
 def exact_squared(rows, debias):
     """Plain, or less the variance of the mean outcome, or less the squared residuals."""
-    total = 0
+    total, squares = 0, rows.y * (1 - rows.v) ** 2 + (1 - rows.y) * rows.v**2
     for b in rows.bins(quantiles(rows, 3)):
-        n = sum(rows.w[i] for i in b)
-        gap = sum(rows.w[i] * (rows.y[i] - rows.v[i]) for i in b) / n
-        mean = sum(rows.w[i] * rows.y[i] for i in b) / n
-        squares = sum(
-            rows.w[i] * (rows.y[i] * (1 - rows.v[i]) ** 2 + (1 - rows.y[i]) * rows.v[i] ** 2)
-            for i in b
-        )
+        w, n = rows.w[b], rows.w[b].sum()
+        gap, mean = w @ (rows.y - rows.v)[b] / n, w @ rows.y[b] / n
         if debias == "outcomes":
             total += n * (gap**2 - mean * (1 - mean) / (n - 1)) if n > 1 else 0
         else:
-            total += n * gap**2 - (squares / n if debias == "residuals" else 0)
+            total += n * gap**2 - (w @ squares[b] / n if debias == "residuals" else 0)
     return total / rows.total
 
 
@@ -146,62 +118,34 @@ def exact_smooth_calibration(rows):
 def exact_interval(rows):
     sums, least = rows.cumulative(), [Fraction(0)]
     for j in range(1, len(sums)):
-        costs = []
-        for i in range(j):
-            mass = sum(rows.mass[i:j]) / rows.total
-            width = rows.places[j - 1] - rows.places[i]
-            costs.append(least[i] + abs(sums[j] - sums[i]) + mass * width)
-        least.append(min(costs))
+        widths = rows.places[j - 1] - rows.places[:j]
+        masses = [rows.mass[i:j].sum() / rows.total for i in range(j)]
+        least.append(min(least + np.abs(sums[j] - sums[:j]) + masses * widths))
     return least[-1]
 
 
 def exact_random_interval(rows, width):
     width = Fraction(width)
-    ends = sorted({*rows.places, *(place - width for place in rows.places)})
-    area = 0
-    for low, high in pairwise(ends):
-        middle = (low + high) / 2
-        inside = [
-            residual
-            for place, residual in zip(rows.places, rows.residual, strict=True)
-            if middle < place < middle + width
-        ]
-        area += (high - low) * abs(sum(inside))
-    return area / width
+    ends = np.unique([*rows.places, *(rows.places - width)])
+    middles = (ends[1:] + ends[:-1]) / 2
+    inside = [(m < rows.places) & (rows.places < m + width) for m in middles]
+    return sum(np.diff(ends) * [abs(rows.residual[part].sum()) for part in inside]) / width
 
 
 def exact_surrogate(rows):
     widths = [Fraction(1, 2**k) for k in range(61)]
-    limit = sum(abs(residual) for residual in rows.residual)
+    limit = sum(abs(rows.residual))
     return min(limit, *(exact_random_interval(rows, width) + width for width in widths))
 
 
 def exact_two_bins(rows):
-    sums = rows.cumulative()
-    ends = [Fraction(0), *rows.places, Fraction(1)]
-    return sum(
-        (high - low) * (below**2 + (sums[-1] - below) ** 2)
-        for (low, high), below in zip(pairwise(ends), sums, strict=True)
-    )
+    sums, ends = rows.cumulative(), [Fraction(0), *rows.places, Fraction(1)]
+    return np.diff(ends) @ (sums**2 + (sums[-1] - sums) ** 2)
 
 
 def exact_upper_distance(rows):
-    def split(items):
-        if not items:
-            yield []
-            return
-        first, *others = items
-        for parts in split(others):
-            yield [[first], *parts]
-            for k, part in enumerate(parts):
-                yield [*parts[:k], [first, *part], *parts[k + 1 :]]
-
-    def cost(group):
-        mean = sum(rows.rise[i] for i in group) / sum(rows.mass[i] for i in group)
-        return sum(rows.mass[i] * abs(rows.places[i] - mean) for i in group)
-
-    partitions = split(list(range(len(rows.places))))
-    return min(sum(map(cost, partition)) for partition in partitions) / rows.total
+    parts = (rows.places, rows.mass, rows.rise)
+    return postprocessing_error(list_partitions, *parts) / rows.total
 
 
 def pool(rows):
@@ -212,17 +156,12 @@ def pool(rows):
         while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
             last = blocks.pop()
             blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
-    return [rise / mass for rise, mass, size in blocks for _ in range(size)]
+    return np.array([rise / mass for rise, mass, size in blocks for _ in range(size)])
 
 
 def mean_score(rows, forecast):
-    return (
-        sum(
-            rise * (1 - f) ** 2 + (mass - rise) * f**2
-            for rise, mass, f in zip(rows.rise, rows.mass, forecast, strict=True)
-        )
-        / rows.total
-    )
+    wrong = rows.mass - rows.rise
+    return (rows.rise @ (1 - forecast) ** 2 + wrong @ forecast**2) / rows.total
 
 
 def exact_miscalibration(rows):
@@ -230,21 +169,13 @@ def exact_miscalibration(rows):
 
 
 def exact_isotonic_calibration(rows):
-    gaps = zip(rows.mass, pool(rows), rows.places, strict=True)
-    return sum(mass * (mean - v) ** 2 for mass, mean, v in gaps) / rows.total
+    return rows.mass @ (pool(rows) - rows.places) ** 2 / rows.total
 
 
 def decimal_kernel_square(rows, bandwidth, power=1):
-    bandwidth = Decimal(bandwidth)
-    terms = [w * (y - v) for w, y, v in zip(rows.w, rows.y, rows.v, strict=True)]
-    return sum(
-        one * other * (-((abs(u - v) / bandwidth) ** power)).exp()
-        for one, u in zip(terms, rows.v, strict=True)
-        for other, v in zip(terms, rows.v, strict=True)
-    ) / (rows.total**2)
-
-
-# --------------------------------------------------------------------------- large samples
+    terms = rows.w * (rows.y - rows.v)
+    scaled = -((abs(np.subtract.outer(rows.v, rows.v)) / Decimal(bandwidth)) ** power)
+    return terms @ np.exp(scaled) @ terms / rows.total**2
 
 
 def draw_large(kind, n=10**6):

@@ -1,4 +1,4 @@
-"""Arrays of other libraries under scikit-learn's array_api_dispatch, where they stay.
+"""Arrays of other libraries: what NumPy reads, and dispatch, under which they stay where they are.
 
 The fixture `dispatch` of conftest.py sets what scikit-learn asks for as the tests run; one of them
 starts a fresh interpreter that has it from the start, as users do. Which functions compute there,
@@ -7,16 +7,20 @@ and that all others refuse by name, is tested by test_compatibility.py.
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import warnings
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from skcal._arrays import to_numpy
 from skcal._reduction import REDUCTIONS, check_predictions
@@ -26,9 +30,16 @@ from skcal.metrics import (
     calibration_decomposition,
     corp_decomposition,
     expected_calibration_error,
+    expected_normalized_calibration_error,
     smooth_ece,
 )
-from skcal.recalibration import NotClassScoresError, TemperatureScaling
+from skcal.recalibration import (
+    IsotonicRecalibration,
+    NotClassScoresError,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
+from skcal.streaming import CalibrationSummary, summarize_batches
 from tests.measures import ON_DEVICE
 from tests.test_reduction import BAD_INPUT
 
@@ -58,14 +69,12 @@ def make_library(name, device):
         warnings.simplefilter("ignore")  # of the import
         pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
         module = pytest.importorskip(name, reason=f"{name} is not installed")
-    if name != "torch":
-        try:
-            return Library(module, module.Device(device))
-        except ValueError:
-            pytest.skip(f"this array-api-strict has no {device}")
     if device == "cuda" and not module.cuda.is_available():
         pytest.skip("there is no GPU for PyTorch")
-    return Library(module, module.device(device))
+    try:
+        return Library(module, (module.device if name == "torch" else module.Device)(device))
+    except ValueError:
+        pytest.skip(f"this {name} has no {device}")
 
 
 @pytest.fixture(params=LIBRARIES, ids="-".join)
@@ -78,44 +87,32 @@ def strict(dispatch):
     return make_library("array_api_strict", "device1")
 
 
-def make_problems(n=400):
-    """Outcomes and probabilities by name, with ties, 0 and 1, and miscalibration."""
-    rng = np.random.default_rng(5)
-    proba = np.concatenate([rng.random(n - 104), np.round(rng.random(100), 1), [0, 0, 1, 1]])
-    y = (rng.random(n) < proba**1.5).astype(int)
-    many = rng.dirichlet([1, 2, 1], size=n)
-    columns = np.array([rng.choice(3, p=p) for p in 0.5 * many + 0.5 / 3])
-    return {
-        "binary": (y, proba),
-        "two columns": (y, np.column_stack([1 - proba, proba])),
-        "one column": (y, proba[:, np.newaxis]),
-        "soft": (rng.random(n), proba),
-        "three classes": (columns, many),
-    }
-
-
-PROBLEMS = make_problems()
-WEIGHTS = np.random.default_rng(6).choice([0.0, 0.5, 2.0, 3.25], size=400)
+rng = np.random.default_rng(5)
+N_ROWS = 400
+P1 = np.concatenate([rng.random(N_ROWS - 104), np.round(rng.random(100), 1), [0, 0, 1, 1]])
+Y1 = (rng.random(N_ROWS) < P1**1.5).astype(int)
+P3 = rng.dirichlet([1, 2, 1], size=N_ROWS)
+Y3 = np.array([rng.choice(3, p=p) for p in 0.5 * P3 + 0.5 / 3])
+# Outcomes and probabilities by name, with ties, 0 and 1, and miscalibration.
+PROBLEMS = {
+    "binary": (Y1, P1),
+    "two columns": (Y1, np.column_stack([1 - P1, P1])),
+    "one column": (Y1, P1[:, np.newaxis]),
+    "soft": (rng.random(N_ROWS), P1),
+    "three classes": (Y3, P3),
+}
+WEIGHTS = np.random.default_rng(6).choice([0.0, 0.5, 2.0, 3.25], size=N_ROWS)
 OPTIONS = {
     **{name: [{"strategy": s} for s in ("uniform", "quantile", "sweep")] for name in ON_DEVICE},
     "adaptive_calibration_error": [{"n_bins": 1}, {"n_bins": 20}],
-    "smooth_ece": [
-        {"bandwidth": 0.2},
-        {"bandwidth": 1e-4},
-        {"scale": "logit"},
-        {"scale": np.sqrt},
-    ],
+    "smooth_ece": [{"bandwidth": 0.2}, {"bandwidth": 1e-4}, {"scale": "logit"}, {"scale": np.sqrt}],
 }
-
-
-# --------------------------------------------------------------------------- values
 
 
 def check_value(function, put, y, proba, weights=None, **options):
     """The answer is that of NumPy, and plain."""
     expected = function(y, proba, sample_weight=weights, **options)
-    moved = None if weights is None else put(weights)
-    arrays = put(y), put(proba)
+    arrays, moved = (put(y), put(proba)), None if weights is None else put(weights)
     found = function(*arrays, sample_weight=moved, **options)
     assert type(found) is type(expected)
     np.testing.assert_allclose(found, expected, **EXACT)
@@ -156,32 +153,47 @@ def test_decompositions(problem, put):
         check_value(corp_decomposition, put, y, proba, WEIGHTS, **options)
 
 
-@pytest.mark.parametrize("labels", [(0, 1), (False, True), (-1, 1), (3, 8), (2.5, 7.0)])
-def test_names_of_labels(labels, put):
-    y, proba = PROBLEMS["binary"]
-    y = np.array(labels)[y]
-    check_value(smooth_ece, put, y, proba, labels=labels)
-    check_value(smooth_ece, put, y, proba, labels=labels, pos_label=labels[0])
-    expected = smooth_ece(y, proba, labels=labels)
-    for options in [{"labels": put(np.array(labels))}, {}][: 2 if labels[1] == 1 else 1]:
-        np.testing.assert_allclose(smooth_ece(put(y), put(proba), **options), expected, **EXACT)
+PAIR, TRIPLE = PROBLEMS["two columns"][1][:4], PROBLEMS["three classes"][1][:4]
+# Labels, probabilities and options.
+LABELS = {
+    "outcomes": ([0, 1, 1, 0], PAIR[:, 1], {}),
+    "soft outcomes": ([0.5, 1, 0, 0.25], PAIR[:, 1], {}),
+    "flags": ([False, True, True, False], PAIR, {}),
+    "signs": ([-1, 1, 1, -1], PAIR, {}),
+    "labels": ([3, 8, 8, 3], PAIR[:, 1], {"labels": [3, 8]}),
+    "fractions": ([2.5, 7.0, 7.0, 2.5], PAIR[:, 1], {"labels": [2.5, 7.0], "pos_label": 2.5}),
+    "other label": ([0, 1, 1, 0], PAIR, {"pos_label": 0}),
+    "single label": ([5] * 4, PAIR[:, 1], {"pos_label": 7}),
+    "text": (["b", "a", "b", "b"], PAIR, {}),
+    "three classes": ([0, 1, 2, 0], TRIPLE, {}),
+    "order of columns": ([4, 9, 6, 4], TRIPLE, {"labels": [9, 4, 6]}),
+    "fractions of columns": ([0.5, 1.0, 3.0, 0.5], TRIPLE, {"labels": [0.5, 3.0, 1.0]}),
+    "order of text": (["c", "a", "b", "c"], TRIPLE, {"labels": ["c", "b", "a"]}),
+    "one of three": ([4, 9, 6, 4], TRIPLE, {"pos_label": 6}),
+}
 
 
-@pytest.mark.parametrize("names", [[5, 2, 9], [5.0, 2.0, 9.0], [0.5, 3.0, 1.0], ["c", "a", "b"]])
-def test_labels_and_weights_come_to_the_probabilities(names, put):
+@pytest.mark.parametrize("case", LABELS)
+def test_labels_and_weights_come_to_the_probabilities(case, put):
     """Strings can only be NumPy's; lists, arrays of NumPy and of other devices are moved."""
-    codes, proba = PROBLEMS["three classes"]
-    expected = expected_calibration_error(codes, proba, sample_weight=WEIGHTS)
-    y, is_text = np.array(names)[codes], names[0] == "c"
-    for outcomes in [y] if is_text else [y, y.tolist(), put(y)]:
-        for weights in (WEIGHTS, WEIGHTS.tolist(), put(WEIGHTS)):
-            value = expected_calibration_error(
-                outcomes, put(proba), sample_weight=weights, labels=names
-            )
-            np.testing.assert_allclose(value, expected, **EXACT)
+    y, proba, options = LABELS[case]
+    weights, is_text = [1.0, 2.0, 4.0, 8.0], isinstance(y[0], str)
+    here = check_predictions(y, proba, sample_weight=weights, **options)
+    for move in (list, np.array) if is_text else (list, np.array, put):
+        given = options | {key: move(value) for key, value in options.items() if key == "labels"}
+        rows = {"y_proba": put(proba), "sample_weight": move(weights)}
+        there = check_predictions(move(y), **rows, **given, on_device=True)
+        assert there.positive_column == here.positive_column
+        for moved, back, array in zip(there[:3], there.to_numpy()[:3], here[:3], strict=True):
+            assert put.owns(moved)
+            assert type(back) is np.ndarray
+            np.testing.assert_array_equal(back, array)
     if not is_text:  # the home is that of the probabilities, also where it is NumPy
-        options = {"sample_weight": put(WEIGHTS), "labels": names}
-        assert expected_calibration_error(put(y), proba, **options) == expected
+        there = check_predictions(put(y), proba, **options, on_device=True)
+        np.testing.assert_array_equal(there.target, here.target)
+        if "labels" in options:
+            with pytest.raises(TypeError, match=r"^labels must be a NumPy array"):
+                check_predictions(y, proba, labels=put(options["labels"]))
 
 
 def test_two_devices_and_two_libraries(strict):
@@ -243,33 +255,26 @@ def test_tensors_of_pytorch(dispatch):
 def test_device_without_double_precision(dispatch):
     """Measures compute in NumPy there, temperature scaling in single precision."""
     put = make_library("array_api_strict", "no_float64")
-    y, proba = PROBLEMS["three classes"]
-    proba, weights = proba.astype(np.float32), WEIGHTS.astype(np.float32)
+    proba, weights = P3.astype(np.float32), WEIGHTS.astype(np.float32)
     for name in ON_DEVICE:
-        value = MEASURES[name].function(put(y), put(proba), sample_weight=put(weights))
-        assert value == MEASURES[name].function(y, proba, sample_weight=weights)
-    found = TemperatureScaling().fit(put(proba), put(y)).transform(put(proba))
+        value = MEASURES[name].function(put(Y3), put(proba), sample_weight=put(weights))
+        assert value == MEASURES[name].function(Y3, proba, sample_weight=weights)
+    found = TemperatureScaling().fit(put(proba), put(Y3)).transform(put(proba))
     assert put.owns(found)
     assert found.dtype == put.module.float32
-    expected = TemperatureScaling().fit(proba, y).transform(proba)
+    expected = TemperatureScaling().fit(proba, Y3).transform(proba)
     np.testing.assert_array_equal(to_numpy(found), expected)
 
 
-# --------------------------------------------------------------------------- errors
-
-
 def is_numeric(values):
-    if isinstance(values, np.ma.MaskedArray):
-        return False
     try:
-        return np.array(values).dtype.kind in "biufc"
+        return not np.ma.isMaskedArray(values) and np.array(values).dtype.kind in "biufc"
     except ValueError:  # ragged lists
         return False
 
 
 @pytest.mark.parametrize(
-    ("y", "proba", "options"),
-    [case[:3] for case in BAD_INPUT if all(map(is_numeric, case[:2]))],
+    ("y", "proba", "options"), [case[:3] for case in BAD_INPUT if all(map(is_numeric, case[:2]))]
 )
 def test_same_errors(y, proba, options, put):
     weights = options.get("sample_weight")
@@ -287,14 +292,6 @@ def test_missing_package_is_named(strict, monkeypatch):
     with pytest.raises(ImportError, match=r"array-api-compat; install it by pip install 'skcal\["):
         smooth_ece(strict([0, 1]), strict([0.25, 0.5]))
     assert smooth_ece([0, 1], [0.25, 0.5]) > 0
-
-
-# --------------------------------------------------------------------------- TemperatureScaling
-
-
-def make_scores(problem, given):
-    y, proba = PROBLEMS[problem]
-    return (np.log(proba + 1e-9) if given == "logits" else proba), y
 
 
 def check_temperature(scaler, put, scores, y, weights=None, **close):
@@ -323,27 +320,28 @@ def check_temperature(scaler, put, scores, y, weights=None, **close):
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_temperature_scaling(given, loss, put):
     scaler = TemperatureScaling(input=given, loss=loss)
-    for problem, weights in (("one column", None), ("two columns", WEIGHTS)):
-        scores, y = make_scores(problem, given)
-        # The minimum of the Brier score is sought to 1e-9, where the score itself is flat.
-        close = {"rtol": 1e-6 if loss == "brier" else 1e-11, "atol": 1e-15}
-        check_temperature(scaler, put, scores, y, weights, **close)
-    scores, y = make_scores("three classes", given)
-    for dtype, weights in product((np.float64, np.float32), (None, WEIGHTS)):
-        close["rtol"] = 1e-6 if loss == "brier" or dtype == np.float32 else 1e-11
-        check_temperature(scaler, put, scores.astype(dtype), y, weights, **close)
     names = np.array(["hen", "ant", "cat"])
-    check_temperature(clone(scaler).set_params(classes=names), put, scores, names[y], rtol=1e-6)
+    for problem, dtype, weights in (
+        ("one column", np.float64, None),
+        ("two columns", np.float64, WEIGHTS),
+        *product(["three classes"], (np.float64, np.float32), (None, WEIGHTS)),
+    ):
+        y, proba = PROBLEMS[problem]
+        scores = (np.log(proba + 1e-9) if given == "logits" else proba).astype(dtype)
+        # The minimum of the Brier score is sought to 1e-9, where the score itself is flat.
+        rtol = 1e-6 if loss == "brier" or dtype == np.float32 else 1e-11
+        check_temperature(scaler, put, scores, y, weights, rtol=rtol, atol=1e-15)
+    scaler.set_params(classes=names)
+    check_temperature(scaler, put, scores, names[y], rtol=1e-6)
 
 
 def test_masks_and_hopeless_logits(put):
     """Masks of -1e9 beside common logits, a perfect order and no information at all."""
-    scores, y = make_scores("three classes", "logits")
-    masked = scores.copy()
-    masked[np.arange(len(y)), (y + 1) % 3] = -1e9
+    masked = np.log(P3 + 1e-9)
+    masked[np.arange(N_ROWS), (Y3 + 1) % 3] = -1e9
     line = np.array([[-1.0], [1.0], [-2.0], [3.0]])
     for X, labels in (
-        (masked, y),
+        (masked, Y3),
         (line, np.array([0, 1, 0, 1])),
         (line, np.array([1, 0, 1, 0])),
         (np.full((4, 3), 7.0), np.array([0, 1, 2, 0])),
@@ -362,14 +360,10 @@ def test_same_errors_of_scores(row, put):
     with pytest.raises(NotClassScoresError) as expected:
         TemperatureScaling().fit(bad, y)
     for call in (TemperatureScaling().fit, lambda X, y: fitted.predict_proba(X)):
-        with pytest.raises(NotClassScoresError) as caught:
+        with pytest.raises(NotClassScoresError, match=re.escape(str(expected.value))):
             call(put(bad), put(y))
-        assert str(caught.value) == str(expected.value)
     with pytest.raises(NotClassScoresError):
         TemperatureScaling().fit(put(np.full((4, 3), 1 / 3)), put(y))
-
-
-# --------------------------------------------------------------------------- dispatch off, NumPy
 
 
 @pytest.mark.parametrize("library", [("array_api_strict", "CPU_DEVICE"), ("torch", "cpu")])
@@ -382,6 +376,117 @@ def test_without_dispatch_numpy_reads_what_it_can(library):
         np.testing.assert_array_equal(one, other)
 
 
+P = np.tile([0.25, 0.5, 0.875, 0.375], 10)
+X = np.column_stack([1 - P, P])
+Y = np.tile([0, 1, 1, 0], 10)
+
+
+class Tensor:
+    """What of a PyTorch tensor matters here: what NumPy cannot read raises as it does there."""
+
+    def __init__(self, values, dtype="torch.float32", requires_grad=False):
+        self.values, self.dtype, self.requires_grad = np.asarray(values), dtype, requires_grad
+        self.shape = self.values.shape
+
+    def detach(self):
+        return Tensor(self.values, self.dtype)
+
+    def float(self):
+        return Tensor(self.values.astype(np.float32), requires_grad=self.requires_grad)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return np.array(self.values, dtype)
+
+
+def make_tensor(array, **options):
+    torch = pytest.importorskip("torch")
+    return torch.tensor(array).to(getattr(torch, options["dtype"])).requires_grad_()
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        partial(Tensor, requires_grad=True),
+        partial(Tensor, dtype="torch.bfloat16"),
+        partial(Tensor, dtype="torch.bfloat16", requires_grad=True),
+        partial(make_tensor, dtype="float32"),
+        partial(make_tensor, dtype="bfloat16"),
+    ],
+)
+def test_tensors_with_gradients_and_of_bfloat16(put):
+    y, p, rows = (array.astype(np.float32) for array in (Y, P, X))
+    tensors = [put(array) for array in (y, p, rows)]
+    for use in (
+        lambda y, p, X: smooth_ece(y, X, sample_weight=p),
+        lambda y, p, X: TemperatureScaling().fit(X, y, p).predict_proba(X).tolist(),
+        lambda y, p, X: CalibrationSummary().update(y, p, sample_weight=p).measure("smooth_ece"),
+        lambda y, p, X: expected_normalized_calibration_error(y, p, y_std=p, n_bins=2),
+    ):
+        assert use(*tensors) == use(y, p, rows)
+    if hasattr(tensors[0], "grad"):
+        assert all(tensor.requires_grad for tensor in tensors)
+
+
+def test_bfloat16_of_ml_dtypes():
+    """In which JAX hands its arrays to NumPy."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    assert smooth_ece(Y, P.astype(bfloat16)) == smooth_ece(Y, P.astype(np.float32))
+
+
+def test_classifier_that_predicts_tensors():
+    class Network(LogisticRegression):
+        def predict_proba(self, X):
+            return Tensor(super().predict_proba(X).astype(np.float32), requires_grad=True)
+
+    fitted = [
+        RecalibratedClassifierCV(classifier, IsotonicRecalibration()).fit(X, Y).predict_proba(X)
+        for classifier in (Network(), LogisticRegression())
+    ]
+    np.testing.assert_array_equal(*fitted)
+
+
+def test_rows_that_rounding_takes_off_1():
+    rows = np.tile([0.333984375, 0.333984375, 0.3359375], (40, 1))  # thirds in 8 bits
+    y = np.tile([0, 1, 2, 0], 10)
+    with pytest.raises(ValueError, match=r"got a sum of 1\.0039.*bfloat16.*divide the rows"):
+        smooth_ece(y, rows)
+    whole = rows / rows.sum(axis=1, keepdims=True)
+    assert smooth_ece(y, whole) > 0
+    with pytest.raises(ValueError, match=r"got a sum of 0\.5 at row 0\.$"):
+        smooth_ece(y, whole / 2)
+    with pytest.raises(ValueError, match=r"rows in \[0, 1\] that sum to 1.*divide the rows"):
+        TemperatureScaling().fit(rows, y)
+    TemperatureScaling().fit(whole, y)
+
+
+def test_distribution_of_classes():
+    """What `pred_dist` of a classifier of NGBoost returns."""
+
+    class Categorical:
+        def class_probs(self):
+            return X
+
+        def __array__(self, dtype=None, copy=None):
+            raise ValueError("not enough values to unpack")
+
+    with pytest.raises(ValueError, match=r"real numbers.*Use y_proba\.class_probs\(\)"):
+        smooth_ece(Y, Categorical())
+    assert smooth_ece(Y, Categorical().class_probs()) == smooth_ece(Y, X)
+
+
+def test_batches_of_lazy_frames_are_to_be_collected():
+    lazy = pl.DataFrame({"y": Y, "p": P}).lazy()
+    with pytest.raises(TypeError, match=r"batch must hold rows.*Use batch\.collect\(\)"):
+        summarize_batches([lazy], y_true="y", y_proba="p")
+
+
 @every_measure
 def test_dispatch_changes_nothing_for_numpy(name, dispatch):
     function, (y, proba) = MEASURES[name].function, PROBLEMS["two columns"]
@@ -390,35 +495,25 @@ def test_dispatch_changes_nothing_for_numpy(name, dispatch):
         assert values == [function(y, proba)] * 2
 
 
-SCRIPT = (
-    f"ON_DEVICE = {ON_DEVICE}"
-    + """
+SCRIPT = """
 import array_api_strict as xp, numpy as np, sklearn
-from skcal.metrics import MEASURES, calibration_decomposition
+from skcal.metrics import calibration_decomposition, smooth_ece
 from skcal.recalibration import TemperatureScaling
-rng = np.random.default_rng(0)
-proba = rng.dirichlet([1, 1, 1], size=500)
-y = proba.argmax(axis=1)
+proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=500)
 put = lambda values: xp.asarray(values, device=xp.Device("device1"))
 def compute(put):
-    values = [MEASURES[name].function(put(y), put(proba)) for name in ON_DEVICE]
-    values.extend(calibration_decomposition(put(y), put(proba), divergence="log"))
-    return [*values, TemperatureScaling().fit(put(proba), put(y)).temperature_]
+    y, X = put(proba.argmax(axis=1)), put(proba)
+    decomposition = calibration_decomposition(y, X, divergence="log")
+    return [smooth_ece(y, X), *decomposition, TemperatureScaling().fit(X, y).temperature_]
 expected = compute(np.asarray)
 with sklearn.config_context(array_api_dispatch=True):
     np.testing.assert_allclose(compute(put), expected, rtol=1e-11)
     assert compute(np.asarray) == expected
 """
-)
 
 
 def test_in_a_fresh_interpreter(strict):
-    root = str(Path(__file__).parents[1])
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT],
-        env={**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": root},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-W", "error", "-c", SCRIPT]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

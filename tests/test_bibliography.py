@@ -13,13 +13,9 @@ REFERENCE = re.compile(r"^ *\.\. \[\d+\] (.+?\(\d{4}\))\.", re.MULTILINE | re.DO
 
 def list_sources():
     """Modules, pages but the bibliography, and examples."""
-    patterns = (("skcal", "*.py"), ("doc", "*.rst"), ("examples", "*.py"), ("examples", "*.rst"))
-    return [
-        path
-        for folder, pattern in patterns
-        for path in sorted((ROOT / folder).rglob(pattern))
-        if path != PAGE and BUILT.isdisjoint(path.relative_to(ROOT).parts)
-    ]
+    patterns = ("skcal/**/*.py", "doc/**/*.rst", "examples/**/*.py", "examples/**/*.rst")
+    paths = [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
+    return [p for p in paths if p != PAGE and BUILT.isdisjoint(p.relative_to(ROOT).parts)]
 
 
 def read(path):

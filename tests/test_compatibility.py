@@ -1,7 +1,7 @@
 """Everything public that takes rows reads each of its arguments at an entrance.
 
 What the entrances make of containers, types and labels is tested by test_containers.py,
-test_arrays.py, test_reduction.py and, on other devices, test_array_api.py.
+test_reduction.py and, for arrays of other libraries, test_array_api.py.
 """
 
 import inspect
@@ -9,7 +9,6 @@ from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -25,6 +24,7 @@ from tests.answers import list_numbers
 from tests.measures import ON_DEVICE
 from tests.public_objects import list_functions_and_classes, list_methods
 from tests.recalibration.family import CLASSES, make
+from tests.test_containers import to_arrow_table, to_odd_memory, to_pandas
 
 
 class Echo(ClassifierMixin, BaseEstimator):
@@ -38,7 +38,7 @@ class Echo(ClassifierMixin, BaseEstimator):
         return np.asarray(X, dtype=np.float64)
 
     def predict(self, X):
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return self.predict_proba(X).argmax(axis=1)
 
 
 # By the names of arguments; float16 holds all of them exactly.
@@ -107,8 +107,12 @@ def summarize_batch(**columns):
 
 
 def measure_mixture(y_pred, shares):
-    mixture = Mixture(shares, norm(TRIPLE[:, :2], 1))
-    return distribution_kernel_calibration_error(y_pred, mixture)
+    return distribution_kernel_calibration_error(y_pred, Mixture(shares, norm(TRIPLE[:, :2], 1)))
+
+
+def score(X, y, sample_weight):
+    fitted = OWNERS["BaseRecalibrator"]()
+    return get_scorer("neg_smooth_ece")(fitted, X, y, sample_weight=sample_weight)
 
 
 def list_calls():
@@ -121,13 +125,7 @@ def list_calls():
     del calls["summarize_dask"]  # of names of columns
     for name, call, columns in (
         ("summarize_batches", summarize_batch, ("y_true", "y_proba", "sample_weight")),
-        (
-            "scorer",
-            lambda X, y, sample_weight: get_scorer("neg_smooth_ece")(
-                OWNERS["BaseRecalibrator"](), X, y, sample_weight=sample_weight
-            ),
-            ("X", "y", "sample_weight"),
-        ),
+        ("scorer", score, ("X", "y", "sample_weight")),
         ("Mixture", measure_mixture, ("y_pred", "shares")),
     ):
         calls[name] = call, {column: ROWS[column] for column in columns}
@@ -136,9 +134,10 @@ def list_calls():
 
 CALLS = list_calls()
 # What the messages call these arguments.
-NAMES = {"Mixture": {"y_pred": "y_true", "shares": "The weights of distribution"}}
-NAMES["scorer"] = {"y": "y_true"}
-every_call = pytest.mark.parametrize("name", CALLS)
+NAMES = {
+    "Mixture": {"y_pred": "y_true", "shares": "The weights of distribution"},
+    "scorer": {"y": "y_true"},
+}
 # Displays hand rows to classifiers, and cut them into folds, before an entrance sees the rest.
 not_of_classifiers = pytest.mark.parametrize(
     "name", [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
@@ -154,10 +153,8 @@ def no_figure_is_left():
 def check_refused(name, convert, error, message):
     """Each argument, converted, is refused by its name."""
     call, arrays = CALLS[name]
-    for argument, array in arrays.items():
-        if argument == "by":  # keys may be of any type
-            continue
-        said = NAMES.get(name, {}).get(argument, argument)
+    for argument in arrays.keys() - {"by"}:  # keys may be of any type
+        array, said = arrays[argument], NAMES.get(name, {}).get(argument, argument)
         with pytest.raises(error, match=rf"{said} {message}"):
             call(**arrays | {argument: convert(array)})
 
@@ -169,32 +166,16 @@ def test_every_argument_comes_to_an_entrance(name):
     check_refused(name, lambda array: pl.DataFrame(array).lazy(), TypeError, message)
 
 
-def to_pandas(array):
-    """Nullable numbers with an index of other rows."""
-    index = np.arange(len(array))[::-1] // 2
-    dtype = "Float64" if array.dtype.kind == "f" else "Int64"
-    return (pd.Series if array.ndim == 1 else pd.DataFrame)(array, index=index).astype(dtype)
+def by_kind(array, of_floats, of_integers):
+    return of_floats if array.dtype.kind == "f" else of_integers
 
 
-def to_polars(array):
-    return (pl.Series if array.ndim == 1 else pl.DataFrame)(array)
-
-
-def to_arrow(array):
-    if array.ndim == 1:
-        return pa.array(array)
-    return pa.table({str(column): values for column, values in enumerate(array.T)})
-
-
-def to_view(array):
-    """Every other element of every axis, backwards, of few bits, and read-only."""
-    step = (slice(None, None, -2),) * array.ndim
-    larger = np.zeros(
-        [2 * length for length in array.shape], "f2" if array.dtype.kind == "f" else "u1"
-    )
-    larger[step] = array
-    larger.flags.writeable = False
-    return larger[step]
+CONTAINERS = {
+    "pandas": lambda array: to_pandas(array, by_kind(array, "Float64", "Int64")),
+    "polars": lambda array: (pl.Series if array.ndim == 1 else pl.DataFrame)(array),
+    "arrow": lambda array: pa.array(array) if array.ndim == 1 else to_arrow_table(array),
+    "view": lambda array: to_odd_memory(array.astype(by_kind(array, "f2", "u1"))),
+}
 
 
 def read_answer(found):
@@ -212,20 +193,22 @@ def read_answer(found):
     return numbers
 
 
-@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
-@pytest.mark.parametrize("convert", [to_pandas, to_polars, to_arrow, to_view])
-@every_call
-def test_answers_do_not_depend_on_the_container(name, convert):
+def check_answer(name, given):
+    """The answer to the rows in other containers is that to NumPy's."""
     call, arrays = CALLS[name]
-    expected = read_answer(call(**arrays))
-    given = {key: convert(array) for key, array in arrays.items()}
-    if convert is to_arrow and name.endswith(".from_cv_results"):
-        given["y"] = arrays["y"]  # of which folds would be lists of Arrow's scalars
-    for number, other in zip(read_answer(call(**given)), expected, strict=True):
+    for number, other in zip(read_answer(call(**given)), read_answer(call(**arrays)), strict=True):
         np.testing.assert_allclose(number, other, rtol=1e-12, atol=1e-15)
 
 
-# ------------------------------------------------------------------------- array_api_dispatch
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", CALLS)
+def test_answers_do_not_depend_on_the_container(name, container):
+    given = {key: CONTAINERS[container](array) for key, array in CALLS[name][1].items()}
+    if container == "arrow" and name.endswith(".from_cv_results"):
+        given["y"] = ROWS["y"]  # of which folds would be lists of Arrow's scalars
+    check_answer(name, given)
+
 
 # These compute where the rows are; all others refuse to. A scorer hands NumPy's to its measure.
 COMPUTING = [*ON_DEVICE, "calibration_decomposition", "corp_decomposition", "scorer"]
@@ -245,11 +228,7 @@ def test_arrays_of_other_libraries(name, put):
     if name not in COMPUTING:
         check_refused(name, put, TypeError, r"must be a NumPy array.*got array_api_strict\.Array")
         return
-    call, arrays = CALLS[name]
-    expected = read_answer(call(**arrays))
-    found = read_answer(call(**{key: put(array) for key, array in arrays.items()}))
-    for number, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(number, other, rtol=1e-12, atol=1e-15)
+    check_answer(name, {key: put(array) for key, array in CALLS[name][1].items()})
 
 
 @pytest.mark.parametrize("R", [R for R in CLASSES if R is not TemperatureScaling])

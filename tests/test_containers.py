@@ -3,11 +3,14 @@
 They are `check_predictions` of all that measures, tests and draws, `update` of summaries, `fit` of
 recalibrators and `check_rows` of estimators that hold classifiers; test_compatibility.py shows that
 everything comes to one of them. Numbers are multiples of 1/64, which every type here holds exactly.
+
+Every container below is made of a list, or of a list of rows, in which None is a missing item.
 """
 
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,146 +30,119 @@ def parametrize(name, table):
     return pytest.mark.parametrize(name, list(table.values()), ids=list(table))
 
 
-# ---------------------------------------------------------------------------- containers
+to_floats = partial(np.array, dtype=float)
+to_objects = partial(np.array, dtype=object)
 
 
-def to_odd_memory(array):
+def to_mixed_objects(items):
+    """Numbers of Python and of NumPy."""
+    kinds = float, np.float32, np.float16
+    numbers = [kinds[place % 3](item) for place, item in enumerate(np.ravel(items))]
+    whole = [int(number) if number == int(number) else number for number in numbers]
+    return to_objects(whole).reshape(np.shape(items))
+
+
+def to_odd_memory(items):
     """Backwards in a field of records, at addresses that no number should have, read-only."""
+    array = np.array(items)
     turn = (slice(None, None, -1),) * array.ndim
-    dtype = array.dtype.newbyteorder(">")
-    records = np.zeros(array.shape, dtype=[("flag", "i1"), ("value", dtype)])
+    records = np.zeros(array.shape, [("flag", "i1"), ("value", array.dtype.newbyteorder(">"))])
     records["value"] = array[turn]
     records.flags.writeable = False
     return records["value"][turn]
 
 
-def to_objects(array):
-    """Python's own numbers, whole ones as integers."""
-    items = [int(item) if item == int(item) else item for item in array.ravel().tolist()]
-    return np.array([*items, None], dtype=object)[:-1].reshape(array.shape)
-
-
-def to_numpy_scalars(array):
-    """An object array of NumPy's numbers, of three types."""
-    types = np.float32, np.float64, np.float16
-    items = [types[place % 3](item) for place, item in enumerate(array.flat)]
-    return np.array([*items, None], dtype=object)[:-1].reshape(array.shape)
-
-
-def to_pandas(dtype=None):
+def to_pandas(items, dtype=None):
     """An index that belongs to other rows."""
-
-    def convert(array):
-        index = np.arange(len(array))[::-1] // 2
-        made = (pd.Series if array.ndim == 1 else pd.DataFrame)(array, index=index)
-        return made if dtype is None else made.astype(dtype)
-
-    return convert
+    index = np.arange(len(items))[::-1] // 2
+    return (pd.Series if np.ndim(items) == 1 else pd.DataFrame)(items, index, dtype=dtype)
 
 
-def to_mixed_frame(array):
-    """Columns of different types, nullable, Arrow and NumPy's."""
-    types = ["Float64", "double[pyarrow]", "float64"]
-    columns = [pd.Series(c, name=f"p{k}").astype(types[k]) for k, c in enumerate(array.T)]
-    return pd.concat(columns, axis=1)
+def to_chunks(items):
+    items = pa.array(items)
+    return pa.chunked_array([items[:7], items[7:7], items[7:]])
 
 
-def to_chunks(array):
-    return pa.chunked_array([array[:7], array[7:7], array[7:]])
-
-
-def to_codes(array):
+def to_codes(items):
     """Chunks with codes; NumPy reads those of a missing item as others."""
-    items = pa.array(array if isinstance(array, list) else array.tolist())
+    items = pa.array(items)
     return pa.chunked_array([part.dictionary_encode() for part in (items[:2], items[2:])])
 
 
-def to_arrow_table(array):
-    return pa.table({f"p{k}": to_chunks(column) for k, column in enumerate(array.T)})
+def to_arrow_table(rows):
+    return pa.table(
+        [to_chunks(column) for column in zip(*rows, strict=True)], names=[*"pqr"][: len(rows[0])]
+    )
 
 
-def to_type(dtype):
-    return lambda array: array.astype(dtype)
+def of_types(make, *types):
+    return {f"{make.__name__}-{dtype}": partial(make, dtype=dtype) for dtype in types}
 
 
-ARRAYS = {
-    "list": np.ndarray.tolist,
-    "tuple": lambda array: tuple(map(tuple, array)) if array.ndim == 2 else tuple(array.tolist()),
-    "list-of-arrays": list,
-    "odd-memory": to_odd_memory,
-    "subclass": np.ma.array,
-    "memoryview": lambda array: memoryview(np.ascontiguousarray(array)),
-    "float16": to_type(np.float16),
-    "longdouble": to_type(np.longdouble),
+# Of any items.
+COLUMNS = {
+    "list": list,
+    "tuple": tuple,
     "objects": to_objects,
-    "numpy-scalars": to_numpy_scalars,
-    "pandas": to_pandas(),
-    "pandas-Float32": to_pandas("Float32"),
-    "pandas-arrow": to_pandas("double[pyarrow]"),
-    "pandas-object": to_pandas(object),
-}
-ROWS = ARRAYS | {
-    "pandas-category": to_pandas("category"),
-    "pandas-sparse": lambda array: pd.Series(pd.arrays.SparseArray(array)),
-    "pandas-index": pd.Index,
-    "polars": pl.Series,
-    "polars-chunks": lambda array: pl.concat([pl.Series(array[:7]), pl.Series(array[7:])]),
-    "polars-objects": lambda array: pl.Series(array.tolist(), dtype=pl.Object),
+    **of_types(to_pandas, None, object, "category"),
+    **of_types(pl.Series, None, pl.Object),
+    "polars-chunks": lambda items: pl.concat([pl.Series(items[:2]), pl.Series(items[2:])]),
+    "pandas-codes": lambda items: pd.Series(pd.arrays.ArrowExtensionArray(to_codes(items))),
     "arrow": pa.array,
     "arrow-chunks": to_chunks,
     "arrow-codes": to_codes,
+    "arrow-null-codes": lambda items: pa.array(items).dictionary_encode(null_encoding="encode"),
 }
+# Of numbers, in one column or in several.
+ARRAYS = {
+    "list": list,
+    "tuple": lambda rows: tuple(map(tuple, rows)) if np.ndim(rows) == 2 else tuple(rows),
+    "list-of-arrays": lambda rows: list(to_floats(rows)),
+    "odd-memory": lambda rows: to_odd_memory(to_floats(rows)),
+    "masked": lambda rows: np.ma.masked_invalid(to_floats(rows)),
+    "memoryview": lambda rows: memoryview(to_floats(rows)),
+    **of_types(np.array, "float16", "longdouble", object),
+    **of_types(to_pandas, None, "Float32", "double[pyarrow]", object),
+}
+NUMBERS = (
+    COLUMNS
+    | ARRAYS
+    | of_types(pd.Index, float)
+    | {"sparse": lambda items: pd.Series(pd.arrays.SparseArray(to_floats(items)))}
+)
 TABLES = ARRAYS | {
-    "pandas-mixed": to_mixed_frame,
-    "polars": pl.DataFrame,
+    "pandas-mixed": lambda rows: pd.DataFrame(rows).astype({0: "Float64"}),
+    "polars": lambda rows: pl.DataFrame(rows, orient="row"),
     "arrow": to_arrow_table,
-    "arrow-batch": lambda array: to_arrow_table(array).combine_chunks().to_batches()[0],
+    "arrow-batch": lambda rows: to_arrow_table(rows).combine_chunks().to_batches()[0],
 }
-BOOLEAN = {
-    "bool": to_type(bool),
-    "bool-list": lambda array: array.astype(bool).tolist(),
-    "bool-objects": lambda array: array.astype(bool).astype(object),
-    "pandas-boolean": to_pandas("boolean"),
-    "pandas-arrow-bool": lambda array: pd.Series(array.astype(bool)).astype("bool[pyarrow]"),
-    "polars-bool": lambda array: pl.Series(array.astype(bool)),
-    "arrow-bool": lambda array: to_chunks(array.astype(bool)),
+FLAGS = {"array": np.array} | of_types(to_pandas, "boolean", "bool[pyarrow]")
+INTEGERS = {
+    **of_types(np.array, "int8", "uint64"),
+    **of_types(to_pandas, "Int64", "int8[pyarrow]"),
+    **of_types(pl.Series, pl.UInt32),
 }
-WHOLE = BOOLEAN | {
-    "int8": to_type(np.int8),
-    "uint64": to_type(np.uint64),
-    "int-objects": to_type(object),
-    "pandas-Int64": to_pandas("Int64"),
-    "pandas-arrow-int": to_pandas("int8[pyarrow]"),
-    "polars-UInt32": lambda array: pl.Series(array, dtype=pl.UInt32),
-    "arrow-int": lambda array: pa.array(array, type=pa.int16()),
-}
-ORDERED = ["zebu", "cat", "bee", "ant"]
+ORDERED = ["zebu", "cat", "bee", "b", "ant", "a"]
 # What scikit-learn, which recalibrators and estimators ask, reads too.
 TEXT_FOR_ALL = {
-    "list": np.ndarray.tolist,
+    "list": list,
     "odd-memory": to_odd_memory,
-    "objects": to_type(object),
-    "pandas": to_pandas(),
-    "pandas-string": to_pandas("string[pyarrow]"),
-    "pandas-category": lambda text: pd.Series(pd.Categorical(text, ORDERED, ordered=True)),
-    "polars": lambda text: pl.Series(text.tolist()),
+    "objects": to_objects,
+    **of_types(to_pandas, None, "string[pyarrow]", pd.CategoricalDtype(ORDERED, ordered=True)),
+    **of_types(pl.Series, None),
 }
-TEXT = TEXT_FOR_ALL | {
-    "tuple": lambda text: tuple(text.tolist()),
-    "column": lambda text: text[:, np.newaxis],
-    "pandas-frame": lambda text: pd.DataFrame({"label": text}),
-    "pandas-arrow": to_pandas(pd.ArrowDtype(pa.string())),
-    "pandas-arrow-codes": lambda text: pd.Series(pd.arrays.ArrowExtensionArray(to_codes(text))),
-    "polars-categorical": lambda text: pl.Series(text.tolist()).cast(pl.Categorical),
-    "polars-enum": lambda text: pl.Series(text.tolist(), dtype=pl.Enum(ORDERED)),
-    "arrow-large": lambda text: pa.array(text.tolist(), type=pa.large_string()),
-    "arrow-chunks": lambda text: to_chunks(text.tolist()),
-    "arrow-codes": to_codes,
-}
-if hasattr(np.dtypes, "StringDType"):
-    TEXT["StringDType"] = to_type(np.dtypes.StringDType())
-
-# ---------------------------------------------------------------------------------- entrances
+TEXT = (
+    COLUMNS
+    | TEXT_FOR_ALL
+    | {
+        "column": lambda text: to_objects(text)[:, np.newaxis],
+        "pandas-frame": lambda text: pd.DataFrame({"label": text}),
+        **of_types(to_pandas, pd.ArrowDtype(pa.large_string())),
+        **of_types(pl.Series, pl.Categorical, pl.Enum(ORDERED)),
+    }
+)
+has_strings = hasattr(np.dtypes, "StringDType")
+STRINGS = of_types(np.array, np.dtypes.StringDType()) if has_strings else {}
 
 rng = np.random.default_rng(3)
 N_ROWS = 32
@@ -178,6 +154,7 @@ CODES = np.r_[0, 1, 2, rng.integers(0, 3, N_ROWS - 3)]
 WEIGHTS = rng.integers(0, 5, N_ROWS)
 LABELS = ["ant", "bee", "cat"]
 NAMES = np.array(LABELS)
+HALF = np.full((4, 2), 0.5)
 
 
 class Recorder(BaseRecalibrator):
@@ -216,81 +193,140 @@ def check_same(entrance, given, expected, **options):
         np.testing.assert_array_equal(number, other)
 
 
-# ----------------------------------------------------------------------------------- numbers
+def refuses(name):
+    """A ValueError whose message begins with the name of the argument."""
+    return pytest.raises(ValueError, match=rf"^{name} must ")
 
 
-@parametrize("convert", ROWS)
-def test_rows_of_numbers(convert):
+def check_refused(values, names=("y_true", "y_proba", "sample_weight")):
+    rows = {"y_true": [0, 1, 0, 1], "y_proba": HALF, "sample_weight": None}
+    for name in names:
+        with refuses(name):
+            check_predictions(**rows | {name: values})
+    if "sample_weight" in names:
+        with refuses("sample_weight"):
+            Recorder().fit(HALF, [0, 1, 0, 1], values)
+
+
+def check_labels_refused(labels):
+    for fit in (Recorder().fit, lambda X, y: check_rows(LogisticRegression(), X, y)):
+        with pytest.raises(ValueError, match=r"\by\b"):
+            fit(HALF, labels)
+
+
+@parametrize("make", NUMBERS | {"mixed-objects": to_mixed_objects})
+def test_numbers(make):
     rows = BINARY.astype(float), POSITIVE, WEIGHTS.astype(float)
+    given = [make(row.tolist()) for row in rows]
     for entrance in (measure, summarize):
-        check_same(entrance, map(convert, rows), rows)
-    check_same(recalibrate, (CODES, TRIPLE, convert(rows[2])), (CODES, TRIPLE, rows[2]))
+        check_same(entrance, given, rows)
+    check_same(recalibrate, (CODES, TRIPLE, given[2]), (CODES, TRIPLE, rows[2]))
+    if make is not to_mixed_objects:
+        check_refused(make([0.0, 1.0, None, 1.0]))
 
 
-@parametrize("convert", TABLES)
-def test_tables_of_probabilities(convert):
+@parametrize("make", TABLES | {"mixed-objects": to_mixed_objects})
+def test_tables_of_probabilities(make):
     for y, proba in ((BINARY, POSITIVE[:, np.newaxis]), (BINARY, PAIR), (CODES, TRIPLE)):
         options = {"labels": [0, 1, 2]} if proba is TRIPLE else {}
         for entrance in (measure, summarize):
-            given = y, convert(proba), WEIGHTS
-            check_same(entrance, given, (y, proba, WEIGHTS), **options)
-    check_same(recalibrate, (CODES, convert(TRIPLE), None), (CODES, TRIPLE, None))
-    column = convert(BINARY[:, np.newaxis].astype(float))
+            check_same(entrance, (y, make(proba.tolist()), None), (y, proba, None), **options)
+    check_same(recalibrate, (CODES, make(TRIPLE.tolist()), None), (CODES, TRIPLE, None))
+    column = make(BINARY[:, np.newaxis].astype(float).tolist())
     check_same(measure, (column, PAIR, None), (BINARY, PAIR, None))
 
 
-@parametrize("convert", WHOLE)
-def test_whole_numbers_and_flags(convert):
+@parametrize("make", TABLES | {"arrow-codes": lambda rows: pa.table({"p": to_codes(rows[1])})})
+def test_missing_cells_are_refused(make):
+    table = make([[0.5, 0.5], [None, 1.0]])
+    for function in (check_predictions, CalibrationSummary().update):
+        with refuses("y_proba"):
+            function([0, 1], table)
+    if not np.ma.is_masked(table):
+        summary = CalibrationSummary(on_invalid="drop").update([0, 1], table)
+        assert summary.dropped_ == {"y_true": 0, "y_proba": 1, "sample_weight": 0}
+    if isinstance(table, pd.DataFrame):
+        fitted = Recorder().fit(make([[0.5, 0.5], [0.0, 1.0]]), [0, 1])
+        for function in (lambda X: Recorder().fit(X, [0, 1]), fitted.predict_proba):
+            with refuses("X"):
+                function(table)
+
+
+def check_whole(make, kind):
     """As labels, as weights, and as probabilities that are certain."""
-    rows = [BINARY, POSITIVE.round().astype(int), (WEIGHTS > 1).astype(int)]
+    rows = [row.astype(kind) for row in (BINARY, POSITIVE.round(), WEIGHTS > 1)]
     for entrance in (measure, summarize):
-        check_same(entrance, map(convert, rows), [row.astype(float) for row in rows])
-    if convert not in BOOLEAN.values():
-        given = convert(CODES), TRIPLE, convert(WEIGHTS)
-        check_same(measure, given, (CODES, TRIPLE, WEIGHTS))
-        return
+        check_same(entrance, [make(row.tolist()) for row in rows], [row * 1.0 for row in rows])
+
+
+@parametrize("make", COLUMNS | FLAGS)
+def test_flags(make):
+    check_whole(make, bool)
+    flags = make(BINARY.astype(bool).tolist())
     for options in ({}, {"pos_label": True}, {"labels": [False, True]}):
-        assert check_predictions(convert(BINARY), PAIR, **options).target.tolist() == list(BINARY)
+        assert check_predictions(flags, PAIR, **options).target.tolist() == list(BINARY)
+    check_refused(make([False, True, None, True]))
+
+
+@parametrize("make", COLUMNS | INTEGERS)
+def test_integers(make):
+    check_whole(make, int)
+    given = make(CODES.tolist()), TRIPLE, make(WEIGHTS.tolist())
+    check_same(measure, given, (CODES, TRIPLE, WEIGHTS))
 
 
 @pytest.mark.parametrize("number", [Decimal, Fraction])
 def test_exact_numbers_are_probabilities_and_weights_but_no_labels(number):
     def convert(array):
-        items = [number(float(value)) for value in array.flat]
-        return np.array([*items, None], dtype=object)[:-1].reshape(array.shape)
+        return to_objects([number(float(item)) for item in array.flat]).reshape(array.shape)
 
     for proba in (POSITIVE, PAIR):
-        for wrap in (np.asarray, np.ndarray.tolist, to_pandas()):
+        for wrap in (np.asarray, np.ndarray.tolist, to_pandas):
             rows = BINARY, wrap(convert(proba)), wrap(convert(WEIGHTS))
             check_same(measure, rows, (BINARY, proba, WEIGHTS.astype(float)))
     with pytest.raises(ValueError, match=f"y_true must hold .* got {number.__name__}"):
         check_predictions(convert(BINARY), POSITIVE)
-    decimals = pa.array([Decimal(value) for value in POSITIVE.tolist()], type=pa.decimal128(12, 6))
+    decimals = pa.array(map(Decimal, POSITIVE.tolist()), type=pa.decimal128(12, 6))
     for proba in (decimals, pd.Series(decimals, dtype=pd.ArrowDtype(decimals.type))):
         check_same(measure, (BINARY, proba, None), (BINARY, POSITIVE, None))
 
 
-# ------------------------------------------------------------------------------------ labels
-
-
-@parametrize("convert", TEXT)
-def test_labels_of_text(convert):
-    pair, triple = convert(NAMES[BINARY]), convert(NAMES[CODES])
+@parametrize("make", TEXT | STRINGS)
+def test_labels_of_text(make):
+    pair, triple = (make(NAMES[codes].tolist()) for codes in (BINARY, CODES))
     for y, proba, options, target in (
         (pair, POSITIVE, {"pos_label": "bee"}, BINARY),
-        (pair, PAIR, {"labels": convert(NAMES[:2])}, BINARY),
+        (pair, PAIR, {"labels": make(LABELS[:2])}, BINARY),
         (triple, TRIPLE, {}, CODES),
-        (triple, TRIPLE, {"labels": convert(NAMES)}, CODES),
+        (triple, TRIPLE, {"labels": make(LABELS)}, CODES),
     ):
         np.testing.assert_array_equal(check_predictions(y, proba, **options).target, target)
     check_same(summarize, (triple, TRIPLE, None), (NAMES[CODES], TRIPLE, None), labels=LABELS)
-    if convert in TEXT_FOR_ALL.values():
+    if make in TEXT_FOR_ALL.values():
         check_same(recalibrate, (triple, TRIPLE, None), (NAMES[CODES], TRIPLE, None))
         _, y = check_rows(LogisticRegression(), TRIPLE, triple)
         np.testing.assert_array_equal(y, NAMES[CODES])
 
 
-# --------------------------------------------------------------------------- names of columns
+@parametrize("make", TEXT)
+def test_missing_text_is_refused(make):
+    text = make(["a", "b", None, "b"])
+    check_refused(text, ["y_true"])
+    if np.ndim(text) == 1:  # scikit-learn warns of columns
+        check_labels_refused(text)
+
+
+@pytest.mark.parametrize("make", [list, to_objects, partial(to_pandas, dtype=object)])
+@pytest.mark.parametrize(
+    "missing", [None, np.nan, pd.NA, np.datetime64("NaT", "s"), Decimal("NaN")]
+)
+def test_missing_items(missing, make):
+    """scikit-learn answers with TypeErrors about NoneType or NAType, or does not name y."""
+    for labels in ([0, 1, missing, 1], ["a", "b", missing, "b"]):
+        check_refused(make(labels), ["y_true"])
+        check_labels_refused(make(labels))
+    check_refused(make([0, 1, missing, 1]))
+
 
 # Tables of Arrow and of polars take text alone.
 NAMED = {
@@ -364,171 +400,40 @@ def test_soft_labels_whose_columns_have_another_order(make_table):
         check_class_vectors(table, make_table(TRIPLE, LABELS[::-1]))
 
 
-# ----------------------------------------------------------------------------------- missing
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_recalibrators_answer_in_the_tables_that_are_asked_for(library):
+    frame = NAMED[library](TRIPLE, LABELS)
+    if library == "pandas":
+        frame.index = np.arange(N_ROWS)[::-1]
+    out = Recorder().set_output(transform=library).fit(frame, NAMES[CODES]).transform(frame)
+    assert type(out) is type(frame)
+    assert list(out.columns) == LABELS
+    np.testing.assert_allclose(out.to_numpy(), TRIPLE, rtol=0, atol=1e-15)
+    if library == "pandas":
+        np.testing.assert_array_equal(out.index, frame.index)
 
 
-def fill(missing, convert=list):
-    """Makes a column of items, of which some are None."""
-    return lambda items: convert([missing if item is None else item for item in items])
+NOT_NUMBERS = [
+    ["0.5"] * 4,
+    to_objects(["0.5"] * 4),
+    to_objects([b"0.5"] * 4),
+    to_objects([0.5 + 0j] * 4),
+    np.full(4, 0.5 + 0j),
+    np.full(4, np.datetime64("2024-01-01")),
+    np.zeros(4, dtype=[("a", float)]),
+    pd.DataFrame({"p": ["0.5"] * 4}),
+    pl.Series([[0.5], [0.5, 0.5]] * 2),
+    pa.array(["0.5"] * 4),
+    {"a": [0.5] * 4},
+    (0.5 for _ in range(4)),
+    0.5,
+    None,
+]
 
 
-def as_flags(convert):
-    return lambda items: convert([None if item is None else item == 1 for item in items])
-
-
-def to_object_array(items):
-    return np.array(items, dtype=object)
-
-
-MISSING = {
-    "None": fill(None),
-    "NaN": fill(np.nan),
-    "NA": fill(pd.NA),
-    "objects-NaN": fill(np.nan, to_object_array),
-    "objects-NaT": fill(np.datetime64("NaT", "s"), to_object_array),
-    "pandas": fill(None, pd.Series),
-    "pandas-NA": fill(pd.NA, lambda items: pd.Series(items, dtype=object)),
-    "pandas-category": fill(None, lambda items: pd.Series(items, dtype="category")),
-    "polars": fill(None, pl.Series),
-    "polars-objects": fill(None, lambda items: pl.Series(items, dtype=pl.Object)),
-    "arrow": fill(None, pa.array),
-    "arrow-codes": fill(None, to_codes),
-    "arrow-null-codes": fill(
-        None, lambda items: pa.array(items).dictionary_encode(null_encoding="encode")
-    ),
-    "pandas-arrow-codes": fill(
-        None, lambda items: pd.Series(pd.arrays.ArrowExtensionArray(to_codes(items)))
-    ),
-}
-MISSING_NUMBERS = MISSING | {
-    "NumPy": fill(np.nan, np.array),
-    "Decimal-NaN": fill(Decimal("NaN"), to_object_array),
-    "masked": fill(np.nan, np.ma.masked_invalid),
-    "pandas-Float64": fill(None, lambda items: pd.Series(items, dtype="Float64")),
-    "pandas-arrow": fill(None, lambda items: pd.Series(items, dtype="double[pyarrow]")),
-    "pandas-sparse": fill(np.nan, lambda items: pd.Series(pd.arrays.SparseArray(items))),
-    "polars-NaN": fill(np.nan, lambda items: pl.Series(items, dtype=pl.Float64)),
-}
-MISSING_FLAGS = {
-    "pandas-Int64": fill(None, lambda items: pd.Series(items, dtype="Int64")),
-    "pandas-arrow-bool": as_flags(lambda flags: pd.Series(flags, dtype="bool[pyarrow]")),
-    "polars-bool": as_flags(pl.Series),
-    "arrow-bool": as_flags(pa.array),
-    "arrow-bool-codes": as_flags(to_codes),
-}
-MISSING_TEXT = MISSING | {
-    "pandas-string": fill(None, lambda items: pd.Series(items, dtype="string[pyarrow]")),
-    "pandas-arrow": fill(None, lambda items: pd.Series(items, dtype=pd.ArrowDtype(pa.string()))),
-    "polars-enum": fill(None, lambda items: pl.Series(items, dtype=pl.Enum(["a", "b"]))),
-    "arrow-large": fill(None, lambda items: pa.array(items, type=pa.large_string())),
-}
-HALF = np.full((4, 2), 0.5)
-
-
-def refuses(name):
-    """A ValueError whose message begins with the name of the argument."""
-    return pytest.raises(ValueError, match=rf"^{name} must ")
-
-
-def check_rows_of(X, y):
-    return check_rows(LogisticRegression(), X, y)
-
-
-@parametrize("convert", MISSING_NUMBERS | MISSING_FLAGS)
-def test_missing_numbers_are_refused(convert):
-    flags = convert([0, 1, None, 1])
-    for proba in (HALF[:, 0], HALF):
-        with refuses("y_true"):
-            check_predictions(flags, proba)
-    numbers = flags if convert in MISSING_FLAGS.values() else convert([0.25, 0.5, None, 0.75])
-    for gaps in (flags, numbers):
-        with refuses("y_proba"):
-            check_predictions([0, 1, 0, 1], gaps)
-        with refuses("sample_weight"):
-            check_predictions([0, 1, 0, 1], HALF, sample_weight=gaps)
-        with refuses("sample_weight"):
-            Recorder().fit(HALF, [0, 1, 0, 1], gaps)
-
-
-@parametrize("convert", MISSING_TEXT)
-def test_missing_text_is_refused(convert):
-    text = convert(["a", "b", None, "b"])
-    for proba, options in ((HALF[:, 0], {"pos_label": "b"}), (HALF, {})):
-        with refuses("y_true"):
-            check_predictions(text, proba, **options)
-    for function in (Recorder().fit, check_rows_of):
-        with pytest.raises(ValueError, match=r"\by\b"):
-            function(HALF, text)
-
-
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
-@pytest.mark.parametrize("convert", [np.asarray, list, pd.Series])
-def test_missing_numbers_as_labels_of_estimators(missing, convert):
-    """scikit-learn answers with TypeErrors about NoneType or NAType, or does not name y."""
-    for function in (Recorder().fit, check_rows_of):
-        with pytest.raises(ValueError, match=r"\by\b"):
-            function(HALF, convert(np.array([0, 1, missing, 1], dtype=object)))
-
-
-CELLS = {
-    "list": list,
-    "nullable": lambda columns: pd.DataFrame(columns, dtype="Float64"),
-    "pandas-arrow": lambda columns: pd.DataFrame(columns, dtype="double[pyarrow]"),
-    "objects": lambda columns: pd.DataFrame(columns, dtype=object),
-    "polars": lambda columns: pl.DataFrame(columns, schema=["0", "1"], orient="row"),
-    "arrow": lambda columns: pa.table({"0": [0.5, None], "1": [0.5, 1.0]}),
-    "arrow-codes": lambda columns: pa.table({"p": to_codes([0.5, None])}),
-}
-
-
-@parametrize("convert", CELLS)
-def test_missing_cells_are_refused(convert):
-    table = convert([[0.5, 0.5], [None, 1.0]])
-    for function in (check_predictions, CalibrationSummary().update):
-        with refuses("y_proba"):
-            function([0, 1], table)
-    summary = CalibrationSummary(on_invalid="drop").update([0, 1], table)
-    assert summary.dropped_ == {"y_true": 0, "y_proba": 1, "sample_weight": 0}
-    if isinstance(table, pd.DataFrame):
-        fitted = Recorder().fit(convert([[0.5, 0.5], [0.0, 1.0]]), [0, 1])
-        for function in (lambda X: Recorder().fit(X, [0, 1]), fitted.predict_proba):
-            with refuses("X"):
-                function(table)
-
-
-# ----------------------------------------------------------------------- what is no such column
-
-NOT_NUMBERS = {
-    "text": np.full(4, "0.5"),
-    "text-list": ["0.5"] * 4,
-    "text-objects": to_object_array(["0.5"] * 4),
-    "bytes": np.full(4, b"0.5"),
-    "bytes-objects": to_object_array([b"0.5"] * 4),
-    "complex": np.full(4, 0.5 + 0j),
-    "complex-objects": to_object_array([0.5 + 0j] * 4),
-    "dates": np.full(4, np.datetime64("2024-01-01")),
-    "durations": pd.Series(pd.to_timedelta([1] * 4, unit="s")),
-    "records": np.zeros(4, dtype=[("a", float)]),
-    "pandas-text": pd.Series(["0.5"] * 4, dtype="string"),
-    "pandas-category": pd.Series(["0.5"] * 4, dtype="category"),
-    "pandas-frame": pd.DataFrame({"p": ["0.5"] * 4}),
-    "polars-text": pl.Series(["0.5"] * 4),
-    "polars-list": pl.Series([[0.5], [0.5, 0.5]] * 2),
-    "arrow-text": pa.array(["0.5"] * 4),
-    "dictionary": {"a": [0.5] * 4},
-    "generator": (0.5 for _ in range(4)),
-    "number": 0.5,
-    "nothing": None,
-}
-
-
-@parametrize("values", NOT_NUMBERS)
+@pytest.mark.parametrize("values", NOT_NUMBERS)
 def test_what_holds_no_numbers_is_refused(values):
-    with refuses("y_proba"):
-        check_predictions([0, 1, 1, 0], values)
-    if values is not None:
-        with refuses("sample_weight"):
-            check_predictions([0, 1, 1, 0], HALF, sample_weight=values)
+    check_refused(values, ["y_proba", "sample_weight"][: 1 if values is None else 2])
     with pytest.raises(ValueError, match=r"^(y_true|pos_label) "):
         check_predictions(values, [0.5] * 4)
 
@@ -541,17 +446,3 @@ def test_rows_of_a_matrix_are_refused_as_a_column():
         check_predictions(y.T, proba)
     with pytest.raises(ValueError, match=r"sample_weight must have shape \(32,\)"):
         check_predictions(y, proba, sample_weight=weights)
-
-
-@pytest.mark.parametrize("library", [pd, pl])
-def test_recalibrators_answer_in_the_tables_that_are_asked_for(library):
-    frame = NAMED[library.__name__](TRIPLE, LABELS)
-    if library is pd:
-        frame.index = np.arange(N_ROWS)[::-1]
-    recorder = Recorder().set_output(transform=library.__name__).fit(frame, NAMES[CODES])
-    out = recorder.transform(frame)
-    assert isinstance(out, library.DataFrame)
-    assert list(out.columns) == LABELS
-    np.testing.assert_allclose(out.to_numpy(), TRIPLE, rtol=0, atol=1e-15)
-    if library is pd:
-        np.testing.assert_array_equal(out.index, frame.index)

@@ -25,17 +25,13 @@ def test_long_arrays_are_shown_by_their_shape(path):
     assert text == f"{RECORDS[path].__name__}({shown})"
 
 
-def test_short_values_are_shown_as_they_are():
+def test_short_values_tables_and_what_lists_hold():
     curve = SmoothECECurve(np.array([0.5]), [0.25, None], (), 0.1, (0.2,))
     assert repr(curve) == (
         "SmoothECECurve(grid=array([0.5]), prob_true=[0.25, None], density=(), bandwidth=0.1, "
         "value=(0.2,))"
     )
-
-
-def test_tables_and_what_lists_hold():
-    table = pd.DataFrame(np.zeros((5, 3)))
-    components = [MultivariateNormal(np.zeros(99), table)]
+    components = [MultivariateNormal(np.zeros(99), pd.DataFrame(np.zeros((5, 3))))]
     assert repr(Mixture(list(range(11)), components)) == (
         "Mixture(weights=<list of 11>, components=[MultivariateNormal(mean=<ndarray of shape "
         "(99,)>, cov=<DataFrame of shape (5, 3)>)])"

@@ -6,36 +6,35 @@ import pytest
 from skcal._numerics._resampling import CellResampler, RowResampler
 from skcal._sample import CHUNK, FEW_ROWS, Sample
 
+every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+# Few cells, and more than a chunk has rows.
+every_number_of_cells = pytest.mark.parametrize("n_cells", [4, 5 * CHUNK // 4])
 
-def make_sample(n_rows, *, weighted, soft=False, seed=0):
-    rng = np.random.default_rng(seed)
+
+def make_sample(n_rows, *, weighted=False, soft=False):
+    rng = np.random.default_rng(0)
     predictions = np.round(rng.random(n_rows), 3)  # with ties, 0 and 1
     outcomes = rng.random(n_rows) if soft else (rng.random(n_rows) < 0.4).astype(float)
     weights = rng.integers(0, 4, n_rows) / 4 if weighted else None
     return Sample(predictions, outcomes, weights)
 
 
+def read_weights(sample):
+    return np.ones(len(sample.outcomes)) if sample.weights is None else sample.weights
+
+
 def sum_cells(sample, values, n_cells, order):
     """Sums of weight * value * a^k in each cell, by the definition."""
     sums = np.zeros((order, n_cells))
-    weights = np.ones(len(values)) if sample.weights is None else sample.weights
     scaled = sample.predictions * n_cells
     cells = np.minimum(scaled.astype(int), n_cells - 1)
     for power in range(order):
-        np.add.at(sums[power], cells, weights * values * (scaled - cells) ** power)
+        np.add.at(sums[power], cells, read_weights(sample) * values * (scaled - cells) ** power)
     return sums
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "weighted"])
-def weighted(request):
-    return request.param
-
-
-@pytest.fixture(params=[4, 5 * CHUNK // 4], ids=["few cells", "more cells than rows of a chunk"])
-def n_cells(request):
-    return request.param
-
-
+@every_weighting
+@every_number_of_cells
 def test_sums_in_cells(weighted, n_cells):
     sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
     y, p = sample.outcomes.copy(), sample.predictions.copy()
@@ -52,19 +51,19 @@ def test_sums_in_cells(weighted, n_cells):
     np.testing.assert_array_equal((sample.outcomes, sample.predictions), (y, p))
 
 
+@every_weighting
 def test_squares_by_bin(weighted):
     """A soft label is outcomes 1 and 0 in its proportion."""
     sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
     p, y = sample.predictions, sample.outcomes
     found = sample.squares_by_bin(lambda p: (p * 3.99).astype(int), 4)
-    weights = np.ones(len(y)) if sample.weights is None else sample.weights
     squares = y * (1 - p) ** 2 + (1 - y) * p**2
-    for b in range(4):
-        rows = (p * 3.99).astype(int) == b
-        expected = [(weights * part)[rows].sum() for part in (np.ones_like(y), y, y - p, squares)]
-        np.testing.assert_allclose(found[:, b], expected, rtol=1e-10)
+    parts = read_weights(sample) * [np.ones_like(y), y, y - p, squares]
+    expected = parts @ np.eye(4)[(p * 3.99).astype(int)]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@every_weighting
 def test_arrays_of_another_library_become_numpy(weighted):
     xp = pytest.importorskip("array_api_strict")
     sample = make_sample(10, weighted=weighted)
@@ -76,22 +75,25 @@ def test_arrays_of_another_library_become_numpy(weighted):
     assert moved.to_numpy() is moved
 
 
+@every_number_of_cells
 def test_moments_by_outcome(n_cells):
-    sample = make_sample(CHUNK + 1000, weighted=False)
-    moments = sample.moments_by_outcome(n_cells)
+    sample = make_sample(CHUNK + 1000)
     expected = [sum_cells(sample, sample.outcomes == y, n_cells, 5) for y in (0, 1)]
-    np.testing.assert_allclose(moments, expected, atol=1e-9)
+    np.testing.assert_allclose(sample.moments_by_outcome(n_cells), expected, atol=1e-9)
 
 
+@every_weighting
 def test_rows_that_are_present(weighted):
     sample = make_sample(500, weighted=weighted)
     chunks = list(sample.present_chunks(size=64))
     assert len(chunks) == 8
-    predictions, outcomes, weights = (np.concatenate(part) for part in zip(*chunks, strict=True))
-    present = sample.weights > 0 if weighted else np.ones(500, bool)
-    np.testing.assert_array_equal(predictions, sample.predictions[present])
-    np.testing.assert_array_equal(outcomes, sample.outcomes[present])
-    np.testing.assert_array_equal(weights, sample.weights[present] if weighted else np.ones(500))
+    present = read_weights(sample) > 0
+    for found, given in zip(
+        zip(*chunks, strict=True),
+        (sample.predictions, sample.outcomes, read_weights(sample)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(np.concatenate(found), given[present])
     assert sample.n_present == present.sum()
 
 
@@ -100,64 +102,57 @@ def test_range_of_rows_that_are_present():
     predictions = np.linspace(0, 1, 3 * CHUNK)
     weights = np.zeros(3 * CHUNK)
     weights[[CHUNK + 1, CHUNK + 7]] = 0.5
-    low, high = Sample(predictions, predictions, weights).find_range()
-    assert (low, high) == (predictions[CHUNK + 1], predictions[CHUNK + 7])
+    span = Sample(predictions, predictions, weights).find_range()
+    assert span == (predictions[CHUNK + 1], predictions[CHUNK + 7])
 
 
 MANY = FEW_ROWS + 1
+PLAIN = make_sample(MANY)
+# The last row alone weighs more, or has a soft label.
+UNEQUAL = Sample(PLAIN.predictions, PLAIN.outcomes, np.r_[np.full(MANY - 1, 0.5), 1.0])
+SOFT = Sample(PLAIN.predictions, np.r_[PLAIN.outcomes[:-1], 0.5])
 
 
 @pytest.mark.parametrize(
     ("sample", "options", "kind"),
     [
-        (make_sample(MANY, weighted=False), {}, CellResampler),
-        (make_sample(FEW_ROWS, weighted=False), {}, RowResampler),
+        (PLAIN, {}, CellResampler),
+        (PLAIN, {"place": np.sqrt}, RowResampler),
+        (make_sample(FEW_ROWS), {}, RowResampler),
         (make_sample(MANY, weighted=True), {}, RowResampler),
-        (make_sample(MANY, weighted=False, soft=True), {}, RowResampler),
-        (make_sample(MANY, weighted=False), {"place": np.sqrt}, RowResampler),
+        (Sample(PLAIN.predictions, PLAIN.outcomes, np.full(MANY, 0.5)), {}, CellResampler),
+        (UNEQUAL, {}, RowResampler),
+        (SOFT, {}, RowResampler),
         # 40,000 groups, which the rows would not fill
-        (make_sample(2 * 40_000, weighted=False), {"bandwidth": 1e-4}, RowResampler),
-        (make_sample(2 * 40_000 + 1, weighted=False), {"bandwidth": 1e-4}, CellResampler),
+        (make_sample(2 * 40_000), {"bandwidth": 1e-4}, RowResampler),
+        (make_sample(2 * 40_000 + 1), {"bandwidth": 1e-4}, CellResampler),
     ],
 )
 def test_rows_are_drawn_in_groups_where_they_are_many_and_plain(sample, options, kind):
     assert type(sample.resampler(**({"bandwidth": 0.1} | options))) is kind
 
 
-def test_equal_weights_are_plain():
-    plain = make_sample(MANY, weighted=False)
-    halves = Sample(plain.predictions, plain.outcomes, np.full(MANY, 0.5))
-    last = np.r_[np.full(MANY - 1, 0.5), 1.0]
-    assert type(halves.resampler(0.1)) is CellResampler
-    unequal = Sample(plain.predictions, plain.outcomes, last)
-    assert type(unequal.resampler(0.1)) is RowResampler
-    soft = plain.outcomes.copy()
-    soft[-1] = 0.5
-    assert type(Sample(plain.predictions, soft).resampler(0.1)) is RowResampler
-
-
 def test_groups_hold_the_rows_of_the_sample():
-    sample = make_sample(MANY, weighted=False)
-    resampler = sample.resampler(0.1)
+    resampler = PLAIN.resampler(0.1)
     assert resampler.n_cells >= 6 * 512
     assert resampler.group[-1] == 511
     (nodes,), (size,) = resampler.residual_nodes([resampler.keep()])
-    expected_nodes, expected_size = sample.residual_on_grid(resampler.n_cells)
+    expected_nodes, expected_size = PLAIN.residual_on_grid(resampler.n_cells)
     np.testing.assert_allclose(nodes, expected_nodes, atol=1e-15)
     assert size == pytest.approx(expected_size, rel=1e-12)
 
 
+@every_weighting
 @pytest.mark.parametrize("width", [1.0, 4.0])
 def test_rows_on_another_scale(weighted, width):
     """A place has the length `width`, by which residuals and the bandwidth are divided."""
     sample = make_sample(300, weighted=weighted)
-    options = {} if width == 1 else {"place": np.sqrt, "width": width}
-    resampler = sample.resampler(0.004, **options)
-    present = sample.weights > 0 if weighted else np.ones(300, bool)
-    places = np.sqrt(sample.predictions) if options else sample.predictions
-    np.testing.assert_array_equal(resampler.places, places[present])
-    np.testing.assert_array_equal(resampler.outcomes, sample.outcomes[present])
-    residual = (sample.outcomes - sample.predictions)[present]
-    np.testing.assert_array_equal(resampler.residual, residual / width)
+    place = np.asarray if width == 1 else np.sqrt
+    resampler = sample.resampler(0.004, **({} if width == 1 else {"place": place, "width": width}))
+    present = read_weights(sample) > 0
+    p, y = sample.predictions[present], sample.outcomes[present]
+    np.testing.assert_array_equal(resampler.places, place(p))
+    np.testing.assert_array_equal(resampler.outcomes, y)
+    np.testing.assert_array_equal(resampler.residual, (y - p) / width)
     assert resampler.width == width
     assert 6 * 4 * width / 0.004 <= resampler.n_cells < 1.1 * 6 * 4 * width / 0.004

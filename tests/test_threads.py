@@ -14,6 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 
 import matplotlib
 import numpy as np
@@ -21,6 +22,7 @@ import pytest
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from skcal import inference, metrics
@@ -40,10 +42,7 @@ N_THREADS = 8
 # NumPy 1 counts the settings of all threads together: if one thread sets them back, others lose
 # theirs. From NumPy 2 on every thread of these tests has its own idea of overflow.
 THREADS_KEEP_SETTINGS = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
-every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
-
-
-# ------------------------------------------------------------------------ what must not change
+TEST_SUMMARY = inference.calibration_test_from_summary
 
 
 def describe_globals():
@@ -65,30 +64,19 @@ def nothing_is_left_behind(tmp_path, monkeypatch):
     """No temporary file, no thread, and no change of global state."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
-    before, threads = describe_globals(), set(threading.enumerate())
-    interval = sys.getswitchinterval()
+    before, threads, interval = (
+        describe_globals(),
+        set(threading.enumerate()),
+        sys.getswitchinterval(),
+    )
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(interval)
-    for name, state in describe_globals().items():
-        assert state == before[name], name
-    wait_until(lambda: set(threading.enumerate()) <= threads)
-    wait_until(lambda: not os.listdir(tmp_path))
-
-
-def wait_until(is_true):
-    """Pools tell their threads to end, and do not wait for it."""
-    deadline = time.monotonic() + 10
-    while not is_true() and time.monotonic() < deadline:
+    assert describe_globals() == before
+    deadline = time.monotonic() + 10  # pools tell their threads to end, and do not wait for it
+    while set(threading.enumerate()) - threads or os.listdir(tmp_path):
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert is_true()
-
-
-@pytest.fixture
-def processes(tmp_path):
-    """Settings of joblib's processes: arrays of more than 1 kB are mapped from files, read-only."""
-    yield {"max_nbytes": 1024, "temp_folder": str(tmp_path)}
-    get_reusable_executor().shutdown(wait=True)
 
 
 def call_at_once(functions):
@@ -131,9 +119,6 @@ def check_threads(functions):
         assert_same(found, [expected[number] for number in chosen])
 
 
-# ------------------------------------------------------------------------------------ measures
-
-
 def make_rows(n_samples, seed=0):
     """Labels, probabilities and weights: some binary rows, and some of three classes."""
     rng = np.random.default_rng(seed)
@@ -148,49 +133,37 @@ def make_rows(n_samples, seed=0):
     ]
 
 
-def bind_measure(measure, n_samples):
-    return [
-        partial(measure.function, y, proba, sample_weight=weights)
-        for y, proba, weights in make_rows(n_samples)
-    ]
+def bind(function, n_samples):
+    rows = make_rows(n_samples)
+    return [partial(function, y, proba, sample_weight=weights) for y, proba, weights in rows]
 
 
-@every_measure
-def test_measures_in_threads(measure):
+MEASURED = [measure.function for measure in MEASURES.values()]
+OTHERS = [
+    metrics.smooth_ece_curve,
+    metrics.smooth_calibration_witness,
+    metrics.calibration_distance_bounds,
+    metrics.calibration_decomposition,
+    metrics.corp_decomposition,
+    inference.spiegelhalter_test,
+    inference.cumulative_calibration_test,
+    partial(inference.calibration_test, n_resamples=39, random_state=1),
+]
+
+
+@pytest.mark.parametrize("function", MEASURED + OTHERS)
+def test_functions_of_rows_in_threads(function):
     """The same arrays in several threads at once, other arrays beside them, and many rows."""
-    functions = bind_measure(measure, 100)
+    calls = bind(function, 100)
     start = time.perf_counter()
-    for function in functions:
-        function()
+    for call in calls:
+        call()
     n_calls = int(np.clip(0.1 / (time.perf_counter() - start), 10, 200))
-    often = [lambda f=f: [f() for _ in range(n_calls)] for f in functions]
-    check_threads(often * 2)
-    # More rows than a chunk of the sums, and than small samples have.
-    n_samples = 2000 if measure.function is metrics.squared_kernel_calibration_error else 40_000
-    check_threads(bind_measure(measure, n_samples)[:2])
-
-
-def test_other_functions_of_rows_in_threads():
-    plain = (
-        metrics.smooth_ece_curve,
-        metrics.smooth_calibration_witness,
-        metrics.calibration_distance_bounds,
-        metrics.calibration_decomposition,
-        metrics.corp_decomposition,
-        inference.spiegelhalter_test,
-        inference.cumulative_calibration_test,
-        partial(inference.calibration_test, n_resamples=39, random_state=1),
-    )
-    check_threads(
-        [
-            partial(function, y, proba, sample_weight=weights)
-            for y, proba, weights in make_rows(120)
-            for function in plain
-        ]
-    )
-
-
-# --------------------------------------------------------------------------------- shared objects
+    check_threads([lambda call=call: [call() for _ in range(n_calls)] for call in calls] * 2)
+    if function in MEASURED:
+        # More rows than a chunk of the sums, and than small samples have.
+        n_samples = 2000 if function is metrics.squared_kernel_calibration_error else 40_000
+        check_threads(bind(function, n_samples)[:2])
 
 
 @pytest.mark.parametrize("attribute", ["sorted", "total_weight", "n_present"])
@@ -198,34 +171,12 @@ def test_other_functions_of_rows_in_threads():
 def test_what_a_sample_computes_once_is_the_same_for_all_threads(attribute, weighted):
     """Several threads may be the first to ask."""
     rng = np.random.default_rng(0)
-    proba, weights = rng.random(20_000).round(3), rng.integers(0, 3, 20_000)
-    y = rng.integers(0, 2, 20_000)
+    weights = rng.integers(0, 3, 20_000) if weighted else None
+    rows = rng.random(20_000).round(3), rng.integers(0, 2, 20_000), weights
     for _ in range(5):
-        sample, other = (Sample(proba, y, weights if weighted else None) for _ in range(2))
-        expected = getattr(other, attribute)
+        sample, expected = Sample(*rows), getattr(Sample(*rows), attribute)
         for found in call_at_once([partial(getattr, sample, attribute)] * N_THREADS):
             assert_same(found, expected)
-
-
-def list_questions(summary):
-    names = ("smooth_ece", "kernel_calibration_error", "cumulative_calibration_error")
-    names += ("smooth_calibration_error", "lower_calibration_distance")
-    return [
-        *(partial(summary.measure, name) for name in names),
-        partial(summary.measure, "expected_calibration_error", n_bins=16),
-        partial(summary.error_bound, "smooth_ece"),
-        partial(summary.error_bound, "smooth_calibration_error"),
-        lambda: summary.to_frame().to_numpy(),
-        lambda: [sample.sorted for sample in summary.to_samples()],
-    ]
-
-
-def list_inferences(summary):
-    options = {"n_resamples": 29, "random_state": 0}
-    return [
-        partial(inference.calibration_test_from_summary, summary, **options),
-        partial(inference.bootstrap_interval_from_summary, "smooth_ece", summary, **options),
-    ]
 
 
 @pytest.mark.parametrize("reduction", ["auto", "classwise"])
@@ -234,12 +185,32 @@ def test_questions_to_one_summary(reduction):
     rng = np.random.default_rng(2)
     proba = rng.random(5000)
     y = (rng.random(5000) < proba**1.2).astype(int)
+    more = CalibrationSummary(n_cells=256, reduction=reduction).update(y[:500], proba[:500])
+    drawn = {"n_resamples": 29, "random_state": 0}
 
     def ask_new():
-        """Questions to a new summary, which remembers nothing yet."""
+        """Questions to new summaries, which remember nothing yet."""
         summary = CalibrationSummary(n_cells=256, reduction=reduction).update(y, proba)
-        more = list_inferences(summary) if reduction == "auto" else []
-        return list_questions(summary) + more
+        groups = GroupedSummary(n_cells=64).update(y, proba, by=np.arange(5000) % 5)
+        names = ("smooth_ece", "kernel_calibration_error", "cumulative_calibration_error")
+        names += ("smooth_calibration_error", "lower_calibration_distance")
+        names += ("expected_calibration_error",)
+        questions = [
+            *(partial(summary.measure, name) for name in names),
+            partial(summary.error_bound, "smooth_ece"),
+            partial(summary.error_bound, "smooth_calibration_error"),
+            lambda: (summary + more).measure("smooth_ece"),
+            summary.to_dict,
+            lambda: summary.to_frame().to_numpy(),
+            lambda: [sample.sorted for sample in summary.to_samples()],
+            lambda: groups.measure("smooth_ece").to_numpy(),
+            lambda: groups.measure("expected_calibration_error").to_numpy(),
+        ]
+        if reduction == "auto":
+            interval = inference.bootstrap_interval_from_summary
+            questions.append(partial(interval, "smooth_ece", summary, **drawn))
+            questions.append(partial(TEST_SUMMARY, summary, **drawn))
+        return questions
 
     expected = [question() for question in ask_new()]
     for shift in range(len(expected)):
@@ -249,71 +220,26 @@ def test_questions_to_one_summary(reduction):
         assert_same(found, [expected[number] for number in order])
 
 
-def test_copies_and_sums_of_summaries():
-    """A summary is read by many threads that add rows of their own to it; so are groups."""
-    rng = np.random.default_rng(3)
-    parts = [(rng.integers(0, 2, 500), rng.random(500)) for _ in range(N_THREADS)]
-    base = CalibrationSummary(n_cells=128).update(*parts[0])
-    groups = GroupedSummary(n_cells=64).update(*parts[0], by=np.arange(500) % 5)
-    before = base.to_dict()
-
-    def extend(part):
-        return (base + CalibrationSummary(n_cells=128).update(*part)).measure("smooth_ece")
-
-    check_threads([partial(extend, part) for part in parts])
-    assert_same(base.to_dict(), before)
-    names = ["smooth_ece", "expected_calibration_error"] * N_THREADS
-    check_threads([lambda name=name: groups.measure(name).to_numpy() for name in names])
-
-
-@pytest.mark.parametrize(("input", "n_classes"), [("proba", 2), ("logits", 3)])
-@pytest.mark.parametrize("R", CLASSES)
-def test_one_fitted_recalibrator_in_threads(R, n_classes, input):
-    (X, y), (new, _) = make_scores(n_classes, 150), make_scores(n_classes, 400, seed=1)
-    if input == "logits":
-        X, new = np.log(X), np.log(new)
-    fitted = make(R, input=input).fit(X, y)
-    check_threads([lambda: make(R, input=input).fit(X, y).predict_proba(new)] * N_THREADS)
-    before = {name: id(value) for name, value in vars(fitted).items()}
-    check_threads(
-        [
-            partial(method, rows)
-            for rows in (X, new, new.astype(np.float32), X[:7])
-            for method in (fitted.predict_proba, fitted.transform, fitted.predict)
-        ]
-    )
-    assert {name: id(value) for name, value in vars(fitted).items()} == before
-
-
-@pytest.fixture(scope="module")
-def features():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(240, 2))
-    return X, np.array(["no", "yes"])[(X[:, 0] + rng.normal(size=240) > 0).astype(int)]
-
-
 META = partial(RecalibratedClassifierCV, LogisticRegression(), cv=3)
+CROSS_FIT = partial(CrossFitProba, LogisticRegression(), cv=3)
+ESTIMATORS = {"ensemble": META(), "single": META(ensemble=False), "cross-fit": CROSS_FIT()}
+for R, of in product(CLASSES, ("proba", "logits")):
+    ESTIMATORS[f"{R.__name__}-{of}"] = make(R, input=of)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [META(), META(ensemble=False), CrossFitProba(LogisticRegression(), cv=3)],
-    ids=["ensemble", "single", "cross-fit"],
-)
-def test_one_fitted_meta_estimator_in_threads(estimator, features):
-    X, y = features
-    estimator.fit(X, y)
-    names = [n for n in ("predict_proba", "transform", "predict") if hasattr(estimator, n)]
-    check_threads([partial(getattr(estimator, n), rows) for n in names for rows in (X, X[:30])] * 3)
-
-
-# ------------------------------------------------------------------------------------------ n_jobs
-
-
-def make_stream(seed):
-    rng = np.random.default_rng(seed)
-    proba = rng.random(3000)
-    return CalibrationSummary(n_cells=64).update(rng.random(3000) < proba**1.1, proba)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_one_fitted_estimator_in_threads(name):
+    n_classes, scale = (3, np.log) if name.endswith("logits") else (2, np.asarray)
+    (X, y), (new, _) = make_scores(n_classes, 150), make_scores(n_classes, 400, seed=1)
+    X, new, estimator = scale(X), scale(new), ESTIMATORS[name]
+    names = ("predict_proba", "transform", "predict")
+    fitted = clone(estimator).fit(X, y)
+    names = [method for method in names if hasattr(fitted, method)]
+    check_threads([lambda: getattr(clone(estimator).fit(X, y), names[0])(new)] * N_THREADS)
+    before = {key: id(value) for key, value in vars(fitted).items()}
+    rows = (X, new, new.astype(np.float32), X[:7])
+    check_threads([partial(getattr(fitted, n), part) for part in rows for n in names])
+    assert {key: id(value) for key, value in vars(fitted).items()} == before
 
 
 def list_jobs():
@@ -322,42 +248,35 @@ def list_jobs():
     X = np.random.default_rng(7).normal(size=(200, 2))
     target = (X[:, 0] > 0).astype(int)
     many = {"n_resamples": 150, "random_state": 0}  # more than a block
-    summary, other, ece = make_stream(0), make_stream(1), "expected_calibration_error"
+    (y1, p1, _), (y2, p2, _), *_ = make_rows(3000)
+    summary, other = (CalibrationSummary(n_cells=64).update(*rows) for rows in ((y1, p1), (y2, p2)))
+    ece = "expected_calibration_error"
     interval, test = inference.bootstrap_interval, partial(inference.calibration_test, **many)
+    of_summary = inference.bootstrap_interval_from_summary
     kernel = partial(inference.kernel_calibration_test, labels, triple)
-    interval_of_summary = inference.bootstrap_interval_from_summary
-    cross_fit = partial(CrossFitProba, LogisticRegression(), cv=3)
+    report = partial(calibration_report, y, proba, **many)
+    pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
         "bootstrap_interval": [
             partial(interval, "smooth_ece", y, proba, **many),
             partial(interval, ece, labels, triple, method="bca", debias=True, **many),
         ],
-        "bootstrap_interval_from_summary": [
-            partial(interval_of_summary, "smooth_ece", summary, **many)
-        ],
+        "bootstrap_interval_from_summary": [partial(of_summary, "smooth_ece", summary, **many)],
         "calibration_test": [
             partial(test, y, proba),
             partial(test, y, proba, groups=np.arange(400) % 3),
             partial(test, labels, triple, statistic="smooth_ece"),
         ],
-        "calibration_test_from_summary": [
-            partial(inference.calibration_test_from_summary, summary, **many)
-        ],
+        "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
         "kernel_calibration_test": [
             partial(kernel, method="bootstrap", **many),
             partial(kernel, method="block", block_size=4),
             partial(kernel, method="distribution-free"),
         ],
-        "calibration_report": [
-            lambda n_jobs: repr(calibration_report(y, proba, n_jobs=n_jobs, **many))
-        ],
-        "pooled_cross_val_score": [
-            partial(
-                pooled_cross_val_score, LogisticRegression(), X, target, measure="smooth_ece", cv=3
-            )
-        ],
-        "CrossFitProba": [lambda n_jobs: cross_fit(n_jobs=n_jobs).fit_transform(X, target)],
+        "calibration_report": [lambda n_jobs: repr(report(n_jobs=n_jobs))],
+        "pooled_cross_val_score": [partial(pool, measure="smooth_ece")],
+        "CrossFitProba": [lambda n_jobs: CROSS_FIT(n_jobs=n_jobs).fit_transform(X, target)],
         "RecalibratedClassifierCV": [
             lambda n_jobs: META(n_jobs=n_jobs).fit(X, target).predict_proba(X),
             lambda n_jobs: META(n_jobs=n_jobs, ensemble=False).fit(X, target).predict_proba(X),
@@ -370,11 +289,11 @@ USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifi
 
 
 def test_all_that_takes_n_jobs_is_tested():
-    found = set()
-    for path, member in list_functions_and_classes().items():
-        is_error = inspect.isclass(member) and issubclass(member, Exception)
-        if not is_error and "n_jobs" in inspect.signature(member).parameters:
-            found.add(path.rsplit(".", 1)[1])
+    found = {
+        path.rsplit(".", 1)[1]
+        for path, member in list_functions_and_classes().items()
+        if not path.endswith("Error") and "n_jobs" in inspect.signature(member).parameters
+    }
     assert found == set(JOBS)
 
 
@@ -388,37 +307,31 @@ def test_any_number_of_jobs_gives_one_answer(name):
             assert_same(call(n_jobs=n_jobs), expected)
 
 
-def test_blocks_of_a_kernel_in_threads_that_the_caller_asks_for():
-    for y, proba, _ in make_rows(3000)[::2]:
-        for size in (None, 100):
-            options = {"block_size": size}
-            expected = metrics.squared_kernel_calibration_error(y, proba, **options)
-            with parallel_config(n_jobs=3):
-                assert metrics.squared_kernel_calibration_error(y, proba, **options) == expected
+def test_processes(tmp_path):
+    """One test, because processes take seconds to start.
 
-
-def test_processes(processes):
-    """One test, because processes take seconds to start."""
+    Arrays of more than 1 kB are mapped from files, read-only.
+    """
+    options = {"max_nbytes": 1024, "temp_folder": str(tmp_path)}
     X, y = make_scores(3, 200)
-    fitted = [make(R).fit(X, y) for R in CLASSES]
-    functions = [f for measure in MEASURES.values() for f in bind_measure(measure, 200)]
-    functions += [partial(one.predict_proba, X) for one in fitted]
+    functions = [call for function in MEASURED for call in bind(function, 200)]
+    functions += [partial(make(R).fit(X, y).predict_proba, X) for R in CLASSES]
     expected = [function() for function in functions]
-    with parallel_config(**processes):
-        found = Parallel(n_jobs=2)(delayed(function)() for function in functions)
-    assert_same(found, expected)
-    for name in USE_PROCESSES:
-        for call in JOBS[name]:
+    try:
+        with parallel_config(**options):
+            found = Parallel(n_jobs=2)(delayed(function)() for function in functions)
+        assert_same(found, expected)
+        for call in [call for name in USE_PROCESSES for call in JOBS[name]]:
             expected = call(n_jobs=None)
             for n_jobs in (1, 2, -1):
-                with parallel_config(**processes):
+                with parallel_config(**options):
                     assert_same(call(n_jobs=n_jobs), expected)
-    # What uses threads by itself.
-    for name in ("calibration_test", "kernel_calibration_test", "bootstrap_interval"):
-        call = JOBS[name][0]
-        with parallel_config(backend="loky", n_jobs=2, **processes):
-            found = call(n_jobs=None)
-        assert_same(found, call(n_jobs=1))
+        # What uses threads by itself.
+        for name in ("calibration_test", "kernel_calibration_test", "bootstrap_interval"):
+            with parallel_config(backend="loky", n_jobs=2, **options):
+                assert_same(JOBS[name][0](n_jobs=None), JOBS[name][0](n_jobs=1))
+    finally:
+        get_reusable_executor().shutdown(wait=True)
 
 
 def test_jobs_inside_of_threads():

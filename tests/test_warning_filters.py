@@ -21,12 +21,8 @@ def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():
         assert go_on.wait(10)
         return np.ones((len(first), len(second)))
 
-    measure = partial(
-        metrics.squared_kernel_calibration_error,
-        [0, 1, 1, 0],
-        [0.25, 0.5, 0.75, 0.5],
-        kernel=kernel,
-    )
+    rows = [0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5]
+    measure = partial(metrics.squared_kernel_calibration_error, *rows, kernel=kernel)
     with warnings.catch_warnings():
         call = threading.Thread(target=measure)
         call.start()

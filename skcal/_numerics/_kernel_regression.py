@@ -8,8 +8,8 @@ from scipy.special import ndtri
 from skcal._numerics._grid import cubic_nodes, linear_nodes
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
-# The cosine series has an absolute error of about 1e-15 of its largest value, so that ratios of
-# smaller densities than this share of it are summed directly.
+# The cosine series has an absolute error of about 1e-15 of the largest value that it can have, where
+# all rows are at one place, so that what is smaller than this share of it is summed directly.
 NEGLIGIBLE = 1e-8
 # Kernel values that are held at a time by direct sums.
 _BLOCK = 1 << 16
@@ -47,7 +47,7 @@ def regress_on_kernel(moments, bandwidth, n_points):
         evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
         for of_value in moments
     )
-    sparse = density < NEGLIGIBLE * density.max()
+    sparse = density < NEGLIGIBLE * _gauss(0, bandwidth)
     density[sparse] = 1.0
     means, gaps = predicted / density, residual / density
     nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
@@ -97,7 +97,7 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
         of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
         of_points = sum(_gauss(points + k, narrow) for k in images)
         total += 2 * (squares @ of_nodes) * of_points
-    sparse = total < NEGLIGIBLE * total.max()
+    sparse = total < NEGLIGIBLE * squares.sum() * _gauss(0, bandwidth) ** 2
     total[sparse] = 1.0
     counts = density**2 / total
     for block, filled, kernel, _ in _evaluate_directly(sparse, mass, bandwidth):

@@ -18,20 +18,21 @@ def close_figures():
     plt.close("all")
 
 
+def fit(labels, n_samples, **options):
+    """Classifier that was fitted on half of the rows, features and labels of the others."""
+    X, y = make_classification(n_samples, n_classes=len(labels), random_state=0, **options)
+    y, half = np.array(labels)[y], n_samples // 2
+    return LogisticRegression().fit(X[:half], y[:half]), X[half:], y[half:]
+
+
 @pytest.fixture(scope="session")
 def binary():
-    """Fitted classifier, features and string labels."""
-    X, y = make_classification(n_samples=300, random_state=0)
-    y = np.array(["no", "yes"])[y]
-    return LogisticRegression().fit(X[:150], y[:150]), X[150:], y[150:]
+    return fit(["no", "yes"], 300)
 
 
 @pytest.fixture(scope="session")
 def multiclass():
-    """The same with three labels."""
-    X, y = make_classification(n_samples=400, n_classes=3, n_informative=5, random_state=0)
-    y = np.array(["a", "b", "c"])[y]
-    return LogisticRegression().fit(X[:200], y[:200]), X[200:], y[200:]
+    return fit(["a", "b", "c"], 400, n_informative=5)
 
 
 @pytest.fixture(scope="session")

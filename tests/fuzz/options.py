@@ -21,28 +21,28 @@ LAYERS = mostly(
     [["curve_width", "band"], ["curve_color"], "rug", ["x"], 1],
 )
 
+FLAGS = ["bin_width_penalty", "greater_is_better", "monotone", "panels", "squared", "unbiased"]
+PENALTIES = ["diagonal_penalty", "intercept_penalty", "off_diagonal_penalty", "penalty", "ridge"]
 # By name, and where a function has values of its own, by its name too.
 OPTIONS = {
-    "band": mostly(["bootstrap", "isotonic", "consistency", None], ["x"]),
+    **dict.fromkeys(FLAGS, FLAG),
+    **dict.fromkeys(PENALTIES, PENALTY),
+    "band": mostly(["wilson", "isotonic", "consistency", None], ["x"]),
     "bandwidth": mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3, HUGE], [0.0, -1.0, np.nan, "x"]),
-    "bin_width_penalty": FLAG,
     "block_size": mostly([None, 2, 3, 1], [0, 2.0, np.sqrt]),
     "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),
     "data": mostly(["external", "training"], ["internal"]),
     "debias": mostly([True, False], ["outcomes", "residuals", 1]),
     "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
     "deviation": mostly(["range", "max"], ["x"]),
-    "diagonal_penalty": PENALTY,
     "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
     "divergence": DIVERGENCE,
     "ensemble": mostly(["auto", True, False], ["x"]),
     "estimator": mostly(["kernel", "binned", "isotonic"], ["x"]),
-    "greater_is_better": FLAG,
-    "intercept_penalty": PENALTY,
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),
-    "kind": mostly(["smooth", "isotonic", "binned"], ["x"]),
+    "kind": mostly(["smooth", "nadaraya-watson", "isotonic", "binned"], ["x"]),
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "layers": LAYERS,
     "levels": LEVELS,
@@ -59,7 +59,6 @@ OPTIONS = {
     "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
     "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
     "min_samples": mostly([1, 2, 10], [0, "x"]),
-    "monotone": FLAG,
     "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
     "n_bins": mostly([1, 2, 10, 15, 1000], [0, 2.0, None, 2**63]),
     "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
@@ -70,22 +69,17 @@ OPTIONS = {
     "name": mostly([None, "a"], [["a"], ["a", "b"], 1, []]),
     "get_scorer.name": mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1]),
     "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
-    "off_diagonal_penalty": PENALTY,
     "on_invalid": mostly(["raise", "drop"], ["x"]),
-    "panels": FLAG,
     "parameters": mostly(["abm", "am", "ab"], ["x"]),
-    "penalty": PENALTY,
     "population": mostly([True, False, np.True_], [1, None, "x"]),
     "proportion": mostly(["quantile", "interval"], ["x"]),
     "quantiles": LEVELS,
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
     "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
-    "ridge": PENALTY,
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
     "score": DIVERGENCE,
     "simultaneous": FLAG,
     "split_every": mostly([2, 3], [1, 0, 2.0]),
-    "squared": FLAG,
     "statistic": mostly([*MEASURES], ["mean"]),
     "strategy": mostly(["uniform", "quantile"], ["sweep", "equal"]),
     "expected_calibration_error.strategy": mostly(["uniform", "quantile", "sweep"], ["equal"]),
@@ -94,19 +88,16 @@ OPTIONS = {
     "target_smoothing": FLAG,
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
-    "unbiased": FLAG,
     "width": mostly([0.1, 1.0, 0.7, 1e-6], [0, 2]),
 }
 # Functions with a kernel on predictions, of classes or of distributions.
-for name, kernels in {
-    "squared_kernel_calibration_error": ["total_variation", "euclidean", "gaussian"],
-    "calibration_mean_embedding_error": ["total_variation", "euclidean", "gaussian"],
-    "kernel_calibration_test": ["total_variation", "euclidean", "gaussian"],
-    "mean_embedding_test": ["total_variation", "euclidean", "gaussian"],
-    "distribution_kernel_calibration_error": ["wasserstein"],
-    "distribution_mean_embedding_error": ["wasserstein"],
-}.items():
+OF_CLASSES = ["squared_kernel_calibration_error", "calibration_mean_embedding_error"]
+OF_CLASSES += ["kernel_calibration_test", "mean_embedding_test"]
+for name in OF_CLASSES:
+    kernels = ["total_variation", "euclidean", "gaussian"]
     OPTIONS[f"{name}.kernel"] = mostly(kernels, ["box", np.add.outer, 3])
+for name in ("distribution_kernel_calibration_error", "distribution_mean_embedding_error"):
+    OPTIONS[f"{name}.kernel"] = mostly(["wasserstein"], ["box", np.add.outer, 3])
 
 
 def find_values(owner, name):

@@ -25,135 +25,17 @@ SCALES |= st.floats(0.1, 10)
 NO_SCALES = st.sampled_from([0.0, -1.0, np.nan, np.inf])
 REDUCTIONS = ["auto", "auto", "confidence", "classwise", "top-label", "full"]
 ONE_PROBLEM = ["auto", "confidence"]  # with independent rows
-LAYOUTS = ["as it is", "fortran", "strided", "reversed", "read-only", "list", "frame"]
 FLOATS = [np.float64, np.float64, np.float32, np.float16, np.longdouble]
-
-
-@st.composite
-def problems(draw, max_rows=6, reductions=REDUCTIONS):
-    """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
-    labels = draw(st.sampled_from(LABEL_SETS))
-    n_rows = draw(st.integers(0, max_rows) | st.just(40))
-    y_true = draw(outcomes(labels, n_rows))
-    y_proba = draw(probabilities(len(labels), n_rows))
-    return {
-        "y_true": y_true,
-        "y_proba": y_proba,
-        "sample_weight": draw(weights(n_rows)),
-        "pos_label": draw(st.none() | st.none() | st.sampled_from([*labels, 1, "other"])),
-        "labels": draw(st.none() | st.just(labels) | st.just(labels) | st.permutations(labels)),
-        "reduction": draw(mostly(reductions, REDUCTIONS)),
-    }
-
-
-@st.composite
-def outcomes(draw, labels, n_rows):
-    """Labels, sometimes soft, mixed or missing, in some container."""
-    if draw(rarely()):
-        entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
-    elif len(labels) == 2 and draw(rarely()):
-        entries = PROBABILITIES
-    else:
-        entries = st.sampled_from(labels)
-    values = tile(draw(st.lists(entries, min_size=min(n_rows, 6), max_size=min(n_rows, 6))), n_rows)
-    kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
-    return draw(st.sampled_from(kinds))(values)
-
-
-@st.composite
-def probabilities(draw, n_classes, n_rows):
-    """Probabilities of the positive label, or a column per label, of some type and layout."""
-    n_columns = draw(st.sampled_from([1, 2] if n_classes == 2 else [n_classes, n_classes, 1]))
-    n_drawn = min(n_rows, 6)
-    entries = draw(mostly([PROBABILITIES, INSIDE], [PROBABILITIES | NO_PROBABILITIES]))
-    size = n_drawn * n_columns
-    values = np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=float)
-    values = values.reshape(n_drawn, n_columns)
-    if n_columns > 1 and not draw(rarely()):
-        values = _share(values)
-    values = np.array(tile(list(values), n_rows)).reshape(n_rows, n_columns)
-    dtype = draw(st.sampled_from(FLOATS))
-    if not draw(rarely()):
-        with np.errstate(over="ignore"):
-            values = values.astype(dtype)
-    elif draw(st.booleans()):
-        values = values.astype(object)
-    elif np.isfinite(values).all():
-        values = values.round().astype(draw(st.sampled_from([bool, np.int8, np.uint16, np.int64])))
-    if n_columns == 1 and draw(st.booleans()):
-        values = values[:, 0]
-    return lay_out(values, draw(st.sampled_from(LAYOUTS)))
-
-
-@st.composite
-def weights(draw, n_rows):
-    if draw(st.booleans()):
-        return None
-    entries = WEIGHTS | NO_WEIGHTS if draw(rarely()) else WEIGHTS
-    length = min(n_rows, 6) if not draw(rarely()) else draw(st.integers(0, 6))
-    values = draw(st.lists(entries, min_size=length, max_size=length))
-    values = tile(values, n_rows) if length == min(n_rows, 6) else values
-    return draw(st.sampled_from([np.array, list, pd.Series]))(values)
-
-
-@st.composite
-def reals(draw, shape, entries=REALS, no_entries=NO_REALS):
-    """Real numbers in an array of some type and layout, rarely invalid or of another shape."""
-    if draw(rarely()):
-        shape = draw(st.sampled_from([(), (2,), (*shape, 1), (*shape, 2), (3, *shape[1:])]))
-    entries = entries | no_entries if draw(rarely()) else entries
-    drawn = draw(st.lists(entries, min_size=1, max_size=8))
-    values = np.resize(np.array(drawn, dtype=float), shape)
-    kind = draw(st.sampled_from([*FLOATS, object] if draw(rarely()) else [np.float64]))
-    with np.errstate(over="ignore"):
-        values = values.astype(kind)
-    if np.abs(values.astype(float)).max(initial=0) < 100 and draw(rarely()):
-        values = values.astype(float).round().astype(np.int64)
-    if values.ndim == 0:
-        return values[()]
-    layout = draw(st.sampled_from(LAYOUTS))
-    return lay_out(values, layout if values.ndim < 3 or layout != "frame" else "list")
-
-
-def lay_out(values, layout):
-    if layout == "fortran":
-        return np.asfortranarray(values)
-    if layout == "strided":
-        return np.repeat(values, 2, axis=0)[::2]
-    if layout == "reversed":
-        return values[::-1]
-    if layout == "read-only":
-        values = values.copy()
-        values.flags.writeable = False
-        return values
-    if layout == "list":
-        return values.tolist()
-    if layout == "frame":
-        return pd.DataFrame(values) if values.ndim == 2 else pd.Series(values)
-    return values
-
-
-def _share(values):
-    """Rows that sum to 1, where they can."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = values.sum(axis=1, keepdims=True)
-        shared = np.where(total > 1e-300, values / np.where(total > 1e-300, total, 1), 0)
-    shared[:, 0] = np.where(total[:, 0] > 1e-300, shared[:, 0], 1)
-    return shared
-
-
-def tile(values, n_rows):
-    return [values[i % len(values)] for i in range(n_rows)] if values else []
-
-
-def mostly(usual, unusual):
-    """One of the usual values, rarely one of the others."""
-    return rarely().flatmap(lambda is_rare: st.sampled_from(unusual if is_rare else usual))
 
 
 def rarely():
     """True once in twenty draws."""
     return st.sampled_from([False] * 19 + [True])
+
+
+def mostly(usual, unusual):
+    """One of the usual values, rarely one of the others."""
+    return rarely().flatmap(lambda is_rare: st.sampled_from(unusual if is_rare else usual))
 
 
 # Splits of five rows and more, or none at all.
@@ -166,3 +48,100 @@ CV = mostly(
         *[[([0, 1], [-1])], [([0, 1, 2], []), ([], [0, 1, 2])], [([0.5], "a")], [([0], [1], [2])]],
     ],
 )
+
+
+@st.composite
+def problems(draw, max_rows=6, reductions=REDUCTIONS):
+    """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
+    labels = draw(st.sampled_from(LABEL_SETS))
+    n_rows = draw(st.integers(0, max_rows) | st.just(40))
+    return {
+        "y_true": draw(outcomes(labels, n_rows)),
+        "y_proba": draw(probabilities(len(labels), n_rows)),
+        "sample_weight": draw(weights(n_rows)),
+        "pos_label": draw(st.none() | st.none() | st.sampled_from([*labels, 1, "other"])),
+        "labels": draw(st.none() | st.just(labels) | st.just(labels) | st.permutations(labels)),
+        "reduction": draw(mostly(reductions, REDUCTIONS)),
+    }
+
+
+def lists(entries, n_rows):
+    """Lists of which at most six items are drawn, and repeated."""
+    n_drawn = min(n_rows, 6)
+    drawn = st.lists(entries, min_size=n_drawn, max_size=n_drawn)
+    return drawn.map(lambda values: [values[i % 6] for i in range(n_rows)])
+
+
+def arrays(entries, length):
+    return st.lists(entries, min_size=length, max_size=length).map(np.array)
+
+
+@st.composite
+def outcomes(draw, labels, n_rows):
+    """Labels, sometimes soft, mixed or missing, in some container."""
+    entries = st.sampled_from(labels)
+    if draw(rarely()):
+        entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
+    elif len(labels) == 2 and draw(rarely()):
+        entries = PROBABILITIES
+    kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
+    return draw(st.sampled_from(kinds))(draw(lists(entries, n_rows)))
+
+
+@st.composite
+def probabilities(draw, n_classes, n_rows):
+    """Probabilities of the positive label, or a column per label, of some type."""
+    n_columns = draw(st.sampled_from([1, 2] if n_classes == 2 else [n_classes, n_classes, 1]))
+    entries = draw(mostly([PROBABILITIES, INSIDE], [PROBABILITIES | NO_PROBABILITIES]))
+    row = st.lists(entries, min_size=n_columns, max_size=n_columns)
+    values = np.array(draw(lists(row, n_rows)), dtype=float).reshape(n_rows, n_columns)
+    if n_columns > 1 and not draw(rarely()):
+        values = _share(values)
+    if not draw(rarely()):
+        with np.errstate(over="ignore"):
+            values = values.astype(draw(st.sampled_from(FLOATS)))
+    elif draw(st.booleans()):
+        values = values.astype(object)
+    elif np.isfinite(values).all():
+        values = values.round().astype(draw(st.sampled_from([bool, np.int8, np.uint16, np.int64])))
+    if n_columns == 1 and draw(st.booleans()):
+        values = values[:, 0]
+    return draw(contained(values))
+
+
+@st.composite
+def weights(draw, n_rows):
+    if draw(st.booleans()):
+        return None
+    entries = WEIGHTS | NO_WEIGHTS if draw(rarely()) else WEIGHTS
+    values = draw(lists(entries, draw(st.integers(0, 6)) if draw(rarely()) else n_rows))
+    return draw(st.sampled_from([np.array, list, pd.Series]))(values)
+
+
+@st.composite
+def reals(draw, shape, entries=REALS, no_entries=NO_REALS):
+    """Real numbers in an array of some type, rarely invalid or of another shape."""
+    if draw(rarely()):
+        shape = draw(st.sampled_from([(), (2,), (*shape, 1), (*shape, 2), (3, *shape[1:])]))
+    entries = entries | no_entries if draw(rarely()) else entries
+    drawn = draw(st.lists(entries, min_size=1, max_size=8))
+    values = np.resize(np.array(drawn, dtype=float), shape)
+    with np.errstate(over="ignore"):
+        values = values.astype(draw(mostly([np.float64], [*FLOATS, object])))
+    if np.abs(values.astype(float)).max(initial=0) < 100 and draw(rarely()):
+        values = values.astype(float).round().astype(np.int64)
+    return values[()] if values.ndim == 0 else draw(contained(values))
+
+
+def contained(values):
+    """An array, a list, or an object of pandas."""
+    frame = {1: pd.Series, 2: pd.DataFrame}.get(values.ndim, np.ndarray.tolist)
+    return st.sampled_from([values, values, values, values.tolist(), frame(values)])
+
+
+def _share(values):
+    """Rows that sum to 1, where they can."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum(axis=1, keepdims=True)
+        shares = values / np.where(total > 1e-300, total, 1)
+    return np.where(total > 1e-300, shares, np.eye(values.shape[1])[0])

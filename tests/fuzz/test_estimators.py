@@ -1,54 +1,190 @@
-"""Hostile rows for recalibrators: probabilities, or a clear error and an estimator as before."""
+"""Hostile rows for recalibrators, for what works with a classifier, and for scores of searches."""
 
 import pickle
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
-from tests.fuzz.hostile import check_call, documented_warnings_ignored
-from tests.fuzz.options import options
-from tests.fuzz.strategies import NO_PROBABILITIES, problems, rarely
+from skcal.metrics import MEASURES, smooth_ece
+from skcal.model_selection import calibrated_within_one_se, pooled_cross_val_score
+from skcal.recalibration import (
+    CrossFitProba,
+    HistogramBinning,
+    IsotonicRecalibration,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
+from skcal.scorers import get_scorer, make_calibration_scorer
+from tests.fuzz import strategies as some
+from tests.fuzz.classifiers import Echo, Scores
+from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
+from tests.fuzz.options import find_values, options
+from tests.fuzz.strategies import LABEL_SETS, NO_PROBABILITIES, PROBABILITIES, mostly, rarely
 from tests.recalibration.family import CLASSES, make
 
-SCORES = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
-LOGITS = st.sampled_from(SCORES) | st.floats(-20, 20)
+REALS = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
+LOGITS = st.sampled_from(REALS) | st.floats(-20, 20)
 
 
 @st.composite
-def fits(draw):
-    """A matrix of scores, labels, weights and what they are."""
-    problem = draw(problems())
+def scored(draw, R):
+    """A matrix of scores, labels, weights and what they are, and options of a recalibrator."""
+    problem = draw(some.problems())
     X, kind = problem["y_proba"], draw(st.sampled_from(["proba", "proba", "logits"]))
     if kind == "logits":
         entries = LOGITS | NO_PROBABILITIES if draw(rarely()) else LOGITS
-        X = np.resize(np.array(draw(st.lists(entries, min_size=1, max_size=8))), np.shape(X))
+        X = np.resize(draw(some.arrays(entries, 8)), np.shape(X))
+    classes = draw(st.sampled_from([None, None, "columns", problem["labels"]]))
+    rows = {"X": X, "y": problem["y_true"], "sample_weight": problem["sample_weight"]}
+    settings = draw(options(R, skip=["random_state"]))
+    return rows | {"R": R, "input": kind, "classes": classes} | settings
+
+
+def fit_recalibrator(R, X, y, sample_weight, **settings):
+    with documented_warnings_ignored():
+        model = make(R, **settings).fit(X, y, sample_weight=sample_weight)
+    state = pickle.dumps(model)
+    proba = predict(model, X)
+    assert pickle.dumps(model) == state, "predicting changed the estimator"
+    interval = model.predict_interval(X) if hasattr(model, "predict_interval") else ()
+    return proba, model.transform(X).astype(float), interval
+
+
+def predict(model, X):
+    """Probabilities, checked."""
+    proba = model.predict_proba(X)
+    assert ((proba >= 0) & (proba <= 1)).all()
+    np.testing.assert_allclose(proba.sum(axis=1, dtype=float), 1, atol=2e-3)
+    assert set(model.predict(X)) <= set(model.classes_)
+    return proba.astype(float)
+
+
+test_hostile_rows = hostile_calls({R.__name__: (fit_recalibrator, scored(R)) for R in CLASSES})
+
+# --------------------------------------------------------------------------- around a classifier
+
+CLASSIFIERS = {"scores": Scores, "echo": Echo, "text": lambda: "x"}
+RECALIBRATORS = {
+    "default": lambda: None,
+    "isotonic": lambda: IsotonicRecalibration(min_proba=0.01),
+    "bins": lambda: HistogramBinning(n_bins=2),
+    "logits": lambda: TemperatureScaling(input="logits"),
+    "columns": lambda: TemperatureScaling(classes="columns"),
+    "other": lambda: TemperatureScaling(classes=["yes", "no"]),
+    "class": lambda: TemperatureScaling,
+    "text": lambda: "x",
+}
+
+
+@st.composite
+def classified(draw, lengths, label_sets=LABEL_SETS):
+    """A classifier's labels, and rows that it might score."""
+    labels, n_rows = draw(st.sampled_from(label_sets)), draw(lengths)
+    others = draw(st.sampled_from(LABEL_SETS)) if draw(rarely()) else labels
     return {
-        "X": X,
-        "y": problem["y_true"],
-        "sample_weight": problem["sample_weight"],
-        "input": kind,
-        "classes": draw(st.sampled_from([None, None, "columns", problem["labels"]])),
+        "labels": draw(st.permutations(labels)) if draw(rarely()) else labels,
+        "X": draw(some.probabilities(len(labels), n_rows)),
+        "y": draw(some.outcomes(others, n_rows)),
+        "sample_weight": draw(some.weights(n_rows)),
     }
 
 
-@pytest.mark.parametrize("R", CLASSES, ids=lambda R: R.__name__)
-def test_hostile_rows(R):
-    def fit_and_predict(X, y, sample_weight, **settings):
-        with documented_warnings_ignored():
-            model = make(R, **settings).fit(X, y, sample_weight=sample_weight)
-        state = pickle.dumps(model)
-        proba = model.predict_proba(X)
-        assert ((proba >= 0) & (proba <= 1)).all()
-        np.testing.assert_allclose(proba.sum(axis=1, dtype=float), 1, atol=2e-3)
-        assert set(model.predict(X)) <= set(model.classes_)
-        assert pickle.dumps(model) == state, "predicting changed the estimator"
-        interval = model.predict_interval(X) if hasattr(model, "predict_interval") else ()
-        return proba.astype(float), model.transform(X).astype(float), interval
+def choose_weights(classifier, sample_weight):
+    """The other one takes none, and is warned of."""
+    is_weighted = classifier == "scores" and sample_weight is not None
+    return {"sample_weight": sample_weight} if is_weighted else {}
 
-    @given(fits(), options(R, skip=["random_state"]))
-    def check(arguments, settings):
-        check_call(fit_and_predict, arguments | settings)
 
-    check()
+FITS = {"classifier": mostly(["scores", "scores", "echo"], ["text"]), "cv": some.CV}
+SIZES = st.sampled_from([12, 20, 6, 5, 2, 1, 0])
+USUAL = ["default", "isotonic", "bins", "columns"]
+
+
+@hostile(
+    classified(SIZES),
+    options(RecalibratedClassifierCV, skip=["estimator"]),
+    recalibrator=mostly(USUAL, [name for name in RECALIBRATORS if name not in USUAL]),
+    frozen=st.booleans(),
+    **FITS,
+)
+def test_recalibrated_classifiers(
+    labels, X, y, sample_weight, classifier, recalibrator, frozen, **settings
+):
+    estimator, recalibrator = CLASSIFIERS[classifier](), RECALIBRATORS[recalibrator]()
+    if frozen and classifier != "text":
+        estimator = FrozenEstimator(estimator.fit(X, y))
+    model = RecalibratedClassifierCV(estimator, recalibrator=recalibrator, **settings)
+    with documented_warnings_ignored():
+        model.fit(X, y, **choose_weights(classifier, sample_weight))
+    return predict(model, X)
+
+
+@hostile(classified(SIZES), options(CrossFitProba, skip=["estimator"]), **FITS)
+def test_out_of_fold_scores(labels, X, y, sample_weight, classifier, **settings):
+    model = CrossFitProba(CLASSIFIERS[classifier](), **settings)
+    weighted = choose_weights(classifier, sample_weight)
+    with documented_warnings_ignored():
+        scores = model.fit_transform(X, y, **weighted)
+        fitted = clone(model).fit(X, y, **weighted)
+    assert len(model.get_feature_names_out()) == scores.shape[1]
+    transformed = model.transform(X)
+    np.testing.assert_array_equal(fitted.transform(X), transformed)
+    return scores.astype(float), transformed.astype(float)
+
+
+# ------------------------------------------------------------------------- scorers and searches
+
+ROWS = classified(st.integers(0, 6) | st.just(20), [*LABEL_SETS, [0], ["a"]])
+SETTINGS = mostly(
+    [{}, {"reduction": "confidence"}, {"reduction": "classwise"}],
+    [{"pos_label": 1}, {"pos_label": "yes"}, {"n_bins": 3}, {"n_bins": 0}, {"no_option": 1}],
+)
+SCORES = PROBABILITIES | NO_PROBABILITIES | st.sampled_from(some.SPECIAL_REALS)
+
+
+@hostile(ROWS, name=find_values(get_scorer, "name") | st.none(), settings=SETTINGS)
+def test_scorers(labels, X, y, sample_weight, name, settings):
+    """By name or, without one, of a function."""
+    if name is None:
+        scorer = make_calibration_scorer(smooth_ece, greater_is_better=True, **settings)
+    else:
+        scorer = get_scorer(name, **settings)
+    with documented_warnings_ignored():
+        return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
+
+
+@hostile(
+    ROWS,
+    measure=st.sampled_from([*MEASURES, smooth_ece, "ece"]),
+    cv=some.CV,
+    named=st.booleans(),
+    weighted=st.booleans(),
+    settings=SETTINGS,
+)
+def test_cross_validation(labels, sample_weight, measure, named, weighted, settings, **arguments):
+    if isinstance(measure, str) and weighted:
+        arguments["sample_weight"] = sample_weight
+    with documented_warnings_ignored():
+        model = Echo(labels if named else None)
+        return pooled_cross_val_score(model, measure=measure, **arguments, **settings)
+
+
+@st.composite
+def results(draw):
+    """What a search hands to a rule, some of it incomplete."""
+    n_candidates, n_splits = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    entries = draw(mostly([PROBABILITIES], [SCORES]))
+    columns = [f"split{k}_test_{name}" for k in range(n_splits) for name in ("loss", "error")]
+    columns += [f"mean_test_{name}" for name in ("loss", "error") if not draw(rarely())]
+    return {column: draw(some.arrays(entries, n_candidates)) for column in columns}
+
+
+@hostile(
+    score=mostly(["loss"], ["los", 1]),
+    calibration=st.sampled_from(["error", "loss"]),
+    cv_results=results(),
+)
+def test_results_of_a_search(score, calibration, cv_results):
+    return calibrated_within_one_se(score, calibration)(cv_results)

@@ -1,21 +1,22 @@
-"""Hostile rows for all that takes labels and probabilities: an answer, or a clear error."""
+"""Hostile rows for all that takes labels and probabilities, and hostile synthetic problems."""
 
 import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from skcal import inference, metrics
-from tests.fuzz.hostile import check_call
+from skcal import datasets, inference, metrics
+from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import options
 from tests.fuzz.strategies import (
     NO_PROBABILITIES,
     ONE_PROBLEM,
     PROBABILITIES,
+    REALS,
     REDUCTIONS,
     problems,
+    rarely,
     reals,
 )
 
@@ -49,19 +50,41 @@ def make_test_places(y_true, y_proba, labels, **_):
     return {"test_proba": proba, "test_labels": [known[0], known[-1]]}
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_hostile_rows(function):
-    @given(calls(function))
-    def check(arguments):
-        check_call(function, arguments)
-
-    check()
+test_hostile_rows = hostile_calls({f.__name__: (f, calls(f)) for f in FUNCTIONS})
 
 
-@given(calls(inference.isotonic_band), reals((3,), PROBABILITIES, NO_PROBABILITIES))
-def test_hostile_places_in_a_band(arguments, places):
-    def evaluate(places, **arguments):
-        band = inference.isotonic_band(**arguments)
-        return band.evaluate(places), band.find_deviations()
+@hostile(calls(inference.isotonic_band), places=reals((3,), PROBABILITIES, NO_PROBABILITIES))
+def test_hostile_places_in_a_band(places, **arguments):
+    band = inference.isotonic_band(**arguments)
+    return band.evaluate(places), band.find_deviations()
 
-    check_call(evaluate, arguments | {"places": places})
+
+# ---------------------------------------------------------------------------- synthetic problems
+
+NUMBERS = PROBABILITIES | st.sampled_from([-0.5, 0.3, 1e-6, 1e6, 1e7, np.float32(0.1)])
+NO_NUMBERS = NO_PROBABILITIES | REALS | st.sampled_from(["x", None, True, [0.1], 1j])
+LENGTHS = st.sampled_from([1, 2, 3, 4, 9, 10, 11, np.int8(5), 0, -1, 3.0, True, "x"])
+MAKERS = [f for name in datasets.__all__ if inspect.isroutine(f := getattr(datasets, name))]
+
+
+def make(maker, n_samples, **arguments):
+    """Rows of a problem, checked, and its true values."""
+    problem = maker(n_samples, **arguments)
+    assert len(problem.y_true) == n_samples
+    for values in (problem.y_true, problem.y_proba):
+        assert ((values >= 0) & (values <= 1)).all()
+    assert problem.sample_weight.sum() == pytest.approx(n_samples)
+    assert np.isfinite([known.value for known in problem.true_values]).all()
+    return problem
+
+
+@st.composite
+def parameters(draw, maker):
+    found = {"maker": maker, "random_state": 0, "n_samples": draw(LENGTHS)} | draw(options(maker))
+    for name in inspect.signature(maker).parameters:
+        if name not in found and name != "population":
+            found[name] = draw(NO_NUMBERS if draw(rarely()) else NUMBERS)
+    return found
+
+
+test_hostile_problems = hostile_calls({f.__name__: (make, parameters(f)) for f in MAKERS})

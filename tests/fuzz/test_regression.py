@@ -1,30 +1,18 @@
 """Hostile targets and predictions beyond classification: an answer, or a clear error."""
 
 import inspect
+from itertools import product
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from skcal import metrics
 from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
-from tests.fuzz.hostile import check_call
+from tests.fuzz import strategies as some
+from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
-from tests.fuzz.strategies import (
-    NO_PROBABILITIES,
-    NO_REALS,
-    NO_SCALES,
-    PROBABILITIES,
-    REALS,
-    SCALES,
-    mostly,
-    problems,
-    rarely,
-    reals,
-    weights,
-)
+from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
 
 UNIVARIATE = {"norm": stats.norm, "laplace": stats.laplace, "cauchy": stats.cauchy}
 # What is no distribution that is known, or none at all.
@@ -36,6 +24,10 @@ STRANGE = {
     "number": 1.0,
     "nothing": None,
 }
+FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
+FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
+FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
+FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 
 
 class GivenQuantiles:
@@ -54,18 +46,11 @@ def make_distribution(family, loc, scale, weights):
         return MultivariateNormal(loc, scale)
     if family == "new normal":
         return stats.Normal(mu=loc, sigma=scale)
-    if family.startswith("list of "):
-        component = family.removeprefix("list of ")
-        return Mixture(weights, [make_distribution(component, loc, scale, None)] * 2)
-    if family.startswith("matrix of "):
-        return Mixture(weights, make_distribution(family.removeprefix("matrix of "), loc, scale, 0))
+    kind, _, component = family.partition(" of ")
+    if component:
+        part = make_distribution(component, loc, scale, None)
+        return Mixture(weights, part if kind == "matrix" else [part] * 2)
     return UNIVARIATE[family](loc, scale)
-
-
-FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
-FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
-FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
-FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 
 
 @st.composite
@@ -73,61 +58,61 @@ def distributions(draw, n_rows, n_dimensions, families=None):
     """Arguments of `make_distribution`."""
     family = draw(mostly(FAMILIES, [*STRANGE]) if families is None else families)
     rows = draw(st.sampled_from([(n_rows,), (n_rows,), ()]))
-    if family.startswith("matrix of "):
-        rows = (n_rows, 2)
+    rows = (n_rows, 2) if family.startswith("matrix of ") else rows
+    rows_of_scale = draw(st.sampled_from([(), rows]))
     if family.endswith("multivariate"):
-        loc = draw(reals((*rows, n_dimensions)))
-        scale = draw(covariances(draw(st.sampled_from([(), rows])), n_dimensions))
+        loc, scale = reals((*rows, n_dimensions)), covariances(rows_of_scale, n_dimensions)
     else:
-        loc = draw(reals(rows))
-        scale = draw(reals(draw(st.sampled_from([(), rows])), SCALES, NO_SCALES))
+        loc, scale = reals(rows), reals(rows_of_scale, SCALES, NO_SCALES)
     share = draw(mostly([[0.5, 0.5], [0.25, 0.75], [1, 0], [1e-300, 1]], [[0.5, 1]]))
-    return {
-        "family": family,
-        "loc": loc,
-        "scale": scale,
-        "weights": draw(st.sampled_from([share, [share] * n_rows])),
-    }
+    weights = draw(st.sampled_from([share, [share] * n_rows]))
+    return {"family": family, "loc": draw(loc), "scale": draw(scale), "weights": weights}
 
 
 @st.composite
 def covariances(draw, rows, n_dimensions):
     """Covariances of some size, or matrices that are none."""
+    shape = (*rows, n_dimensions, n_dimensions)
     if draw(rarely()):
-        return draw(reals((*rows, n_dimensions, n_dimensions)))
-    root = np.tril(np.asarray(draw(st.lists(st.floats(-2, 2), min_size=9, max_size=9))))[:9]
-    root = np.resize(root, (3, 3))[:n_dimensions, :n_dimensions]
+        return draw(reals(shape))
+    root = draw(some.arrays(st.floats(-2, 2), 9)).reshape(3, 3)[:n_dimensions, :n_dimensions]
     cov = root @ root.T + np.eye(n_dimensions) * draw(st.sampled_from([1.0, 1e-9, 0.0]))
     with np.errstate(over="ignore"):
-        return np.broadcast_to(draw(SCALES) * cov, (*rows, n_dimensions, n_dimensions))
+        return np.broadcast_to(draw(SCALES) * cov, shape)
 
 
 @st.composite
 def calls(draw, name):
     n_rows = draw(st.integers(0, 5) | st.just(12))
     n_dimensions = draw(st.sampled_from([1, 1, 2, 3]))
-    parameters = inspect.signature(getattr(metrics, name)).parameters
+    function = getattr(metrics, name)
     shapes = [(n_rows,), (n_rows,), (n_rows, 1)]
     if name.startswith("distribution_") and n_dimensions > 1:
         shapes = [(n_rows, n_dimensions)] * 2 + shapes[:1]
-    shape = draw(st.sampled_from(shapes))
-    arguments = {"y_true": draw(reals(shape))}
     levels = draw(OPTIONS["levels"])
     columns = (n_rows, np.size(levels)) if np.ndim(levels) else (n_rows,)
-    drawn = {
-        "distribution": distributions(n_rows, n_dimensions),
-        "sample_weight": weights(n_rows),
+    distribution = draw(distributions(n_rows, n_dimensions))
+    others = mostly([distribution["family"]], FAMILIES)
+    values = {
+        "y_true": reals(draw(st.sampled_from(shapes))),
+        "distribution": st.just(distribution),
+        "test_distribution": distributions(2, n_dimensions, others),
+        "sample_weight": some.weights(n_rows),
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
         "y_pred": reals((n_rows,)),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
     }
-    arguments |= {key: draw(values) for key, values in drawn.items() if key in parameters}
-    if "test_distribution" in parameters:
-        family = arguments["distribution"]["family"]
-        others = mostly([family], FAMILIES)
-        arguments["test_distribution"] = draw(distributions(2, n_dimensions, others))
-    return arguments | draw(options(getattr(metrics, name), quantiles=levels))
+    found = {
+        key: draw(values[key]) for key in values if key in inspect.signature(function).parameters
+    }
+    return {"name": name} | found | draw(options(function, quantiles=levels))
+
+
+def call(name, **arguments):
+    for key in {"distribution", "test_distribution"} & arguments.keys():
+        arguments[key] = make_distribution(**arguments[key])
+    return getattr(metrics, name)(**arguments)
 
 
 MEASURES_OF_REALS = [
@@ -136,33 +121,15 @@ MEASURES_OF_REALS = [
     if inspect.isroutine(getattr(metrics, name))
     and "y_proba" not in inspect.signature(getattr(metrics, name)).parameters
 ]
+test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in MEASURES_OF_REALS})
 
 
-@pytest.mark.parametrize("name", MEASURES_OF_REALS)
-def test_hostile_predictions(name):
-    def run(**arguments):
-        for key in {"distribution", "test_distribution"} & arguments.keys():
-            arguments[key] = make_distribution(**arguments[key])
-        return getattr(metrics, name)(**arguments)
-
-    @given(calls(name))
-    def check(arguments):
-        check_call(run, arguments)
-
-    check()
+@hostile(distributions(4, 2), x=reals((4,)) | reals((1,)) | reals((0,)))
+def test_hostile_arguments_of_a_cdf(family, x, **parameters):
+    return make_distribution(f"list of {family}", **parameters).cdf(x)
 
 
-@given(st.data())
-def test_hostile_arguments_of_a_cdf(data):
-    n_rows = data.draw(st.integers(0, 4))
-    arguments = data.draw(distributions(n_rows, 2)) | {"x": data.draw(reals((n_rows,)))}
-
-    def evaluate(family, x, **parameters):
-        mixture = make_distribution(f"list of {family}", **parameters)
-        return mixture.cdf(x)
-
-    check_call(evaluate, arguments)
-
+# ----------------------------------------------------------------------------------- divergences
 
 FUNCTIONS = {
     "square": np.square,
@@ -178,28 +145,23 @@ FUNCTIONS = {
     "none": None,
     "concave": lambda v: -(v**2),
 }
+PAIRS = [("square", "double"), ("exp", "exp"), ("careless entropy", "logit")]
 
 
-@given(
-    problems(),
-    mostly([("square", "double"), ("exp", "exp"), ("careless entropy", "logit")], [None]),
-    st.sampled_from([*FUNCTIONS]),
-    st.sampled_from([*FUNCTIONS]),
+@hostile(
+    some.problems(),
     options(metrics.calibration_decomposition, skip=["divergence"]),
+    functions=mostly(PAIRS, [*product(FUNCTIONS, repeat=2)]),
 )
-def test_hostile_divergences(problem, functions, phi, gradient, settings):
-    phi, gradient = functions or (phi, gradient)
-    del problem["reduction"]
-
-    def decompose(phi, gradient, **arguments):
-        divergence = BregmanDivergence(FUNCTIONS[phi], FUNCTIONS[gradient])
-        return metrics.calibration_decomposition(**arguments, divergence=divergence)
-
-    check_call(decompose, problem | settings | {"phi": phi, "gradient": gradient})
+def test_hostile_divergences(functions, reduction, **arguments):
+    phi, gradient = (FUNCTIONS[name] for name in functions)
+    divergence = BregmanDivergence(phi, gradient)
+    return metrics.calibration_decomposition(**arguments, divergence=divergence)
 
 
-@given(st.data())
-def test_hostile_arguments_of_a_divergence(data):
-    entries = PROBABILITIES | NO_PROBABILITIES
-    arguments = {name: data.draw(reals((2,), PROBABILITIES, entries | NO_REALS)) for name in "yv"}
-    check_call(BregmanDivergence(np.square, lambda v: 2 * v), arguments)
+NUMBERS = reals((2,), PROBABILITIES, some.NO_PROBABILITIES)
+
+
+@hostile(y=NUMBERS, v=NUMBERS)
+def test_hostile_arguments_of_a_divergence(y, v):
+    return BregmanDivergence(np.square, lambda v: 2 * v)(y, v)

@@ -1,7 +1,10 @@
 """Rows and summaries for tests of inference."""
 
 import numpy as np
+from scipy.stats import binom
 
+from skcal._bound_measure import bind_for_rows, bind_rows
+from skcal.inference._row_source import RowSource
 from skcal.streaming import CalibrationSummary
 
 # Measures that a summary answers, by every way to stand for its rows.
@@ -33,3 +36,16 @@ def draw_classes(rng, n, n_classes=3, shrink=0.0):
 
 def summarize(y_true, y_proba, **settings):
     return CalibrationSummary(**settings).update(y_true, y_proba)
+
+
+def bind_source(name, y, proba, weights=None, units=None, **options):
+    """What tests and intervals of these rows are computed from."""
+    statistic = bind_for_rows("measure", name, options, "auto", weights)
+    bound = bind_rows(statistic, y, proba, sample_weight=weights, pos_label=None, labels=None)
+    return RowSource(*bound, units)
+
+
+def check_level(pvalues):
+    """No level is exceeded by more than the noise of so many p-values."""
+    for level in (0.05, 0.2, 0.5):
+        assert np.sum(np.array(pvalues) <= level) <= binom(len(pvalues), level).ppf(0.9995)

@@ -4,42 +4,33 @@ import inspect
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from skcal import inference
 from skcal.inference import (
-    TestResult,
     bootstrap_interval,
     bootstrap_interval_from_summary,
     calibration_test,
     calibration_test_from_summary,
     compare_summaries,
-    consistency_band,
-    cox_recalibration,
-    cumulative_calibration_test,
-    hosmer_lemeshow_test,
-    isotonic_band,
     kernel_calibration_test,
-    mean_embedding_test,
-    spiegelhalter_test,
     t_cal_test,
 )
+from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
 from tests.answers import list_numbers
-from tests.inference.samples import draw_classes, summarize
+from tests.inference.samples import draw_binary, draw_classes, summarize
 
 DRAWN = {"n_resamples": 39, "random_state": 0}
+# Weights are read as counts of rows, or as importance of rows with one outcome each.
+COUNTING = ("cox_recalibration", "hosmer_lemeshow_test")
+CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
+IMPORTANCE = (*CERTAIN, "t_cal", "calibration_test", "bootstrap")
 # Tests and bands of one binary problem whose rows are independent.
 BINARY = {
-    "consistency_band": consistency_band,
-    "cox": cox_recalibration,
-    "cumulative": cumulative_calibration_test,
-    "hosmer_lemeshow": hosmer_lemeshow_test,
-    "isotonic_band": isotonic_band,
-    "spiegelhalter": spiegelhalter_test,
-    "t_cal": partial(t_cal_test, **DRAWN),
-}
+    name: getattr(inference, name)
+    for name in (*COUNTING, *CERTAIN, "consistency_band", "isotonic_band")
+} | {"t_cal": partial(t_cal_test, **DRAWN)}
 # All functions of labels and probabilities; a mean embedding also takes points.
 CALLS = BINARY | {
     "bootstrap": partial(bootstrap_interval, "smooth_ece", **DRAWN),
@@ -48,9 +39,19 @@ CALLS = BINARY | {
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
     "kernel_bound": partial(kernel_calibration_test, method="distribution-free"),
 }
-# Weights are read as counts of rows, or as importance of rows with one outcome each.
-COUNTING = ("cox", "hosmer_lemeshow")
-IMPORTANCE = ("bootstrap", "calibration_test", "cumulative", "spiegelhalter", "t_cal")
+V = np.round(np.random.default_rng(3).uniform(0.02, 0.98, 120), 2)
+Y = (np.random.default_rng(4).random(120) < V).astype(int)
+FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
+# Functions that draw, with rows that make other numbers of other draws.
+RANDOM = {
+    bootstrap_interval: partial(bootstrap_interval, "smooth_ece", Y, V),
+    bootstrap_interval_from_summary: partial(bootstrap_interval_from_summary, "smooth_ece", FIRST),
+    calibration_test: partial(calibration_test, Y, V),
+    calibration_test_from_summary: partial(calibration_test_from_summary, FIRST),
+    compare_summaries: partial(compare_summaries, FIRST, SECOND),
+    kernel_calibration_test: partial(kernel_calibration_test, Y, V),
+    t_cal_test: partial(t_cal_test, Y, V),
+}
 
 
 def parametrize(names):
@@ -61,45 +62,37 @@ def takes(call, argument):
     return argument in inspect.signature(call).parameters
 
 
-every_call = parametrize(list(CALLS))
-
-
-@pytest.fixture
-def sample():
-    rng = np.random.default_rng(3)
-    v = np.round(rng.uniform(0.02, 0.98, 120), 2)
-    return (rng.random(120) < v).astype(int), v
-
-
 def assert_same(result, expected, rtol=1e-9):
     for one, other in zip(list_numbers(result), list_numbers(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-12)
 
 
-def test_every_function_of_rows_is_called():
-    called = {getattr(call, "func", call) for call in CALLS.values()} | {mean_embedding_test}
-    functions = [getattr(inference, name) for name in inference.__all__]
-    assert called == {f for f in functions if inspect.isroutine(f) and takes(f, "y_proba")}
+def test_every_function_is_among_them():
+    functions = [
+        f for name in inference.__all__ if inspect.isroutine(f := getattr(inference, name))
+    ]
+    called = {getattr(call, "func", call) for call in CALLS.values()}
+    assert {f for f in functions if takes(f, "y_proba")} == {*called, inference.mean_embedding_test}
+    assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}
+    weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}
+    assert weighted == {*COUNTING, *IMPORTANCE}
 
 
-@every_call
-def test_forms_of_binary_input(call, sample):
-    y, v = sample
-    expected, names = call(y, v), np.where(y == 1, "yes", "no")
-    both = np.column_stack([1 - v, v])
-    assert_same(call(names, v, pos_label="yes"), expected)
-    assert_same(call(names, v[:, None], labels=["no", "yes"]), expected)
-    assert_same(call(names, both), expected)
+@parametrize(list(CALLS))
+def test_forms_of_binary_input(call):
+    expected, names = call(Y, V), np.where(Y == 1, "yes", "no")
+    both = np.column_stack([1 - V, V])
+    assert_same(call(names, V, pos_label="yes"), expected)
+    assert_same(call(names, V[:, None], labels=["no", "yes"]), expected)
     assert_same(call(names, both[:, ::-1], labels=["yes", "no"], pos_label="yes"), expected)
-    assert_same(call(y.astype(bool), pd.Series(v)), expected)
-    assert_same(call(1 - y, v, pos_label=0, labels=[1, 0]), expected)
-    if isinstance(expected, TestResult):
+    assert_same(call(1 - Y, V, pos_label=0, labels=[1, 0]), expected)
+    if isinstance(expected, inference.TestResult):
         assert [type(value) for value in expected[:3]] == [float] * 3
         assert 0 < expected.pvalue <= 1
         assert expected.worst_group is None
 
 
-@every_call
+@parametrize(list(CALLS))
 def test_several_classes(call):
     y, proba = draw_classes(np.random.default_rng(5), 200)
     assert_same(call(y, proba, pos_label=1), call((y == 1).astype(int), proba[:, 1]))
@@ -110,90 +103,58 @@ def test_several_classes(call):
 
 
 @parametrize(list(BINARY))
-def test_order_of_rows_does_not_matter(call, sample):
-    y, v = sample
-    order = np.random.default_rng(0).permutation(len(y))
-    assert_same(call(y[order], v[order]), call(y, v))
+def test_order_of_rows_does_not_matter(call):
+    order = np.random.default_rng(0).permutation(120)
+    assert_same(call(Y[order], V[order]), call(Y, V))
     if takes(call, "sample_weight"):
-        weights = 1 + np.arange(len(y)) % 3 / 10
-        expected = call(y, v, sample_weight=weights)
-        assert_same(call(y[order], v[order], sample_weight=weights[order]), expected)
+        weights = 1 + np.arange(120) % 3 / 10
+        expected = call(Y, V, sample_weight=weights)
+        assert_same(call(Y[order], V[order], sample_weight=weights[order]), expected)
 
 
-# ------------------------------------------------------------------------------ weights
-
-
-def test_every_function_with_weights_is_known():
-    weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}
-    assert weighted == {*COUNTING, *IMPORTANCE}
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_for_two_and_more_classes(name, rng):
+    options = {"n_resamples": 19, "random_state": 0, "reduction": "auto"}
+    for rows in (draw_binary(rng, 60), draw_classes(rng, 60)):
+        value = pytest.approx(MEASURES[name].function(*rows), abs=1e-12)
+        test = calibration_test(*rows, statistic=MEASURES[name].function, **options)
+        assert test.estimate == test.statistic == value
+        assert test.pvalue * 20 == pytest.approx(round(test.pvalue * 20))
+        for method in ("percentile", "basic", "bca"):
+            interval = bootstrap_interval(name, *rows, method=method, **options)
+            assert interval.estimate == value
+            assert interval.low <= interval.high
+            assert {type(number) for number in (*interval, test.null_mean)} == {float}
 
 
 @parametrize([*COUNTING, *IMPORTANCE])
-def test_weight_zero_is_absence(call, sample):
-    y, v = sample
+def test_weight_zero_is_absence(call):
     weights = np.tile([1.0, 0.0], 60)
     # Of absent rows anything may be wrong, such as log odds that are infinite.
-    y_rest, v_rest = np.where(weights, y, 1), np.where(weights, v, 0.0)
-    assert_same(call(y_rest, v_rest, sample_weight=weights), call(y[::2], v[::2]))
+    y_rest, v_rest = np.where(weights, Y, 1), np.where(weights, V, 0.0)
+    assert_same(call(y_rest, v_rest, sample_weight=weights), call(Y[::2], V[::2]))
 
 
 @parametrize(COUNTING)
-def test_weights_are_counts(call, sample):
-    y, v = sample
-    weights = 1 + np.arange(len(y)) % 3
-    expected = call(np.repeat(y, weights), np.repeat(v, weights))
-    assert_same(call(y, v, sample_weight=weights), expected)
-    with pytest.raises(ValueError, match=r"sample_weight is read as counts .* at least 2; got 1"):
-        call([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], sample_weight=[0.25] * 4)
-
-
-@parametrize(COUNTING)
-@pytest.mark.parametrize("power", [99, 101, 200])
-def test_counts_of_any_size(call, power):
-    """Many rows are not few, and next to none not many."""
-    y, v = [0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7]
-    result = call(y, v, sample_weight=[10.0**power, 1, 1, 1])
-    assert getattr(result, "test", result).pvalue == np.finfo(float).tiny
-    with pytest.raises(ValueError, match="at least 2; got 4e-"):
-        call(y, v, sample_weight=10.0**-power * np.ones(4))
+def test_weights_are_counts(call):
+    weights = 1 + np.arange(120) % 3
+    expected = call(np.repeat(Y, weights), np.repeat(V, weights))
+    assert_same(call(Y, V, sample_weight=weights), expected)
+    rows = [0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7]
+    for power in (99, 101, 200):  # many rows are not few, and next to none not many
+        result = call(*rows, sample_weight=[10.0**power, 1, 1, 1])
+        assert getattr(result, "test", result).pvalue == np.finfo(float).tiny
+        with pytest.raises(ValueError, match=r"sample_weight is read as counts .* 2; got 4e-"):
+            call(*rows, sample_weight=10.0**-power * np.ones(4))
+    with pytest.raises(ValueError, match="at least 2; got 1"):
+        call(*rows, sample_weight=[0.25] * 4)
 
 
 @parametrize(IMPORTANCE)
 @pytest.mark.parametrize("scale", [7.0, 1e-90, 1e90])
-def test_scale_of_importance_weights_does_not_matter(call, sample, scale):
+def test_scale_of_importance_weights_does_not_matter(call, scale):
     weights = 1 + np.arange(120) % 3
-    expected = call(*sample, sample_weight=weights)
-    assert_same(call(*sample, sample_weight=scale * weights), expected)
-
-
-# ------------------------------------------------------------------------------ randomness
-
-
-def list_random_calls():
-    """Calls of all functions that draw, with numbers that differ between draws."""
-    rng = np.random.default_rng(1)
-    v = np.round(rng.random(150), 2)
-    rows = (rng.random(150) < v).astype(int), v
-    first, second = summarize(*rows), summarize(rows[0][:70], v[:70])
-    return {
-        bootstrap_interval: partial(bootstrap_interval, "smooth_ece", *rows),
-        bootstrap_interval_from_summary: partial(
-            bootstrap_interval_from_summary, "smooth_ece", first
-        ),
-        calibration_test: partial(calibration_test, *rows),
-        calibration_test_from_summary: partial(calibration_test_from_summary, first),
-        compare_summaries: partial(compare_summaries, first, second),
-        kernel_calibration_test: partial(kernel_calibration_test, *rows),
-        t_cal_test: partial(t_cal_test, *rows),
-    }
-
-
-RANDOM = list_random_calls()
-
-
-def test_every_function_that_draws_is_known():
-    functions = [getattr(inference, name) for name in inference.__all__]
-    assert {f for f in functions if inspect.isroutine(f) and takes(f, "random_state")} == {*RANDOM}
+    assert_same(call(Y, V, sample_weight=scale * weights), call(Y, V, sample_weight=weights))
 
 
 @pytest.mark.parametrize("call", RANDOM.values(), ids=[f.__name__ for f in RANDOM])
@@ -206,81 +167,53 @@ def test_random_state(call):
         source = make(3)
         assert call(random_state=source) == call(random_state=make(3))
         assert len({call(random_state=source) for _ in range(5)}) > 1  # it moves on
+    for random_state in ("seed", -1, 1.5):
+        with pytest.raises(ValueError, match=r"random_state must be None, an? .*integer"):
+            call(random_state=random_state)
 
 
-@pytest.mark.parametrize("call", RANDOM.values(), ids=[f.__name__ for f in RANDOM])
-@pytest.mark.parametrize("random_state", ["seed", -1, 1.5])
-def test_bad_random_state(call, random_state):
-    with pytest.raises(ValueError, match=r"random_state must be None, an? .*integer"):
-        call(random_state=random_state)
-
-
-@pytest.mark.parametrize("function", [f for f in RANDOM if takes(f, "options")])
-@pytest.mark.parametrize("name", ["rng", "seed"])
-def test_what_may_have_been_meant(function, name):
-    with pytest.raises(TypeError, match=f"no option '{name}'.*Did you mean 'random_state'"):
-        RANDOM[function](**{name: 0})
-
-
-# ------------------------------------------------------------------------------ refusals
-
-REFUSED = {
-    "confidence_level": [
-        (0, "confidence_level must be above 0 and below 1; got 0"),
-        (1.0, "confidence_level must be at least 0 and below 1; got 1"),
-        (95, "confidence_level must be at least 0 and below 1; got 95"),
-        ("95 %", "confidence_level must be a number; got '95 %'"),
-    ],
-    "groups": [
-        (["a", "b"], "groups must hold one name for each of the 4 rows; got 2"),
-        (["a", None, "b", "a"], "groups must hold numbers, .*none missing"),
-        ([1.0, np.nan, 2.0, 1.0], "groups must hold finite labels; got nan at row 1"),
-    ],
-    "n_bins": [(0, "n_bins must be at least 1; got 0")],
-    "n_resamples": [
-        (0, "n_resamples must be at least [12]; got 0"),
-        (9.5, "n_resamples must be an integer; got 9.5"),
-    ],
-    "reduction": [("confidenc", "Did you mean 'confidence'")],
-    "sample_weight": [
-        ([1, 1], r"sample_weight must have shape \(4,\)"),
-        ([-1.0] * 4, "sample_weight must be finite"),
-    ],
-    "strategy": [("sweep", "strategy must be one of .*'uniform'.*; got 'sweep'")],
-    "y_proba": [([0.2, 0.3, 1.6, 0.5], r"y_proba must lie in \[0, 1\]; got 1.6 at row 2")],
-    "y_true": [([0, 1, 1], "y_true and y_proba must have the same length; got 3 labels and 4")],
-}
+REFUSED = [
+    ("confidence_level", 0, "must be above 0 and below 1; got 0"),
+    ("confidence_level", 1.0, "must be at least 0 and below 1; got 1"),
+    ("confidence_level", "95 %", "must be a number; got '95 %'"),
+    ("data", "extern", "must be one of .* Did you mean 'external'"),
+    ("debias", 1, "must be True or False"),
+    ("deviation", "kuiper", r"must be 'range' \(Kuiper\) or 'max' \(Kolmogorov-Smirnov\); got"),
+    ("deviation", ["max"], r"must be 'range' \(Kuiper\) or 'max' \(Kolmogorov-Smirnov\); got"),
+    ("groups", ["a", "b"], "must hold one name for each of the 4 rows; got 2"),
+    ("groups", ["a", None, "b", "a"], "must hold numbers, .*none missing"),
+    ("groups", [1.0, np.nan, 2.0, 1.0], "must hold finite labels; got nan at row 1"),
+    ("n_bins", 0, "must be at least 1; got 0"),
+    ("n_resamples", 0, "must be at least [12]; got 0"),
+    ("n_resamples", 9.5, "must be an integer; got 9.5"),
+    ("simultaneous", 1, "must be True or False; got 1"),
+    ("strategy", "sweep", "must be one of .*'uniform'.*; got 'sweep'"),
+    ("unbiased", "best", "must be True or False"),
+]
+ROWS = {"y_true": [0, 1, 1, 0], "y_proba": [0.2, 0.3, 0.6, 0.5]}
 
 
 @pytest.mark.parametrize(
-    ("name", "argument"),
-    [(name, key) for name, call in CALLS.items() for key in REFUSED if takes(call, key)],
+    ("name", "argument", "value", "message"),
+    [(name, *case) for name, call in CALLS.items() for case in REFUSED if takes(call, case[0])],
 )
-def test_arguments_that_are_refused(name, argument):
-    for value, message in REFUSED[argument]:
-        with pytest.raises(ValueError, match=message):
-            CALLS[name](**{**ROWS, argument: value})
+def test_arguments_that_are_refused(name, argument, value, message):
+    with pytest.raises(ValueError, match=f"{argument} {message}"):
+        CALLS[name](**{**ROWS, argument: value})
 
 
 def ignore(y_true, y_proba):
     return 0.0
 
 
-ROWS = {"y_true": [0, 1, 1, 0], "y_proba": [0.2, 0.3, 0.6, 0.5]}
-ANSWERED = {
-    "statistic": partial(calibration_test_from_summary, summarize(*ROWS.values())),
-    "measure": partial(bootstrap_interval_from_summary, summary=summarize(*ROWS.values())),
-}
-MEASURED = {
-    "statistic": partial(calibration_test, **ROWS),
-    "measure": partial(bootstrap_interval, **ROWS),
-}
 ECE = "expected_calibration_error"
 # A measure, its options, and how a message about them goes on after the name of the argument.
 BAD_MEASURES = [
     ("smooth_ec", {}, ValueError, r"{} must be one of .*Did you mean 'smooth_ece'\?"),
     (ECE, {"n_bins": 0}, ValueError, "n_bins must be at least 1; got 0"),
     ("smooth_ece", {"n_bins": 5}, TypeError, "smooth_ece has no option 'n_bins'"),
+    (ECE, {"rng": 0}, TypeError, "no option 'rng'.*Did you mean 'random_state'"),
+    (ECE, {"seed": 0}, TypeError, "no option 'seed'.*Did you mean 'random_state'"),
     (ECE, {"n_bin": 5}, TypeError, r"has no option 'n_bin'; .* Did you mean 'n_bins'\?"),
 ]
 BAD_FOR_ROWS = [
@@ -299,27 +232,33 @@ BAD_FOR_SUMMARIES = [
 ]
 
 
-@pytest.mark.parametrize("argument", MEASURED)
-@pytest.mark.parametrize(("measure", "options", "error", "message"), BAD_MEASURES + BAD_FOR_ROWS)
-def test_measures_that_are_refused(argument, measure, options, error, message):
-    with pytest.raises(error, match=message.format(argument)):
-        MEASURED[argument](**{argument: measure}, **options)
-
-
-@pytest.mark.parametrize("argument", ANSWERED)
 @pytest.mark.parametrize(
-    ("measure", "options", "error", "message"), BAD_MEASURES + BAD_FOR_SUMMARIES
+    ("argument", "of_rows", "of_summary"),
+    [
+        ("statistic", calibration_test, calibration_test_from_summary),
+        ("measure", bootstrap_interval, bootstrap_interval_from_summary),
+    ],
 )
-def test_measures_that_are_refused_for_summaries(argument, measure, options, error, message):
+@pytest.mark.parametrize(
+    ("with_rows", "measure", "options", "error", "message"),
+    [
+        *((True, *case) for case in BAD_MEASURES + BAD_FOR_ROWS),
+        *((False, *case) for case in BAD_MEASURES + BAD_FOR_SUMMARIES),
+    ],
+)
+def test_measures_that_are_refused(
+    argument, of_rows, of_summary, with_rows, measure, options, error, message
+):
+    function, given = (of_rows, ROWS) if with_rows else (of_summary, {"summary": FIRST})
     with pytest.raises(error, match=message.format(argument)):
-        ANSWERED[argument](**{argument: measure}, **options)
+        function(**given, **{argument: measure}, **options)
 
 
 @parametrize(list(BINARY))
 @pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
-def test_several_or_dependent_problems_are_refused(call, sample, reduction):
+def test_several_or_dependent_problems_are_refused(call, reduction):
     with pytest.raises(ValueError, match=f"reduction must give one binary .*; got '{reduction}'"):
-        call(*sample, reduction=reduction)
+        call(Y, V, reduction=reduction)
 
 
 @parametrize([name for name in CALLS if name != "bootstrap"])
@@ -331,7 +270,7 @@ def test_soft_labels_are_refused(call):
         call(proba, proba)
 
 
-@pytest.mark.parametrize("call", [spiegelhalter_test, cumulative_calibration_test])
+@parametrize(CERTAIN)
 def test_nothing_left_to_chance(call):
     assert call([0, 1, 1], [0.0, 1.0, 1.0])[:3] == (0.0, 1.0, 0.0)
     result = call([0, 1, 1], [0.0, 1.0, 0.0])
@@ -340,17 +279,14 @@ def test_nothing_left_to_chance(call):
     assert call(np.ones(10**4, dtype=int), np.full(10**4, 0.01)).pvalue == np.finfo(float).tiny
 
 
-# ------------------------------------------------------------------------------ summaries
-
-GOOD = summarize([0, 1] * 10, [0.25, 0.75] * 10)
-OF_SUMMARIES = {
-    "calibration_test": ("summary", partial(calibration_test_from_summary, **DRAWN)),
-    "bootstrap": ("summary", partial(bootstrap_interval_from_summary, "smooth_ece", **DRAWN)),
-    "compare_first": ("first", lambda summary: compare_summaries(summary, GOOD, **DRAWN)),
-    "compare_second": ("second", lambda summary: compare_summaries(GOOD, summary, **DRAWN)),
-}
 of_summaries = pytest.mark.parametrize(
-    ("argument", "call"), OF_SUMMARIES.values(), ids=[*OF_SUMMARIES]
+    ("argument", "call"),
+    [
+        ("summary", partial(calibration_test_from_summary, **DRAWN)),
+        ("summary", partial(bootstrap_interval_from_summary, "smooth_ece", **DRAWN)),
+        ("first", lambda summary: compare_summaries(summary, FIRST, **DRAWN)),
+        ("second", lambda summary: compare_summaries(FIRST, summary, **DRAWN)),
+    ],
 )
 WEIGHTS = "{} must hold labels without weights, .*; got soft labels, or weights other than 0 and 1"
 
@@ -361,7 +297,6 @@ WEIGHTS = "{} must hold labels without weights, .*; got soft labels, or weights 
     [
         (None, {}, TypeError, "{} must be a CalibrationSummary; got ndarray"),
         ([], {}, ValueError, "{} must hold rows; got an empty summary"),
-        ([[0, 1], [0.25, 0.5], [1.5, 1]], {}, ValueError, WEIGHTS),
         ([[0, 1], [0.25, 0.5], [2, 2]], {}, ValueError, WEIGHTS),
         ([[0.5, 0.7], [0.25, 0.25]], {}, ValueError, WEIGHTS),
         # Sums that are whole do not make rows.
@@ -382,9 +317,21 @@ def test_summaries_that_are_refused(argument, call, rows, settings, error, messa
 
 
 @of_summaries
-def test_shards_their_order_and_weights_of_zero_and_one(argument, call, sample):
-    y, v = sample
+def test_shards_their_order_and_weights_of_zero_and_one(argument, call):
     chosen = np.arange(120) % 3 > 0
-    one, two = summarize(y[chosen][:30], v[chosen][:30]), summarize(y[chosen][30:], v[chosen][30:])
-    weighted = CalibrationSummary().update(y, v, chosen)
+    one, two = (summarize(Y[chosen][part], V[chosen][part]) for part in (slice(30), slice(30, 80)))
+    weighted = CalibrationSummary().update(Y, V, chosen)
     assert call(one + two) == call(two + one) == call(weighted)
+
+
+@pytest.mark.parametrize("name", ["smooth_ece", "kernel_calibration_error"])
+def test_a_billion_rows_cost_no_more(name):
+    summary = summarize(*draw_binary(np.random.default_rng(5), 500, digits=2))
+    for _ in range(22):
+        summary = summary + summary
+    assert summary.n_samples_ > 2e9
+    # What was chance among 500 rows is certain now.
+    result = calibration_test_from_summary(summary, statistic=name, n_resamples=19, random_state=0)
+    assert result.pvalue == 0.05
+    low, high = bootstrap_interval_from_summary(name, summary, n_resamples=20, random_state=0)[1:]
+    assert 0 < high - low < 1e-3

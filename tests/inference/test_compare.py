@@ -7,21 +7,17 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from skcal.inference import compare_summaries
-from skcal.streaming import CalibrationSummary, GroupedSummary
-from tests.inference.samples import summarize
+from skcal.streaming import CalibrationSummary
+from tests.inference.samples import check_level, summarize
 
 both = pytest.mark.parametrize("deviation", ["range", "max"])
 
 
-def curve(v):
-    """A model that is not calibrated."""
-    return 0.1 + 0.6 * v**2
-
-
-def observe(rng, n_rows, *, law=(1, 1), change=0.0, digits=None):
+def observe(rng, n_rows, *, law=(1, 1), digits=None):
+    """Of a model that is not calibrated."""
     v = rng.beta(*law, n_rows)
     v = v if digits is None else np.round(v, digits)
-    return summarize(rng.random(n_rows) < curve(v) + change, v)
+    return summarize(rng.random(n_rows) < 0.1 + 0.6 * v**2, v)
 
 
 def repeat(counts):
@@ -41,25 +37,21 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(deviation):
     positive, weight = k + other, n * m / (n + m)
 
     def measure(dealt):
-        sums = np.cumsum(weight * (dealt / n - (positive - dealt) / m))
-        sums = np.append(0.0, sums)
+        sums = np.append(0.0, np.cumsum(weight * (dealt / n - (positive - dealt) / m)))
         return np.ptp(sums) if deviation == "range" else np.abs(sums).max()
 
     laws = [hypergeom(*law) for law in zip(n + m, positive, n, strict=True)]
     ways = np.array(list(product(*(range(count + 1) for count in n))))
     chance = np.prod([law.pmf(column) for law, column in zip(laws, ways.T, strict=True)], axis=0)
-    values = np.array([measure(dealt) for dealt in ways])
-    observed = measure(k)
-    exact = chance @ (values >= observed - 1e-9)
-    result = compare_summaries(
-        repeat(first), repeat(second), deviation=deviation, n_resamples=40_000, random_state=0
-    )
+    values, observed = np.array([measure(dealt) for dealt in ways]), measure(k)
+    exact, mean = chance @ (values >= observed - 1e-9), chance @ values
+    options = {"deviation": deviation, "n_resamples": 40_000, "random_state": 0}
+    result = compare_summaries(repeat(first), repeat(second), **options)
     assert 0.01 < exact < 0.99
     assert abs(result.pvalue - exact) < 4 * np.sqrt(exact * (1 - exact) / 40_000)
     assert result.estimate == pytest.approx(observed / weight.sum(), rel=1e-12)
     sd = np.sqrt(sum(law.var() for law in laws))
     assert result.statistic == pytest.approx(observed / sd, rel=1e-12)
-    mean = chance @ values
     error = np.sqrt(chance @ (values - mean) ** 2 / 40_000)
     assert result.null_mean * sd == pytest.approx(mean, abs=4 * error)
     assert result.worst_group is None
@@ -69,57 +61,37 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(deviation):
 @pytest.mark.parametrize("n_rows", [30, 500])
 def test_level_with_other_predictions_and_no_change(digits, n_rows):
     """Also for a model that is not calibrated, and for predictions that are shifted."""
-    rng, n_trials = np.random.default_rng(n_rows), 200
-    pvalues = np.array(
-        [
-            compare_summaries(
-                observe(rng, n_rows, law=(2, 4), digits=digits),
-                observe(rng, 2 * n_rows, law=(4, 2), digits=digits),
-                n_resamples=39,
-                random_state=rng,
-            ).pvalue
-            for _ in range(n_trials)
-        ]
-    )
-    for level in (0.05, 0.2, 0.5):
-        assert (pvalues <= level).sum() <= binom(n_trials, level).ppf(0.9995)
+    rng, pvalues = np.random.default_rng(n_rows), []
+    for _ in range(200):
+        first = observe(rng, n_rows, law=(2, 4), digits=digits)
+        second = observe(rng, 2 * n_rows, law=(4, 2), digits=digits)
+        result = compare_summaries(first, second, n_resamples=39, random_state=rng)
+        pvalues.append(result.pvalue)
+    check_level(pvalues)
     if n_rows > 100:  # and no less often than that: the test is not idle
-        assert (pvalues <= 0.5).sum() >= binom(n_trials, 0.5).ppf(0.0005)
+        assert np.sum(np.array(pvalues) <= 0.5) >= binom(200, 0.5).ppf(0.0005)
 
 
 @both
-def test_power_and_estimate_for_a_change_everywhere(deviation):
-    rng = np.random.default_rng(2)
-    first, second = observe(rng, 20_000, change=0.1), observe(rng, 10_000, law=(2, 1))
-    result = compare_summaries(first, second, deviation=deviation, random_state=0)
-    assert result.pvalue == 0.001
-    assert result.estimate == pytest.approx(0.1, abs=0.03)
-    back = compare_summaries(second, first, deviation=deviation, random_state=0)
-    np.testing.assert_allclose(back[:3], result[:3], rtol=1e-9)
-
-
-def test_power_for_a_change_that_cancels_on_the_whole():
-    rng = np.random.default_rng(4)
-    v = rng.random(20_000)
-    wave = 0.2 * np.sin(4 * np.pi * v)
-    changed = summarize(rng.random(len(v)) < 0.2 + 0.5 * v + wave, v)
-    before = summarize(rng.random(len(v)) < 0.2 + 0.5 * v, v)
-    assert compare_summaries(before, changed, random_state=0).pvalue <= 0.005
-
-
-def test_a_stream_is_equal_to_itself():
-    summary = observe(np.random.default_rng(0), 2000)
-    assert compare_summaries(summary, summary, random_state=0)[:3] == (0.0, 1.0, 0.0)
+def test_power_and_estimate(rng, deviation):
+    """For a change everywhere, and for one that cancels on the whole; either way round."""
+    v, options = rng.random(20_000), {"deviation": deviation, "random_state": 0}
+    for change in (0.1, 0.2 * np.sin(4 * np.pi * v)):
+        first, second = (summarize(rng.random(20_000) < 0.2 + v / 2 + c, v) for c in (0, change))
+        result = compare_summaries(first, second, **options)
+        assert result.pvalue <= 0.005
+        if np.isscalar(change):
+            assert result.estimate == pytest.approx(change, abs=0.03)
+        back = compare_summaries(second, first, **options)
+        np.testing.assert_allclose(back[:3], result[:3], rtol=1e-9)
 
 
 def test_rows_of_one_period_only_and_equal_outcomes_add_nothing():
     first = repeat({0.1: (30, 0), 0.5: (3, 9), 0.9: (0, 50)})
     second = repeat({0.1: (20, 0), 0.5: (8, 5), 0.7: (40, 2)})
     middle = [repeat({0.5: counts}) for counts in ((3, 9), (8, 5))]
-    whole, part = (
-        compare_summaries(*pair, n_resamples=20_000, random_state=0)
-        for pair in ((first, second), middle)
-    )
+    options = {"n_resamples": 20_000, "random_state": 0}
+    whole, part = (compare_summaries(*pair, **options) for pair in ((first, second), middle))
     assert whole.statistic == pytest.approx(part.statistic, rel=1e-12)
     assert abs(whole.pvalue - part.pvalue) < 6 * np.sqrt(0.25 / 20_000)
     # But the estimate is a mean over all predictions that the periods share.
@@ -127,7 +99,9 @@ def test_rows_of_one_period_only_and_equal_outcomes_add_nothing():
     assert whole.estimate == pytest.approx(part.estimate * share, rel=1e-12)
 
 
-def test_without_any_variation_p_is_one():
+def test_no_difference_and_no_variation(rng):
+    summary = observe(rng, 2000)
+    assert compare_summaries(summary, summary, random_state=0)[:3] == (0.0, 1.0, 0.0)
     first, second = repeat({0.2: (12, 0)}), repeat({0.2: (30, 0)})
     assert compare_summaries(first, second, random_state=0) == (0.0, 1.0, 0.0, None, 0.0)
     lone = repeat({0.2: (1, 0)}), repeat({0.2: (0, 1)})
@@ -146,29 +120,6 @@ def test_numbers_of_a_billion_rows():
     assert compare_summaries(first, more, n_resamples=99, random_state=0).pvalue == 0.01
 
 
-def test_periods_of_a_grouped_summary():
-    rng = np.random.default_rng(6)
-    v = rng.random(6000)
-    day = np.repeat(["mon", "tue"], 3000)
-    y = rng.random(6000) < curve(v) + 0.15 * (day == "tue")
-    grouped = GroupedSummary().update(y, v, by=day)
-    assert compare_summaries(grouped["mon"], grouped["tue"], random_state=0).pvalue == 0.001
-
-
-def test_confidences_of_several_classes():
-    rng = np.random.default_rng(7)
-
-    def observe_classes(n_rows, sharpness):
-        proba = rng.dirichlet([1, 1, 1], n_rows)
-        true = proba**sharpness
-        true /= true.sum(axis=1, keepdims=True)
-        y = (rng.random(n_rows)[:, None] > np.cumsum(true, axis=1)[:, :2]).sum(axis=1)
-        return summarize(y, proba, labels=[0, 1, 2])
-
-    first, second = observe_classes(4000, 1.0), observe_classes(4000, 0.5)
-    assert compare_summaries(first, second, random_state=0).pvalue == 0.001
-
-
 @pytest.mark.parametrize(
     ("settings", "others", "name"),
     [
@@ -179,14 +130,10 @@ def test_confidences_of_several_classes():
     ],
 )
 def test_other_settings_are_refused(settings, others, name):
-    first, second = (
-        summarize([1, 0], [[0.2, 0.8], [0.6, 0.4]], **values) for values in (settings, others)
-    )
+    rows = [1, 0], [[0.2, 0.8], [0.6, 0.4]]
     with pytest.raises(ValueError, match=f"must have the same settings; {name} is"):
-        compare_summaries(first, second)
-
-
-def test_what_drops_rows_may_differ():
+        compare_summaries(summarize(*rows, **settings), summarize(*rows, **others))
+    # But what drops rows may differ.
     first, second = (summarize([0, 1], [0.5, 0.5], on_invalid=do) for do in ("drop", "raise"))
     assert compare_summaries(first, second, random_state=0).pvalue == 1.0
 

@@ -6,23 +6,17 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from skcal.inference import CoxRecalibration, TestResult, cox_recalibration
-from skcal.inference._interval import Interval
+from skcal.inference import cox_recalibration
 
 INF = np.inf
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(17)
-
-
 def compute_deviance(coefficients, y, v, w=1.0):
     scores = coefficients[0] + coefficients[1] * logit(v)
-    return 2 * np.sum(w * (np.logaddexp(0, scores) - y * scores))
+    return 2 * np.sum(w * (np.logaddexp(0, scores) - np.multiply(y, scores)))
 
 
-def draw_sample(rng, n, intercept=0.0, slope=1.0):
+def draw_sample(rng, n, intercept, slope):
     """Predictions, and outcomes of which they are the recalibration-to-be."""
     v = expit(rng.normal(0.3, 1.2, n))
     return (rng.random(n) < expit(intercept + slope * logit(v))).astype(int), v
@@ -31,17 +25,15 @@ def draw_sample(rng, n, intercept=0.0, slope=1.0):
 def test_two_predictions_are_fitted_exactly():
     """Then the model is saturated: its log odds are those of the outcomes."""
     counts, positive, v = np.array([40, 60]), np.array([10, 36]), np.array([0.1, 0.7])
-    y = np.concatenate([[1] * k + [0] * (n - k) for n, k in zip(counts, positive, strict=True)])
-    observed = positive / counts
-    result = cox_recalibration(y, np.repeat(v, counts))
+    y = np.repeat([1, 0, 1, 0], [10, 30, 36, 24])
+    result, observed = cox_recalibration(y, np.repeat(v, counts)), positive / counts
     slope = np.diff(logit(observed))[0] / np.diff(logit(v))[0]
     assert result.slope.estimate == pytest.approx(slope, rel=1e-7)
     intercept = logit(observed[0]) - slope * logit(v[0])
     assert result.intercept.estimate == pytest.approx(intercept, rel=1e-7)
-    gain = positive * np.log(observed / v) + (counts - positive) * np.log((1 - observed) / (1 - v))
-    assert result.test.statistic == pytest.approx(2 * gain.sum(), rel=1e-10)
-    assert result.test.pvalue == pytest.approx(chi2.sf(2 * gain.sum(), 2), rel=1e-9)
-    assert result.test.estimate == pytest.approx(gain.sum() / 100, rel=1e-10)
+    gain = positive @ np.log(observed / v) + (counts - positive) @ np.log((1 - observed) / (1 - v))
+    expected = 2 * gain, chi2.sf(2 * gain, 2), gain / 100
+    np.testing.assert_allclose(result.test[:3], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("confidence_level", [0.5, 0.95, 0.999])
@@ -49,27 +41,24 @@ def test_independent_optimiser(rng, confidence_level):
     y, v = draw_sample(rng, 150, 0.4, 0.7)
     w = rng.uniform(0.5, 2, 150)
     result = cox_recalibration(y, v, sample_weight=w, confidence_level=confidence_level)
-    assert isinstance(result, CoxRecalibration)
-    assert isinstance(result.slope, Interval)
-    assert isinstance(result.test, TestResult)
     best = minimize(compute_deviance, [0.0, 1.0], (y, v, w), method="Nelder-Mead", tol=1e-12)
     estimates = [result.intercept.estimate, result.slope.estimate]
     np.testing.assert_allclose(estimates, best.x, atol=1e-5)
     statistic = compute_deviance([0, 1], y, v, w) - best.fun
     assert result.test.statistic == pytest.approx(statistic, rel=1e-9)
     critical = chi2.isf(1 - confidence_level, 1)
+
+    def profile(other, place, end):
+        return compute_deviance(np.insert([other], place, end), y, v, w)
+
     for place, interval in enumerate((result.intercept, result.slope)):
         assert interval.low < interval.estimate < interval.high
         for end in interval[1:]:
-            profile = minimize_scalar(
-                lambda other, end=end, place=place: compute_deviance(
-                    [end, other] if place == 0 else [other, end], y, v, w
-                ),
-                options={"xtol": 1e-12},
-            )
-            assert profile.fun - best.fun == pytest.approx(critical, rel=1e-7)
+            least = minimize_scalar(profile, args=(place, end), options={"xtol": 1e-12}).fun
+            assert least - best.fun == pytest.approx(critical, rel=1e-7)
     level = result.calibration_in_the_large
     assert w @ expit(level.estimate + logit(v)) == pytest.approx(w @ y, rel=1e-7)
+    assert level.low < level.estimate < level.high
     least = compute_deviance([level.estimate, 1], y, v, w)
     for end in level[1:]:
         assert compute_deviance([end, 1], y, v, w) - least == pytest.approx(critical, rel=1e-7)
@@ -85,30 +74,15 @@ def test_sums_of_weights_of_any_size(rng, scale):
     for interval, expected in zip(result[:3], plain[:3], strict=True):
         assert interval.estimate == pytest.approx(expected.estimate, rel=1e-6)
         assert interval.low <= interval.estimate <= interval.high
-        if scale > 1:
-            assert interval.high - interval.low < 1e-5
+        assert interval.high - interval.low < 1e-5 or scale < 1
 
 
-def test_what_is_wrong_is_told(rng):
-    extreme = cox_recalibration(*draw_sample(rng, 2000, 0.0, 0.5))
-    assert extreme.slope.high < 1
-    assert extreme.intercept.low < 0 < extreme.intercept.high
-    shifted = cox_recalibration(*draw_sample(rng, 2000, 0.5, 1.0))
-    assert shifted.slope.low < 1 < shifted.slope.high
-    assert shifted.calibration_in_the_large.low > 0
-    assert max(extreme.test.pvalue, shifted.test.pvalue) < 1e-6
-
-
-def test_mirrored_problem(rng):
-    """To swap the labels turns the intercepts around and leaves the slope as it is."""
-    y, v = draw_sample(rng, 200, 0.4, 1.5)
-    result, mirrored = cox_recalibration(y, v), cox_recalibration(1 - y, 1 - v)
-    np.testing.assert_allclose(mirrored.slope, result.slope, rtol=1e-7)
-    assert mirrored.test.statistic == pytest.approx(result.test.statistic, rel=1e-9)
-    for name in ("intercept", "calibration_in_the_large"):
-        there, back = getattr(result, name), getattr(mirrored, name)
-        expected = [-there.estimate, -there.high, -there.low]
-        np.testing.assert_allclose(back, expected, atol=1e-7)
+def test_weights_of_very_different_sizes():
+    """The row of weight 1 keeps the slope finite."""
+    result = cox_recalibration([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], sample_weight=[1e99, 1, 1, 1])
+    for interval in result[:3]:
+        assert interval.low < interval.estimate < interval.high
+    assert np.isfinite(result.slope).all()
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -118,10 +92,8 @@ def test_symmetric_separation(sign):
     v = np.repeat(expit([-sign * c, sign * c]), n)
     result = cox_recalibration(np.repeat([0, 1], n), v)
     bound = -np.log(np.expm1(chi2.isf(0.05, 1) / (4 * n))) / c
-    if sign == 1:
-        assert result.slope == pytest.approx((INF, bound, INF), rel=1e-8)
-    else:
-        assert result.slope == pytest.approx((-INF, -INF, -bound), rel=1e-8)
+    slope = (INF, bound, INF) if sign == 1 else (-INF, -INF, -bound)
+    assert result.slope == pytest.approx(slope, rel=1e-8)
     assert result.intercept[1:] == (-INF, INF)
     statistic = 4 * n * np.log1p(np.exp(-sign * c))
     assert result.test.statistic == pytest.approx(statistic, rel=1e-9)
@@ -150,16 +122,17 @@ def test_separated_outcomes(v, intercept):
 
 
 def test_separated_but_for_predictions_of_one_half():
-    """At infinite slope the intercept is that of the rows at log odds 0 alone."""
-    result = cox_recalibration([0] * 9 + [0, 1, 1, 1] + [1] * 9, [0.1] * 9 + [0.5] * 4 + [0.9] * 9)
-    assert result.intercept.estimate == pytest.approx(np.log(3))
+    """At infinite slope the intercept is that of the rows at log odds 0 alone.
+
+    The rest bounds it no more than those rows do, as the slope may be infinite.
+    """
+    result = cox_recalibration([0] * 10 + [1] * 12, [0.1] * 9 + [0.5] * 4 + [0.9] * 9)
 
     def exceed(a):
-        excess = compute_deviance([a, 0], np.array([0, 1, 1, 1]), np.full(4, 0.5))
+        excess = compute_deviance([a, 0], [0, 1, 1, 1], np.full(4, 0.5))
         return excess - 8 * (np.log(4) - 0.75 * np.log(3)) - chi2.isf(0.05, 1)
 
     low, high = brentq(exceed, -9, np.log(3)), brentq(exceed, np.log(3), 9)
-    # The rest bounds the intercept no more than those rows do, as the slope may be infinite.
     assert result.intercept == pytest.approx((np.log(3), low, high), rel=1e-6)
 
 
@@ -172,27 +145,17 @@ def test_separated_but_for_predictions_of_one_half():
 )
 def test_threshold_between_nearly_equal_predictions(y, v):
     """The infimum of the loss is 0; that at intercept a is the loss of the row at log odds 0."""
-    result = cox_recalibration(y, v)
-    v = np.asarray(v, dtype=float)
-    deviance = -2 * np.log(np.where(y, v, 1 - v)).sum()
-    assert result.test.statistic == pytest.approx(deviance, rel=1e-12)
+    result, v = cox_recalibration(y, v), np.asarray(v, dtype=float)
+    assert result.test.statistic == pytest.approx(compute_deviance([0, 1], y, v), rel=1e-12)
     low = -np.log(np.expm1(chi2.isf(0.05, 1) / 2))
     assert result.intercept == pytest.approx((INF, low, INF), rel=1e-8)
     assert result.slope[:2] == (-INF, -INF)
 
     def exceed(slope):  # two rows of one kind next to a log odds of 0, the other at log 9
-        best = minimize_scalar(lambda a: compute_deviance([a, slope], np.array(y), v))
+        best = minimize_scalar(lambda a: compute_deviance([a, slope], y, v))
         return best.fun - chi2.isf(0.05, 1)
 
     assert result.slope.high == pytest.approx(brentq(exceed, -1, 1), rel=1e-4)
-
-
-def test_weights_of_very_different_sizes():
-    """The row of weight 1 keeps the slope finite."""
-    result = cox_recalibration([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7], sample_weight=[1e99, 1, 1, 1])
-    for interval in result[:3]:
-        assert interval.low < interval.estimate < interval.high
-    assert np.isfinite(result.slope).all()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +164,6 @@ def test_weights_of_very_different_sizes():
         ([0, 1], [0.2, 0.0], None, "y_proba must lie between 0 and 1.*; got 1 such"),
         ([0, 1], [1.0, 0.4], None, "y_proba must lie between 0 and 1.*; got 1 such"),
         ([0, 1], [0.2, 0.2], None, "y_proba must hold at least two .*; all are 0.2"),
-        ([1], [0.2], None, "y_proba must hold at least two different predictions"),
         # Of equal log odds.
         ([0, 1], [0.01, np.nextafter(0.01, 1)], None, "must hold at least two different"),
         ([1, 1], [0.2, 0.7], None, "y_true must hold both outcomes.*all rows are positive"),

@@ -8,20 +8,6 @@ from skcal._numerics._isotonic_band import bound_isotonic_curve
 from skcal.inference import IsotonicBand, isotonic_band
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
-@pytest.fixture
-def data(rng):
-    proba = rng.random(300)
-    return (rng.random(300) < proba**2).astype(int), proba
-
-
-# ------------------------------------------------------------------------------ guarantee
-
-
 def test_published_value():
     """Eight of ten: the Clopper-Pearson interval."""
     band = isotonic_band([1] * 8 + [0] * 2, [0.7] * 10)
@@ -32,16 +18,12 @@ def test_published_value():
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_exact_coverage_for_one_prediction(level):
     """By the sum over all numbers of successes: never less, and not much more somewhere."""
-    n = 20
-    ends = [isotonic_band([1] * k + [0] * (n - k), [0.3] * n, confidence_level=level)
-            for k in range(n + 1)]  # fmt: skip
-    low, high = (np.concatenate([getattr(band, end) for band in ends]) for end in ("low", "high"))
-    coverage = [
-        binom.pmf(np.arange(n + 1), n, p)[(low <= p) & (p <= high)].sum()
-        for p in np.linspace(0, 1, 501)
-    ]
-    assert min(coverage) >= level
-    assert min(coverage) <= level + 0.05
+    k, places = np.arange(21), np.linspace(0, 1, 501)
+    bands = [isotonic_band(k[:20] < hits, [0.3] * 20, confidence_level=level) for hits in k]
+    low, high = (np.stack([getattr(band, end) for band in bands]) for end in ("low", "high"))
+    inside = (low <= places) & (places <= high)
+    coverage = (binom.pmf(k[:, None], 20, places) * inside).sum(axis=0)
+    assert level <= coverage.min() <= level + 0.05
 
 
 LAWS = {
@@ -68,8 +50,7 @@ def test_simultaneous_coverage(rng, law):
 @pytest.mark.slow
 def test_simultaneous_coverage_of_merged_predictions(rng):
     """More distinct predictions than blocks; the curve is known everywhere."""
-    places = np.linspace(0, 1, 1001)
-    covered = []
+    places, covered = np.linspace(0, 1, 1001), []
     for _ in range(120):
         proba = rng.random(1000) ** 2
         low, high = isotonic_band(rng.random(1000) < proba**2, proba).evaluate(places)
@@ -86,35 +67,21 @@ def test_a_falling_curve_is_not_covered(rng):
     assert (rising.low <= rising.high).all()
 
 
-# ------------------------------------------------------------------------------ shape
+def test_few_predictions_are_not_merged(rng):
+    proba = np.sort(rng.random(300))
+    y = (rng.random(300) < proba**2).astype(float)
+    expected = proba, *bound_isotonic_curve(np.ones(300), y, 0.05)
+    np.testing.assert_allclose(isotonic_band(y, proba)[:3], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [50, 5000])
-def test_ends_are_monotone_probabilities(rng, n):
-    proba = rng.random(n).round(4)
-    band = isotonic_band(rng.random(n) < proba, proba)
-    assert (np.diff(band.prob_pred) > 0).all()
-    for end in (band.low, band.high):
-        assert (np.diff(end) >= 0).all()
-        assert ((end >= 0) & (end <= 1)).all()
-    assert np.isin(band.prob_pred, proba).all()
-
-
-def test_mirrored(data):
-    y, proba = data
-    band, mirror = isotonic_band(y, proba), isotonic_band(1 - y, 1 - proba)
-    np.testing.assert_allclose(mirror.prob_pred, 1 - band.prob_pred[::-1], atol=1e-15)
-    np.testing.assert_allclose(mirror.low, 1 - band.high[::-1], atol=1e-12)
-
-
-def test_blocks_do_not_depend_on_outcomes(rng):
-    proba = rng.random(3000)
-    one, other = (isotonic_band(rng.random(3000) < p, proba) for p in (0.1, proba))
-    np.testing.assert_array_equal(one.prob_pred, other.prob_pred)
-    assert len(one.prob_pred) < 1000
-
-
-# ------------------------------------------------------------------------------ methods
+def test_outcomes_of_one_kind():
+    """All n rows succeed: p^n = share at the lower end."""
+    band = isotonic_band(np.ones(50), np.linspace(0, 1, 50))
+    np.testing.assert_array_equal(band.high, 1)
+    assert band.low[-1] == pytest.approx((0.05 / (50 * 51)) ** (1 / 50), abs=1e-12)
+    for outcome, ends in ((1, (0.025, 1)), (0, (0, 0.975))):
+        band = isotonic_band([outcome], [0.4])
+        np.testing.assert_allclose([*band.low, *band.high], ends, atol=1e-12)
 
 
 def test_evaluate_between_and_beyond_knots():
@@ -123,61 +90,33 @@ def test_evaluate_between_and_beyond_knots():
     np.testing.assert_array_equal(low, [[0, 0.1, 0.1], [0.3, 0.3, 0.3]])
     np.testing.assert_array_equal(high, [[0.5, 0.5, 0.8], [0.8, 1, 1]])
     assert band.evaluate(0.6) == (0.3, 0.8)
-
-
-@pytest.mark.parametrize("places", [[0.5, 1.5], [-0.1], [np.nan], ["a"]])
-def test_evaluate_refuses_what_is_no_prediction(data, places):
-    with pytest.raises(ValueError, match="y_proba"):
-        isotonic_band(*data).evaluate(places)
+    for places in ([0.5, 1.5], [-0.1], [np.nan], ["a"]):
+        with pytest.raises(ValueError, match="y_proba"):
+            band.evaluate(places)
 
 
 @pytest.mark.parametrize("n", [500, 5000])
 def test_deviations_are_where_the_diagonal_is_outside(rng, n):
     proba = rng.random(n).round(4)
     band = isotonic_band(rng.random(n) < 0.5, proba)
+    assert np.isin(band.prob_pred, proba).all()
+    assert (np.diff(band.prob_pred) > 0).all()
+    assert len(band.prob_pred) < 1000
     grid = np.linspace(0, 1, 20_011)
     low, high = band.evaluate(grid)
-    too_low, too_high = band.find_deviations()
-    assert len(too_low)
-    assert len(too_high)
-    for regions, outside in ((too_low, low > grid), (too_high, high < grid)):
-        assert (regions[:, 0] < regions[:, 1]).all()
-        assert (np.diff(regions, axis=0)[:, 0] > 0).all()
+    for regions, outside in zip(band.find_deviations(), (low > grid, high < grid), strict=True):
+        assert len(regions)
+        assert (np.diff(regions.ravel()) > 0).all()
         inside = ((grid[:, None] >= regions[:, 0]) & (grid[:, None] <= regions[:, 1])).any(axis=1)
         on_edge = np.isclose(grid[:, None], regions.ravel(), atol=1e-12).any(axis=1)
         np.testing.assert_array_equal(inside[~on_edge], outside[~on_edge])
 
 
 def test_deviations_by_hand():
-    band = IsotonicBand(
-        np.array([0.1, 0.2, 0.5, 0.9]), np.array([0.3, 0.3, 0.4, 0.4]),
-        np.array([0.6, 0.6, 0.6, 0.6]), 0.95,
-    )  # fmt: skip
+    knots, low = np.array([0.1, 0.2, 0.5, 0.8, 0.9]), np.array([0.3, 0.3, 0.7, 0.85, 0.85])
+    band = IsotonicBand(knots, low, np.array([0.05, 0.15, 0.3, 0.75, 0.75]), 0.95)
     too_low, too_high = band.find_deviations()
-    np.testing.assert_allclose(too_low, [[0.1, 0.3]])
-    np.testing.assert_allclose(too_high, [[0.6, 0.9]])
+    np.testing.assert_allclose(too_low, [[0.1, 0.3], [0.5, 0.7], [0.8, 0.85]])
+    np.testing.assert_allclose(too_high, [[0.05, 0.1], [0.15, 0.2], [0.3, 0.5], [0.75, 0.9]])
     calibrated = IsotonicBand(np.array([0.5]), np.array([0.4]), np.array([0.6]), 0.95)
     assert [regions.shape for regions in calibrated.find_deviations()] == [(0, 2), (0, 2)]
-
-
-# ------------------------------------------------------------------------------ input
-
-
-@pytest.mark.parametrize(("outcome", "ends"), [(1, (0.025, 1)), (0, (0, 0.975))])
-def test_single_row(outcome, ends):
-    band = isotonic_band([outcome], [0.4])
-    np.testing.assert_allclose([*band.low, *band.high], ends, atol=1e-12)
-
-
-def test_one_class_only():
-    n = 50
-    band = isotonic_band(np.ones(n), np.linspace(0, 1, n))
-    share = 0.05 / (n * (n + 1))
-    np.testing.assert_array_equal(band.high, 1)
-    # All n rows succeed: p^n = share at the lower end.
-    assert band.low[-1] == pytest.approx(share ** (1 / n), abs=1e-12)
-
-
-def test_there_are_no_weights():
-    with pytest.raises(TypeError, match="sample_weight"):
-        isotonic_band([0, 1], [0.2, 0.7], sample_weight=[1, 2])

@@ -6,40 +6,22 @@ from functools import partial
 import numpy as np
 import pytest
 
-from skcal.inference import (
-    calibration_test,
-    cox_recalibration,
-    cumulative_calibration_test,
-    hosmer_lemeshow_test,
-    kernel_calibration_test,
-    mean_embedding_test,
-    spiegelhalter_test,
-    t_cal_test,
-)
-from tests.inference.samples import draw_binary, draw_classes
+from skcal import inference
+from skcal.inference import calibration_test, kernel_calibration_test, t_cal_test
+from tests.inference.samples import check_level, draw_binary, draw_classes, summarize
 
-slow = pytest.mark.slow
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(13)
+spiegelhalter, hosmer_lemeshow = inference.spiegelhalter_test, inference.hosmer_lemeshow_test
+kuiper = partial(inference.cumulative_calibration_test, deviation="range")
+smirnov = partial(inference.cumulative_calibration_test, deviation="max")
+blocks = partial(kernel_calibration_test, method="block")
+biased = partial(kernel_calibration_test, method="distribution-free", unbiased=False)
+unbiased = partial(kernel_calibration_test, method="distribution-free", unbiased=True)
+embedding = partial(inference.mean_embedding_test, test_proba=[0.2, 0.8], test_labels=[1, 1])
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def cox(y_true, y_proba, **options):
-    return cox_recalibration(y_true, y_proba, **options).test
-
-
-def name_case(value):
-    if isinstance(value, partial):
-        options = [str(option) for option in value.keywords.values() if isinstance(option, str)]
-        return "-".join([value.func.__name__, *options])
-    return getattr(value, "__name__", None)
-
-
-kuiper = partial(cumulative_calibration_test, deviation="range")
-smirnov = partial(cumulative_calibration_test, deviation="max")
-exact = partial(calibration_test, statistic="expected_calibration_error")
+    return inference.cox_recalibration(y_true, y_proba, **options).test
 
 
 def find_pvalues(test, rng, n_runs, draw, **options):
@@ -49,36 +31,15 @@ def find_pvalues(test, rng, n_runs, draw, **options):
     return np.array([test(*draw(), **options).pvalue for _ in range(n_runs)])
 
 
-def points_between(n_classes):
-    labels = [n_classes - 1, 0] if n_classes > 2 else [1, 1]
-    return {"test_proba": 0.6 * np.eye(n_classes)[:2] + 0.4 / n_classes, "test_labels": labels}
-
-
-def of_blocks(size):
-    return partial(kernel_calibration_test, method="block", block_size=size)
-
-
-def of_bounds(unbiased):
-    return partial(kernel_calibration_test, method="distribution-free", unbiased=unbiased)
-
-
 # The standard error of a level of 5 % among 2000 samples is 0.5 %.
 @pytest.mark.parametrize(
     ("test", "n", "weighted"),
     [
-        (spiegelhalter_test, 1000, False),
-        (spiegelhalter_test, 1000, True),
-        *(
-            pytest.param(*case, marks=slow)
-            for case in (
-                *((test, 2000, w) for test in (kuiper, smirnov) for w in (False, True)),
-                *((t_cal_test, n, w) for n in (30, 200) for w in (False, True)),
-                (hosmer_lemeshow_test, 2000, False),
-                (cox, 1000, False),
-            )
-        ),
+        *((spiegelhalter, 1000, weighted) for weighted in (False, True)),
+        *(slow(test, 2000, weighted) for test in (kuiper, smirnov) for weighted in (False, True)),
+        *(slow(t_cal_test, n, weighted) for n in (30, 200) for weighted in (False, True)),
+        *(slow(test, n, False) for test, n in ((hosmer_lemeshow, 2000), (cox, 1000))),
     ],
-    ids=name_case,
 )
 def test_level(rng, test, n, weighted):
     v = np.clip(rng.beta(2, 3, n), 0.001, 0.999)
@@ -91,45 +52,43 @@ def test_level(rng, test, n, weighted):
 @pytest.mark.parametrize(
     ("test", "n", "digits"),
     [
-        (kuiper, 40, 1),  # sums of few rows pass over the extremes of Brownian motion
-        (smirnov, 40, 1),
+        # Sums of few rows pass over the extremes of Brownian motion.
+        *((test, 40, 1) for test in (kuiper, smirnov)),
+        *((bound, n, 9) for bound in (unbiased, biased) for n in (2, 20)),
         (t_cal_test, 7, 9),
-        *((of_bounds(unbiased), n, 9) for unbiased in (True, False) for n in (2, 20)),
-        *(
-            pytest.param(*case, marks=slow)
-            for case in ((t_cal_test, 30, 1), (exact, 50, 9), (exact, 50, 1))
-        ),
+        slow(t_cal_test, 30, 1),
     ],
-    ids=name_case,
 )
 def test_never_above_the_level(rng, test, n, digits):
-    """For few rows and ties; 3.5 standard errors are left for noise."""
-    pvalues = find_pvalues(test, rng, 700, lambda: draw_binary(rng, n, digits=digits))
-    for level in (0.05, 0.2):
-        noise = np.sqrt(level * (1 - level) / 700)
-        assert np.mean(pvalues <= level) <= level + 3.5 * noise
+    check_level(find_pvalues(test, rng, 700, lambda: draw_binary(rng, n, digits=digits)))
 
 
-@slow
+def test_never_above_the_level_of_wide_cells(rng):
+    """The binomial law is wider than the Poisson binomial one, hence at most the level."""
+    options, pvalues = {"statistic": "cumulative_calibration_error", "n_resamples": 39}, []
+    for seed in range(200):
+        v = rng.beta(1, 8, 600)
+        summary = summarize(rng.random(600) < v, v, n_cells=16)
+        result = inference.calibration_test_from_summary(summary, random_state=seed, **options)
+        pvalues.append(result.pvalue)
+    check_level(pvalues)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("test", "n", "n_classes"),
+    ("test", "n", "n_classes", "options"),
     [
-        (kernel_calibration_test, 150, 2),
-        (partial(kernel_calibration_test, bandwidth="median"), 150, 3),
-        (kernel_calibration_test, 150, 10),
-        (kernel_calibration_test, 100, 50),
-        *((of_blocks(size), 400, k) for k, size in ((2, 2), (3, 2), (10, 5), (50, 5))),
-        *((partial(mean_embedding_test, **points_between(k)), 400, k) for k in (2, 3)),
+        *((kernel_calibration_test, n, k, {}) for k, n in ((2, 150), (10, 150), (50, 100))),
+        (kernel_calibration_test, 150, 3, {"bandwidth": "median"}),
+        *((blocks, 400, k, {"block_size": size}) for k, size in ((2, 2), (3, 2), (10, 5), (50, 5))),
+        (embedding, 400, 2, {}),
+        (embedding, 400, 3, {"test_proba": np.eye(3)[:2] / 2 + 1 / 6, "test_labels": [2, 0]}),
     ],
-    ids=name_case,
 )
-def test_level_of_kernel_tests(rng, test, n, n_classes):
+def test_level_of_kernel_tests(rng, test, n, n_classes, options):
     """Many classes make them cautious."""
-
-    def draw():
-        return draw_classes(rng, n, n_classes)
-
-    pvalues = find_pvalues(test, rng, 1000, draw, labels=range(n_classes))
+    options = {"labels": range(n_classes), **options}
+    pvalues = find_pvalues(test, rng, 1000, lambda: draw_classes(rng, n, n_classes), **options)
     assert np.mean(pvalues <= 0.05) <= 0.07
     assert np.mean(pvalues <= 0.05) >= 0.03 or n_classes == 50
 
@@ -137,19 +96,10 @@ def test_level_of_kernel_tests(rng, test, n, n_classes):
 @pytest.mark.parametrize(
     "test",
     [
-        kuiper,
-        smirnov,
-        spiegelhalter_test,
-        hosmer_lemeshow_test,
-        cox,
-        t_cal_test,
-        kernel_calibration_test,
-        of_blocks(lambda n: n // 10),
-        partial(mean_embedding_test, test_proba=[0.2, 0.8], test_labels=[1, 1]),
-        pytest.param(calibration_test, marks=slow),
-        pytest.param(partial(calibration_test, statistic="smooth_ece"), marks=slow),
+        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, cox, t_cal_test),
+        *(kernel_calibration_test, partial(blocks, block_size=lambda n: n // 10), embedding),
+        *(slow(calibration_test), slow(partial(calibration_test, statistic="smooth_ece"))),
     ],
-    ids=name_case,
 )
 def test_power_grows(rng, test):
     """Over-confidence: y = 1/2 + (v - 1/2) / 2 for uniform predictions."""

@@ -3,8 +3,6 @@
 Their formulas are computed in exact arithmetic in test_rounding.py.
 """
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
@@ -12,82 +10,53 @@ from sklearn.calibration import calibration_curve
 from skcal._estimates._bins import find_edges
 from skcal._numerics._binned import bin_index
 from skcal._reduction import reduce_to_samples
-from skcal.metrics import (
-    expected_calibration_error,
-    squared_calibration_error,
-)
+from skcal.metrics import expected_calibration_error, squared_calibration_error
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(3)
+def test_width_penalty_adds_the_mean_width():
+    rows, options = ([0, 1, 1, 1, 0], [0.1, 0.3, 0.6, 0.8, 0.9]), {"bin_width_penalty": True}
+    value = expected_calibration_error(*rows, n_bins=2, **options)
+    assert value == pytest.approx(0.4 * (0.5 - 0.2) + 0.6 * (2.3 / 3 - 2 / 3) + 1 / 2)
+    # Three predictions lie in the bin up to .6, two in the other one up to .9.
+    value = expected_calibration_error(*rows, n_bins=2, strategy="quantile", **options)
+    assert value == pytest.approx(0.6 * (1 / 3 + 0.5) + 0.4 * (0.85 - 0.5 + 0.3))
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, 0.4 * (0.5 - 0.2) + 0.6 * (2.3 / 3 - 2 / 3) + 1 / 2),
-        # Three predictions lie in the bin up to .6, two in the other one up to .9.
-        ({"strategy": "quantile"}, 0.6 * (1 / 3 + 0.5) + 0.4 * (0.85 - 0.5 + 0.3)),
-    ],
-)
-def test_width_penalty_adds_the_mean_width(options, expected):
-    y, v = [0, 1, 1, 1, 0], [0.1, 0.3, 0.6, 0.8, 0.9]
-    value = expected_calibration_error(y, v, n_bins=2, bin_width_penalty=True, **options)
-    assert value == pytest.approx(expected)
-
-
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 @pytest.mark.parametrize("n_bins", [1, 10, 15])
-@pytest.mark.parametrize("kind", ["plain", "edges", "few", "ends"])
-def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins, kind):
-    n = 300
-    v = {
-        "plain": rng.random(n),
-        "edges": rng.integers(0, n_bins + 1, n) / n_bins,
-        "few": rng.choice([0.3, 0.1 + 0.2, 0.5], n),
-        "ends": rng.choice([0.0, 1.0, 0.5, np.nextafter(0, 1), np.nextafter(1, 0)], n),
-    }[kind]
-    y = rng.integers(0, 2, n)
-    (sample,) = reduce_to_samples(y, v)
-    edges = find_edges(sample, n_bins, strategy)
-    mass, residual = sample.sum_by_bin(lambda x: bin_index(x, edges), n_bins)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mean_outcome, mean_prediction = calibration_curve(y, v, n_bins=n_bins, strategy=strategy)
-    gap = residual[mass > 0] / mass[mass > 0]
-    np.testing.assert_allclose(gap, mean_outcome - mean_prediction, rtol=0, atol=1e-12)
+def test_bins_are_those_of_calibration_curve(rng, strategy, n_bins):
+    for v in (
+        rng.random(300),
+        rng.integers(0, n_bins + 1, 300) / n_bins,  # on edges
+        rng.choice([0.3, 0.1 + 0.2, 0.5], 300),
+        rng.choice([0.0, 1.0, 0.5, np.nextafter(0, 1), np.nextafter(1, 0)], 300),
+    ):
+        y = rng.integers(0, 2, 300)
+        (sample,) = reduce_to_samples(y, v)
+        edges = find_edges(sample, n_bins, strategy)
+        mass, residual = sample.sum_by_bin(lambda v, edges=edges: bin_index(v, edges), n_bins)
+        outcome, prediction = calibration_curve(y, v, n_bins=n_bins, strategy=strategy)
+        gap = residual[mass > 0] / mass[mass > 0]
+        np.testing.assert_allclose(gap, outcome - prediction, rtol=0, atol=1e-12)
 
 
 def test_sweep_takes_the_last_number_of_bins_whose_means_do_not_fall():
     """Bins {.1, .2} and {.7, .8} have the mean outcome 1/2; a third one, {.7}, has 0."""
     y, v = [1, 0, 0, 1], [0.1, 0.2, 0.7, 0.8]
     for n_bins in (1, 3):
-        value = expected_calibration_error(y, v, strategy="sweep", n_bins=n_bins)
+        options = {"strategy": "sweep", "n_bins": n_bins}
+        value = expected_calibration_error(y, v, **options)
         assert value == pytest.approx((0.35 + 0.25) / 2)
-        value = squared_calibration_error(y, v, strategy="sweep", n_bins=n_bins, debias=False)
+        value = squared_calibration_error(y, v, debias=False, **options)
         assert value == pytest.approx((0.35**2 + 0.25**2) / 2)
 
 
-@pytest.mark.parametrize("strategy", ["quantile", "sweep"])
-def test_bins_of_equal_mass_read_weights_as_counts(rng, strategy):
-    v, counts = np.round(rng.random(80), 1), rng.integers(0, 4, 80)
-    y = (rng.random(80) < v).astype(int)
-    options = {"strategy": strategy, "n_bins": 7}
-    value = expected_calibration_error(y, v, sample_weight=counts, **options)
-    repeated = expected_calibration_error(np.repeat(y, counts), np.repeat(v, counts), **options)
-    assert value == pytest.approx(repeated, abs=1e-12)
-
-
 def test_bins_of_little_more_than_one_row():
-    # The first bin holds 1.0001 rows and is left out; the other has the gap .075 and no variance.
-    value = squared_calibration_error(
-        [0, 1, 0, 1, 1],
-        [0.05, 0.06, 0.06, 0.9, 0.95],
-        sample_weight=[0.5, 0.3, 0.2001, 1, 1],
-        n_bins=2,
-        strategy="uniform",
-    )
+    """The first bin holds 1.0001 rows and is left out; the other has the gap .075, no variance."""
+    v, weights = [0.05, 0.06, 0.06, 0.9, 0.95], [0.5, 0.3, 0.2001, 1, 1]
+    options = {"n_bins": 2, "strategy": "uniform"}
+    value = squared_calibration_error([0, 1, 0, 1, 1], v, sample_weight=weights, **options)
     assert value == pytest.approx(2 / 3.0001 * 0.075**2, rel=1e-12)
 
 

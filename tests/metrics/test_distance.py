@@ -1,4 +1,4 @@
-"""Lower and upper distance from calibration: certified bounds, tolerance, calibrated samples."""
+"""Distances from calibration and the smooth calibration error: bounds, tolerance, witness."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,14 @@ from skcal.metrics import (
     lower_calibration_distance,
     smooth_calibration_bounds,
     smooth_calibration_error,
+    smooth_calibration_witness,
     upper_calibration_distance,
 )
 from tests import reference_distance as reference
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(17)
-
-
 @pytest.mark.parametrize("n", [500, 5000])
-def test_residuals_of_one_sign(rng, n):
+def test_residuals_of_one_sign(n):
     """All mass must move by the bias, and no more is needed; only 0 or 1 suit a single class."""
     v = (np.arange(n) + 0.5) / n * 0.9
     low, high = lower_calibration_bounds(v + 0.1, v)
@@ -34,21 +30,16 @@ def test_residuals_of_one_sign(rng, n):
 
 
 @pytest.mark.parametrize("kind", reference.KINDS)
-def test_bounds_contain_the_linear_program_s_optimum(rng, kind):
+def test_bounds_and_upper_distance_are_those_of_the_best_partitions(rng, kind):
     y, v, weights = reference.draw_sample(rng, kind, 6)
-    knots, mass, positive = reference.merge_ties(y, v, weights)
-    targets = np.union1d(knots, np.linspace(0, 1, 81))
-    optimum = reference.lower_distance(targets, knots, mass - positive, positive)
-    low, high = lower_calibration_bounds(y, v, sample_weight=weights)
-    assert low <= optimum + 1e-9
-    assert high >= optimum - 80**-2 / 2 - 1e-9
-    # The distance itself lies between, and below the best partition into intervals.
+    merged = reference.merge_ties(y, v, weights)
     bounds = calibration_distance_bounds(y, v, sample_weight=weights)
-    best = reference.postprocessing_error(reference.list_interval_partitions, knots, mass, positive)
+    best = reference.postprocessing_error(reference.list_interval_partitions, *merged)
     assert bounds.high == pytest.approx(best, abs=1e-12)
-    assert bounds.low == min(low, bounds.high)
+    lower = lower_calibration_bounds(y, v, sample_weight=weights).low
+    assert bounds.low == min(lower, bounds.high)
     value = upper_calibration_distance(y, v, sample_weight=weights)
-    best = reference.postprocessing_error(reference.list_partitions, knots, mass, positive)
+    best = reference.postprocessing_error(reference.list_partitions, *merged)
     assert value == pytest.approx(best, abs=1e-12)
 
 
@@ -90,15 +81,17 @@ def test_is_continuous_across_the_numbers_of_rows_that_change_the_method(rng):
 
 
 def test_many_rows_whose_residuals_cancel_within_ties():
-    v = np.repeat([0.1, 0.3, 0.6, 0.75], 2000)
-    y = np.arange(8000) % 20 < 20 * v
-    for outcomes in (y, v):
-        assert lower_calibration_distance(outcomes, v) == pytest.approx(0, abs=1e-15)
-        assert lower_calibration_bounds(outcomes, v) == pytest.approx((0, 0), abs=1e-15)
-        assert calibration_distance_bounds(outcomes, v) == pytest.approx((0, 0), abs=1e-15)
+    distances = lower_calibration_distance, lower_calibration_bounds, calibration_distance_bounds
+    for function, n in (
+        *((function, 2000) for function in distances),
+        (smooth_calibration_error, 20_000),
+    ):
+        v = np.repeat([0.1, 0.3, 0.6, 0.75], n)
+        for y in (np.arange(4 * n) % 20 < 20 * v, v):
+            np.testing.assert_allclose(function(y, v), 0, atol=1e-15)
 
 
-def test_ten_distinct_predictions_are_enough(rng):
+def test_ten_distinct_predictions_are_enough():
     v = np.linspace(0, 1, 11)
     with pytest.raises(ValueError, match=r"at most 10 .*got 11.*calibration_distance_bounds"):
         upper_calibration_distance(np.ones(11), v)
@@ -118,7 +111,7 @@ def test_bounds_of_many_predictions(rng, decimals):
     assert high >= lower.high - 2e-3
     # Any partition gives an upper bound; the best one is no worse than ten equal intervals.
     group = np.minimum((v * 10).astype(int), 9)
-    outcome = np.array([calibrated[group == k].mean() for k in range(10)])
+    outcome = np.bincount(group, calibrated) / np.bincount(group)
     assert high <= np.abs(v - outcome[group]).mean() + 1e-12
 
 
@@ -134,17 +127,42 @@ def test_weights_of_thirty_orders_of_magnitude(rng, n):
         assert alone.low <= bounds.high + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("function", "inside"),
-    [
+@pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
+def test_bounds_of_a_mean_over_classes(rng, reduction):
+    proba, y = rng.dirichlet([1, 1, 1], size=150), rng.integers(0, 3, 150)
+    for function, inside in (
         (lower_calibration_bounds, lower_calibration_distance),
         (calibration_distance_bounds, lower_calibration_distance),
         (smooth_calibration_bounds, smooth_calibration_error),
-    ],
-)
-@pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
-def test_bounds_of_a_mean_over_classes(rng, function, inside, reduction):
-    proba, y = rng.dirichlet([1, 1, 1], size=150), rng.integers(0, 3, 150)
-    bounds = function(y, proba, reduction=reduction)
-    assert type(bounds) is Bounds
-    assert bounds.low - 1e-12 <= inside(y, proba, reduction=reduction) <= bounds.high + 1e-12
+    ):
+        bounds, value = (f(y, proba, reduction=reduction) for f in (function, inside))
+        assert type(bounds) is Bounds
+        assert bounds.low - 1e-12 <= value <= bounds.high + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["uniform", "ends", "ties", "clusters", "all positives"])
+@pytest.mark.parametrize("n", [1, 40])
+def test_witness_attains_the_smooth_calibration_error(rng, kind, n):
+    y, v, weights = reference.draw_sample(rng, kind, n)
+    knots, _, _ = reference.merge_ties(y, v, weights)
+    low, high = smooth_calibration_bounds(y, v, sample_weight=weights)
+    assert low == smooth_calibration_error(y, v, sample_weight=weights) == high
+    witness = smooth_calibration_witness(y, v, sample_weight=weights)
+    np.testing.assert_array_equal(witness.knots, knots)
+    assert np.abs(witness.values).max() <= 1
+    assert (np.abs(np.diff(witness.values)) <= np.diff(witness.knots) + 1e-12).all()
+    attained = np.interp(v, witness.knots, witness.values) * (y - v)
+    assert np.average(attained, weights=weights) == pytest.approx(low, abs=1e-9)
+
+
+@pytest.mark.parametrize("decimals", [2, 16])
+@pytest.mark.parametrize("kind", ["calibrated", "shifted", "always"])
+def test_smooth_calibration_on_a_grid_keeps_its_promise(rng, kind, decimals):
+    v = np.round(rng.beta(0.5, 2, 20_000), decimals)
+    eta = {"calibrated": v, "shifted": 0.1 + 0.9 * v, "always": 1}[kind]
+    y = rng.random(len(v)) < eta
+    exact = smooth_calibration_error(y, v, method="exact")
+    bounds = smooth_calibration_bounds(y, v)  # on a grid, by the number of rows
+    assert bounds.low - 1e-12 <= exact <= bounds.high + 1e-12
+    assert bounds.high - bounds.low <= 2e-5
+    assert smooth_calibration_error(y, v) == pytest.approx(exact, abs=1e-5)

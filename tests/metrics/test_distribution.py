@@ -1,5 +1,7 @@
 """Kernel measures of predicted distributions: definitions in closed form, laws, forms of input."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -19,11 +21,6 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 both_estimates = pytest.mark.parametrize("unbiased", [True, False])
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(23)
-
-
 def draw_problem(rng, kind, n):
     """Arrays of a prediction, all with a first axis of n rows, and targets that follow it."""
     if kind in ("normal", "laplace"):
@@ -34,26 +31,22 @@ def draw_problem(rng, kind, n):
         root = rng.normal(size=(n, 2, 2)) + np.eye(2)
         arrays = {"mean": rng.normal(size=(n, 2)), "cov": root @ np.swapaxes(root, 1, 2)}
         return arrays, arrays["mean"] + np.einsum("nij,nj->ni", root, rng.normal(size=(n, 2)))
-    parts = [
-        draw_problem(rng, "multivariate" if kind.startswith("multi") else "normal", n)
-        for _ in range(2)
-    ]
-    arrays = {name: np.stack([part[0][name] for part in parts], axis=1) for name in parts[0][0]}
+    inner = "multivariate" if kind.startswith("multi") else "normal"
+    parts, targets = zip(*(draw_problem(rng, inner, n) for _ in range(2)), strict=True)
+    arrays = {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
     share = np.full((n, 2), 0.5) if kind == "even mixture" else rng.dirichlet([2, 2], n)
-    arrays["weights"] = share
     chosen = (rng.random(n) > share[:, 0]).astype(int)
-    return arrays, np.stack([part[1] for part in parts], axis=1)[np.arange(n), chosen]
+    return arrays | {"weights": share}, np.stack(targets, axis=1)[np.arange(n), chosen]
 
 
 def build(kind, arrays):
     """The public object that holds these arrays."""
     if "weights" in arrays:
         inner = {name: values for name, values in arrays.items() if name != "weights"}
-        family = "multivariate" if "cov" in arrays else "normal"
-        return Mixture(arrays["weights"], build(family, inner))
+        return Mixture(arrays["weights"], build("normal", inner))
     if "cov" in arrays:
-        return MultivariateNormal(arrays["mean"], arrays["cov"])
-    return (laplace if kind == "laplace" else norm)(arrays["loc"], arrays["scale"])
+        return MultivariateNormal(**arrays)
+    return (laplace if kind == "laplace" else norm)(**arrays)
 
 
 def take(arrays, rows):
@@ -65,99 +58,78 @@ def measure(kind, arrays, y, **options):
 
 
 def embed(kind, arrays, y, tests, test_targets, **options):
-    return distribution_mean_embedding_error(
-        y, build(kind, arrays), test_distribution=tests, test_targets=test_targets, **options
-    )
+    options |= {"test_distribution": tests, "test_targets": test_targets}
+    return distribution_mean_embedding_error(y, build(kind, arrays), **options)
 
 
-# ------------------------------------------------------------------------------ definitions
+NORMALS = [
+    norm(),
+    norm([0, 0], [1.0, 1.0]),
+    norm(loc=[0, 0]),
+    norm(0.0, scale=np.ones(2)),
+    MultivariateNormal(np.zeros((2, 1)), np.ones((1, 1))),
+    MultivariateNormal([0.0], [[1.0]]),
+    Mixture([0.25, 0.75], [norm(0, 1), norm([0, 0], 1)]),
+]
 
 
 @both_estimates
 @pytest.mark.parametrize(
-    "distribution",
-    [
-        norm(),
-        norm([0, 0], [1.0, 1.0]),
-        norm(loc=[0, 0]),
-        norm(0.0, scale=np.ones(2)),
-        MultivariateNormal(np.zeros((2, 1)), np.ones((1, 1))),
-        MultivariateNormal([0.0], [[1.0]]),
-        Mixture([0.25, 0.75], [norm(0, 1), norm([0, 0], 1)]),
-    ],
+    ("distribution", "expected"),
+    # |Z| has the mean kernel 1 / 2, and |Z - Z'| the density (1 + x) e^-x / 2.
+    [*((law, PAIR_OF_STANDARD_NORMALS) for law in NORMALS), (laplace(), 1 - 2 / 2 + 3 / 8)],
 )
-def test_two_standard_normals(unbiased, distribution):
-    """N(0, 1) twice, y = 0, 0: 1 - 2 E k(0, Z) + E k(Z, Z')."""
+def test_two_standard_distributions(unbiased, distribution, expected):
+    """Twice, y = 0, 0: 1 - 2 E k(0, Z) + E k(Z, Z')."""
     value = distribution_kernel_calibration_error([0, 0], distribution, unbiased=unbiased)
-    assert value == pytest.approx(PAIR_OF_STANDARD_NORMALS, abs=1e-15)
+    assert value == pytest.approx(expected, abs=1e-15)
 
 
-def expect_kernel(kind, gap, *scales):
-    """Mean of the kernel of two numbers `gap` apart, each with the noise of a scale, if any."""
-    if kind == "normal":
-        variance = 1 + sum(scale**2 for scale in scales)
-        return np.exp(-(gap**2) / (2 * variance)) / np.sqrt(variance)
-    if len(scales) == 2 and scales[0] == scales[1]:  # the limit, to the square of 1e-5
-        scales = scales[0] * (1 + 1e-5), scales[1] * (1 - 1e-5)
-    scales, total = (1.0, *scales), 0.0
-    for (
-        b
-    ) in scales:  # a sum of Laplace variables has a sum of their densities, by partial fractions
-        factor = np.prod([b**2 / (b**2 - c**2) for c in scales if c != b])
-        total += factor * np.exp(-abs(gap) / b) / b
-    return total
-
-
-@pytest.mark.parametrize(
-    ("kind", "stretch", "accuracy"), [("normal", 1.0, 1e-14), ("laplace", np.sqrt(2), 1e-9)]
-)
-def test_agrees_with_the_definition(rng, kind, stretch, accuracy):
-    arrays, y = draw_problem(rng, kind, 4)
+def test_normal_distributions_agree_with_the_definition(rng):
+    arrays, y = draw_problem(rng, "normal", 4)
     weights, bandwidth, unit = np.array([2.0, 0.5, 0.0, 1.0]), 1.7, 0.8
-    loc, scale = arrays["loc"], arrays["scale"]
+    loc, scale = arrays.values()
 
     def compare(m, s):
-        shift, spread = np.subtract.outer(m, loc), np.subtract.outer(s, scale)
-        return np.exp(-np.hypot(shift, stretch * spread) / bandwidth)
+        return np.exp(-np.hypot(np.subtract.outer(m, loc), np.subtract.outer(s, scale)) / bandwidth)
 
-    def expect(gap, *scales):
-        return expect_kernel(kind, gap / unit, *(scale / unit for scale in scales))
+    def expect(points, others, variance):
+        """Mean kernel of two numbers whose noise has a variance."""
+        square = np.square(np.subtract.outer(points, others))
+        return unit / np.sqrt(unit**2 + variance) * np.exp(-square / (2 * (unit**2 + variance)))
 
-    rows = list(zip(y, loc, scale, strict=True))
-    h = compare(loc, scale) * [
-        [
-            expect(a - b) - expect(m - b, s) - expect(a - c, t) + expect(m - c, s, t)
-            for b, c, t in rows
-        ]
-        for a, m, s in rows
-    ]
+    own, both = scale**2, np.add.outer(scale**2, scale**2)
+    h = (
+        expect(y, y, 0)
+        - expect(loc, y, own[:, None])
+        - expect(y, loc, own)
+        + expect(loc, loc, both)
+    )
+    h *= compare(loc, scale)
     options = {"bandwidth": bandwidth, "target_bandwidth": unit, "sample_weight": weights}
-    total, own = weights @ h @ weights, weights @ np.diag(h)
-    for unbiased, expected in ((False, total / 3.5**2), (True, (total - own) / (3.5 * 2.5))):
-        value = measure(kind, arrays, y, unbiased=unbiased, **options)
-        assert value == pytest.approx(expected, abs=accuracy)
-    test_loc, test_scale, points = np.array([0.0, 1.0]), np.array([1.3, 0.3]), [0.2, -1.0]
-    residual = [[expect(t - b) - expect(t - c, s) for b, c, s in rows] for t in points]
-    means = np.average(compare(test_loc, test_scale) * residual, axis=1, weights=weights)
-    tests = build(kind, {"loc": test_loc, "scale": test_scale})
-    value = embed(kind, arrays, y, tests, points, **options)
+    total, pairs = weights @ h @ weights, weights @ h @ weights - weights @ np.diag(h)
+    for unbiased, expected in ((False, total / 3.5**2), (True, pairs / (3.5 * 2.5))):
+        value = measure("normal", arrays, y, unbiased=unbiased, **options)
+        assert value == pytest.approx(expected, abs=1e-14)
+    places, points = {"loc": np.array([0.0, 1.0]), "scale": np.array([1.3, 0.3])}, [0.2, -1.0]
+    residual = expect(points, y, 0) - expect(points, loc, own)
+    means = np.average(compare(*places.values()) * residual, axis=1, weights=weights)
+    value = embed("normal", arrays, y, build("normal", places), points, **options)
     assert value == pytest.approx(np.mean(means**2), abs=1e-13)
 
 
 @pytest.mark.slow
 @every_kind
 def test_unbiased_estimate_is_zero_on_average_if_calibrated(kind):
-    n, n_draws = 12, 250
-    if kind == "mixture":  # linear programs
-        n, n_draws = 8, 150
+    n, n_draws = (8, 150) if kind == "mixture" else (12, 250)  # linear programs are slow
     rng = np.random.default_rng(5)
     values = np.array([measure(kind, *draw_problem(rng, kind, n)) for _ in range(n_draws)])
     assert abs(values.mean()) < 3 * values.std() / np.sqrt(n_draws)
     assert values.min() < 0 < values.max()
 
 
-@pytest.mark.parametrize("kind", ["normal", "laplace"])
-def test_biased_estimate_is_not_negative(rng, kind):
+@pytest.mark.parametrize(("kind", "tiny"), [("normal", 1e-5), ("laplace", 1e-9)])
+def test_biased_estimate_is_not_negative(rng, kind, tiny):
     for n in (1, 5):
         for bandwidth in (1e-3, 1e6):
             arrays, y = draw_problem(rng, kind, n)
@@ -165,11 +137,8 @@ def test_biased_estimate_is_not_negative(rng, kind):
     # Hardly anything to tell: targets and predictions are the same for the kernel.
     for _ in range(8):
         y = rng.normal(size=5)
-        tiny = {"loc": y, "scale": np.full(5, {"normal": 1e-5, "laplace": 1e-9}[kind])}
-        assert 0 <= measure(kind, tiny, y, unbiased=False) < 1e-8
-
-
-# --------------------------------------------------------------------------- laws
+        arrays = {"loc": y, "scale": np.full(5, tiny)}
+        assert 0 <= measure(kind, arrays, y, unbiased=False) < 1e-8
 
 
 @every_kind
@@ -184,46 +153,23 @@ def test_weights_are_repetition_and_order_is_nothing(rng, kind, unbiased):
         repeated = measure(kind, take(arrays, rows), y[rows], **options)
         assert value == pytest.approx(repeated, abs=1e-12)
     rows = rng.permutation(rows)
-    tests, targets = build(kind, take(arrays, slice(0, 4))), y[:4] + 0.3
-    value = embed(kind, arrays, y, tests, targets, sample_weight=counts)
-    expected = embed(kind, take(arrays, rows), y[rows], tests, targets)
-    assert value == pytest.approx(expected, abs=1e-12)
-
-
-@every_kind
-@pytest.mark.parametrize("factor", [1e-4, 30.0])
-def test_units_do_not_matter(rng, kind, factor):
-    arrays, y = draw_problem(rng, kind, 10)
-    powers = {"loc": 1, "scale": 1, "mean": 1, "cov": 2, "weights": 0}
-    scaled = {name: factor ** powers[name] * values for name, values in arrays.items()}
-    tests, scaled_tests = (build(kind, take(a, slice(0, 4))) for a in (arrays, scaled))
-    options = {"bandwidth": 0.7, "target_bandwidth": 1.3}
-    scaled_options = {name: factor * value for name, value in options.items()}
-    assert measure(kind, scaled, factor * y, **scaled_options) == pytest.approx(
-        measure(kind, arrays, y, **options), abs=1e-12
-    )
-    assert embed(
-        kind, scaled, factor * y, scaled_tests, factor * y[:4], **scaled_options
-    ) == pytest.approx(embed(kind, arrays, y, tests, y[:4], **options), abs=1e-12)
+    tests = build(kind, take(arrays, slice(0, 4))), y[:4] + 0.3
+    value = embed(kind, arrays, y, *tests, sample_weight=counts)
+    assert value == pytest.approx(embed(kind, take(arrays, rows), y[rows], *tests), abs=1e-12)
 
 
 @both_estimates
 def test_blocks(rng, unbiased):
     arrays, y = draw_problem(rng, "normal", 11)
     options = {"unbiased": unbiased}
-    parts = [
-        measure("normal", take(arrays, rows), y[rows], **options)
-        for rows in (slice(0, 3), slice(3, 6), slice(6, 9))
-    ]
-    value = measure("normal", arrays, y, block_size=3, **options)
-    assert value == pytest.approx(np.mean(parts), abs=1e-14)
-    assert measure("normal", arrays, y, block_size=lambda n: n // 3, **options) == value
-    whole = measure("normal", arrays, y, **options)
-    assert measure("normal", arrays, y, block_size=11, **options) == whole
+    blocks = slice(0, 3), slice(3, 6), slice(6, 9)
+    parts = [measure("normal", take(arrays, rows), y[rows], **options) for rows in blocks]
+    for block_size in (3, lambda n: n // 3):
+        value = measure("normal", arrays, y, block_size=block_size, **options)
+        assert value == pytest.approx(np.mean(parts), abs=1e-14)
 
 
-def test_smallest_input():
-    """A row makes no pair with others; its own is that of the biased estimate."""
+def test_a_row_makes_no_pair_with_others():
     for y, options, expected in (
         ([0.0], {}, 0),
         ([0.0, 5.0], {"sample_weight": [1, 0]}, 0),
@@ -241,13 +187,9 @@ def test_huge_values_do_not_overflow():
     for family in (norm, laplace):
         value = distribution_kernel_calibration_error(y, family(y, 1.0))
         assert value == pytest.approx(0, abs=1e-15)
-    value = distribution_mean_embedding_error(  # seen from itself and from far away
-        [0.0], norm(), test_distribution=norm(), test_targets=[0.0, 1e200]
-    )
+    points = {"test_distribution": norm(), "test_targets": [0.0, 1e200]}  # near and far away
+    value = distribution_mean_embedding_error([0.0], norm(), **points)
     assert value == pytest.approx((1 - 1 / np.sqrt(2)) ** 2 / 2, abs=1e-15)
-
-
-# --------------------------------------------------------------------------- forms of input
 
 
 @pytest.mark.parametrize("family", [norm, laplace])
@@ -264,7 +206,7 @@ def test_ways_to_write_a_distribution(rng, family):
     assert shared == distribution_kernel_calibration_error(y, family(loc, np.full(6, 0.7)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_other_forms_of_the_same_distribution(rng, kind):
     """Components of equal distributions, or without weight, change nothing."""
     arrays, y = draw_problem(rng, kind, 8)
@@ -276,21 +218,20 @@ def test_other_forms_of_the_same_distribution(rng, kind):
     elif kind == "multivariate":  # one covariance for all rows
         law = MultivariateNormal(arrays["mean"], arrays["cov"][0])
         forms = [MultivariateNormal(arrays["mean"], np.tile(arrays["cov"][0], (8, 1, 1)))]
-    elif "weights" in arrays:
-        inner = {name: values for name, values in arrays.items() if name != "weights"}
-        first, second = (build(kind, take(inner, (slice(None), j))) for j in range(2))
-        split = arrays["weights"][:, [0, 0, 1]] * [0.5, 0.5, 1]
-        forms = [
-            Mixture(arrays["weights"], [first, second]),
-            Mixture(split, [first, first, second]),
-        ]
+    elif "weights" in arrays:  # whose test points may have another number of components
+        weights = arrays.pop("weights")
+        first, second = (build(kind, take(arrays, (slice(None), j))) for j in range(2))
+        split = weights[:, [0, 0, 1]] * [0.5, 0.5, 1]
+        forms = [Mixture(weights, [first, second]), Mixture(split, [first, first, second])]
     expected = distribution_kernel_calibration_error(y, law)
-    embedded = embed(kind, arrays, y, build(kind, arrays), y)
-    for form in forms:
-        value = distribution_kernel_calibration_error(y, form)
-        assert value == pytest.approx(expected, abs=1e-12)
-        if "weights" in arrays:  # test points may have another number of components
-            assert embed(kind, arrays, y, form, y) == pytest.approx(embedded, abs=1e-12)
+    values = [distribution_kernel_calibration_error(y, form) for form in forms]
+    assert values == pytest.approx([expected] * len(forms), abs=1e-12)
+    if "mixture" in kind:
+        expected, *values = (
+            distribution_mean_embedding_error(y, law, test_distribution=form, test_targets=y)
+            for form in (law, *forms)
+        )
+        assert values == pytest.approx([expected] * len(forms), abs=1e-12)
 
 
 def test_kernels_of_the_user(rng):
@@ -305,15 +246,9 @@ def test_kernels_of_the_user(rng):
         value = function("normal", arrays, y, *rest, kernel=wasserstein)
         assert value == pytest.approx(expected, abs=1e-14)
     for kind, width in (("multivariate", 2 + 4), ("mixture", 2 * 3)):
-        shapes = []
-
-        def remember(a, b, shapes=shapes):
-            shapes.append((a.shape, b.shape))
-            return rbf_kernel(a, b)
-
-        value = measure(kind, *draw_problem(rng, kind, 10), kernel=remember, unbiased=False)
-        assert value > 0
-        assert shapes == [((10, width), (10, width))]
+        kernel = Mock(side_effect=rbf_kernel)
+        assert measure(kind, *draw_problem(rng, kind, 10), kernel=kernel, unbiased=False) > 0
+        assert [array.shape for array in kernel.call_args.args] == [(10, width)] * 2
 
 
 def test_rounded_input(rng):
@@ -323,11 +258,9 @@ def test_rounded_input(rng):
     expected = measure("mixture", arrays, y)
     assert measure("mixture", rounded, y) == pytest.approx(expected, abs=1e-15)
     arrays, y = draw_problem(rng, "multivariate", 6)
-    largest = arrays["cov"].max(axis=(1, 2), keepdims=True)
-    asymmetric = arrays["cov"] + 8e-6 * largest * np.array([[0, 1], [0, 0]])
-    symmetric = (asymmetric + np.swapaxes(asymmetric, 1, 2)) / 2
-    expected = measure("multivariate", arrays | {"cov": symmetric}, y)
-    value = measure("multivariate", arrays | {"cov": asymmetric}, y)
+    cov = arrays["cov"] + 8e-6 * arrays["cov"].max(axis=(1, 2), keepdims=True) * np.eye(2, k=1)
+    expected = measure("multivariate", arrays | {"cov": (cov + np.swapaxes(cov, 1, 2)) / 2}, y)
+    value = measure("multivariate", arrays | {"cov": cov}, y)
     assert value == pytest.approx(expected, abs=1e-12)
 
 

@@ -8,6 +8,7 @@ rounding of random rows has no direction, and grows like the root of what the bo
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -21,13 +22,25 @@ from tests import reference_rounding as exact
 from tests.reference_rounding import LongRows, Rows, U, assert_near, call, draw_large, draw_small
 
 # With and without ties, weights and soft labels, in all combinations.
-SEEDS = range(12)
+every_seed = pytest.mark.parametrize("seed", range(12))
 N = 10**6
 
 extended = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double has no more digits than float64 here"
 )
-MAXIMUM, BINS = {"deviation": "max"}, {"n_bins": 3}
+SQUARED, CUMULATIVE = "squared_calibration_error", "cumulative_calibration_error"
+RANDOM, SURROGATE = "random_interval_calibration_error", "surrogate_interval_calibration_error"
+MAXIMUM, ISOTONIC, BINS = {"deviation": "max"}, {"estimator": "isotonic"}, {"n_bins": 3}
+ACE_OPTIONS = {"reduction": "auto", "n_bins": 4}
+
+
+def cumulative_range(rows):
+    return max(rows.cumulative()) - min(rows.cumulative())
+
+
+def cumulative_maximum(rows):
+    return max(map(abs, rows.cumulative()))
+
 
 # Options, the exact value, and roundings a + b n of n rows: two or three of the residual and its
 # weight, n of the sum over rows, n of the total weight, n of the sum over bins or gaps; twice as
@@ -37,52 +50,26 @@ MAXIMUM, BINS = {"deviation": "max"}, {"n_bins": 3}
 EXACT = [
     ("expected_calibration_error", {}, exact.exact_ece, (6, 3)),
     ("maximum_calibration_error", {}, exact.exact_mce, (6, 2)),
-    ("adaptive_calibration_error", {"reduction": "auto", "n_bins": 4}, exact.exact_ace, (6, 3)),
-    *(
-        (
-            "squared_calibration_error",
-            {**BINS, "debias": debias},
-            lambda rows, debias=debias: exact.exact_squared(rows, debias),
-            (8, 6) if debias is False else (16, 12),
-        )
-        for debias in (False, "outcomes", "residuals")
-    ),
+    ("adaptive_calibration_error", ACE_OPTIONS, exact.exact_ace, (6, 3)),
+    (SQUARED, BINS | {"debias": False}, exact.exact_squared, (8, 6)),
+    (SQUARED, BINS | {"debias": "outcomes"}, exact.exact_squared, (16, 12)),
+    (SQUARED, BINS | {"debias": "residuals"}, exact.exact_squared, (16, 12)),
     ("smooth_calibration_error", {}, exact.exact_smooth_calibration, (8, 8)),
     ("interval_calibration_error", {}, exact.exact_interval, (8, 8)),
-    (
-        "random_interval_calibration_error",
-        {"width": 0.125},
-        lambda rows: exact.exact_random_interval(rows, 0.125),
-        (8 * 9, 4 * 9),
-    ),
-    ("surrogate_interval_calibration_error", {}, exact.exact_surrogate, (8, 4)),
-    (
-        "cumulative_calibration_error",
-        {},
-        lambda rows: max(rows.cumulative()) - min(rows.cumulative()),
-        (6, 4),
-    ),
-    (
-        "cumulative_calibration_error",
-        MAXIMUM,
-        lambda rows: max(map(abs, rows.cumulative())),
-        (6, 2),
-    ),
+    (RANDOM, {"width": 0.125}, exact.exact_random_interval, (8 * 9, 4 * 9)),
+    (SURROGATE, {}, exact.exact_surrogate, (8, 4)),
+    (CUMULATIVE, {}, cumulative_range, (6, 4)),
+    (CUMULATIVE, MAXIMUM, cumulative_maximum, (6, 2)),
     ("averaged_two_bin_calibration_error", {}, exact.exact_two_bins, (12, 8)),
     ("upper_calibration_distance", {}, exact.exact_upper_distance, (8, 4)),
     ("corp_decomposition", {}, exact.exact_miscalibration, (16, 12)),
-    (
-        "calibration_decomposition",
-        {"estimator": "isotonic"},
-        exact.exact_isotonic_calibration,
-        (12, 6),
-    ),
+    ("calibration_decomposition", ISOTONIC, exact.exact_isotonic_calibration, (12, 6)),
 ]
 # Programs over all partitions or widths, which are slow.
-FEW_ROWS = {"surrogate_interval_calibration_error": 8, "upper_calibration_distance": 6}
+FEW_ROWS = {SURROGATE: 8, "upper_calibration_distance": 6}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize(("name", "options", "compute", "roundings"), EXACT)
 def test_rational_measures_in_exact_arithmetic(name, options, compute, roundings, seed):
     counts = "counts" if name.startswith(("adaptive", "squared")) else "any"
@@ -91,35 +78,30 @@ def test_rational_measures_in_exact_arithmetic(name, options, compute, roundings
     value = call(name, sample, **options)
     if isinstance(value, tuple):  # a decomposition, whose second term is that of calibration
         value = value[1]
-    widths = rows.n + 1 if name.startswith("surrogate") else 1
-    assert_near(value, compute(rows), widths * (roundings[0] + roundings[1] * rows.n))
+    given = [options[key] for key in ("debias", "width") if key in options]
+    widths = rows.n + 1 if name == SURROGATE else 1
+    assert_near(value, compute(rows, *given), widths * (roundings[0] + roundings[1] * rows.n))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+to_exact = np.vectorize(Fraction, otypes=[object])
+
+
+@every_seed
 def test_canonical_error_in_exact_arithmetic(seed):
     rng = np.random.default_rng(seed)
-    n = 12
-    proba = rng.dirichlet([0.5, 0.5, 0.5], n)
-    target, weights = rng.integers(0, 3, n), rng.random(n)
-    edges = [Fraction(float(edge)) for edge in exact.uniform(4)[1:-1]]
-    sums = {}
-    for row, label, w in zip(proba.tolist(), target, weights.tolist(), strict=True):
-        cell = tuple(sum(edge < Fraction(p) for edge in edges) for p in row)
-        total = sums.setdefault(cell, [Fraction(0)] * 3)
-        for k in range(3):
-            total[k] += Fraction(w) * (int(label == k) - Fraction(row[k]))
-    expected = (
-        sum(sum(map(abs, total)) for total in sums.values()) / 2 / sum(map(Fraction, weights))
-    )
-    value = metrics.canonical_calibration_error(
-        target, proba, sample_weight=weights, labels=[0, 1, 2], n_bins=4
-    )
+    proba, target, weights = rng.dirichlet([0.5] * 3, 12), rng.integers(0, 3, 12), rng.random(12)
+    residual = to_exact(weights)[:, None] * (np.eye(3, dtype=int)[target] - to_exact(proba))
+    cells = np.searchsorted(exact.uniform(4)[1:-1], proba, side="left")
+    _, place = np.unique(cells, axis=0, return_inverse=True)
+    sums = [np.abs(residual[place == k].sum(axis=0)).sum() for k in np.unique(place)]
+    given = {"sample_weight": weights, "labels": [0, 1, 2]}
+    value = metrics.canonical_calibration_error(target, proba, n_bins=4, **given)
     # A mean prediction and a mean outcome, each of n rows, are divided before they are subtracted.
-    assert_near(value, expected, 5 * n + 8)
+    assert_near(value, sum(sums) / 2 / to_exact(weights).sum(), 5 * 12 + 8)
 
 
 @pytest.mark.parametrize("bandwidth", [1.0, 0.03125])
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_laplace_kernel_in_sixty_digits(seed, bandwidth):
     sample = draw_small(seed)
     value = call("kernel_calibration_error", sample, bandwidth=bandwidth)
@@ -131,53 +113,35 @@ def test_laplace_kernel_in_sixty_digits(seed, bandwidth):
         assert_near(value, expected, np.sqrt(rows.n) * (2 * rows.n + 8 + 2 / bandwidth))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_coverage_and_area_in_exact_arithmetic(seed):
     rng = np.random.default_rng(seed)
-    n, levels = 12, np.array([0.2, 0.5, 0.9])
-    predicted, targets, weights = rng.random((n, 3)), rng.random(n), rng.random(n)
-    total = sum(map(Fraction, weights))
+    predicted, targets, weights = rng.random((12, 3)), rng.random(12), rng.random(12)
+    given, shares = {"sample_weight": weights}, to_exact(weights) / to_exact(weights).sum()
 
-    def share(is_counted):
-        return sum(Fraction(w) for w, one in zip(weights, is_counted, strict=True) if one) / total
-
-    given = {"sample_weight": weights}
+    levels = np.array([0.2, 0.5, 0.9])
     value = metrics.quantile_calibration_error(targets, predicted, quantiles=levels, **given)
-    gaps = [
-        abs(share(targets <= column) - Fraction(level))
-        for column, level in zip(predicted.T, levels, strict=True)
-    ]
-    assert_near(value, sum(gaps) / 3, 2 * n + 8)
+    gaps = np.abs(shares @ (targets[:, None] <= predicted) - to_exact(levels))
+    assert_near(value, gaps.sum() / 3, 2 * 12 + 8)
 
-    law = SimpleNamespace(cdf=lambda y: y, ppf=lambda p: np.full(n, p))
+    law = SimpleNamespace(cdf=lambda y: y, ppf=lambda p: np.full(12, p))
     area = Fraction(0)
-    for low, high in pairwise([Fraction(0), *sorted(map(Fraction, targets)), Fraction(1)]):
-        height = share(Fraction(y) <= low for y in targets)
+    for low, high in pairwise([Fraction(0), *np.sort(to_exact(targets)), Fraction(1)]):
+        height = shares @ (to_exact(targets) <= low)
         turn = min(max(height, low), high)
         area += ((low - height) ** 2 + (high - height) ** 2) / 2 - (turn - height) ** 2
-    assert_near(metrics.miscalibration_area(targets, law, **given), area, 3 * n + 8)
+    assert_near(metrics.miscalibration_area(targets, law, **given), area, 3 * 12 + 8)
 
     covered = metrics.interval_coverage(targets, law, levels=[0.5, 0.8], **given)
     for level, result in zip([0.5, 0.8], covered, strict=True):
         inside = ((1 - level) / 2 <= targets) & (targets <= (1 + level) / 2)
-        assert_near(result, share(inside), 2 * n + 2)
+        assert_near(result, shares @ inside, 2 * 12 + 2)
 
 
-# --------------------------------------------------------------------------- large samples
-
-
-@pytest.fixture(scope="module")
-def large():
-    found = {}
-
-    def get(kind, n=N):
-        if (kind, n) not in found:
-            found.clear()
-            sample = draw_large(kind, n)
-            found[kind, n] = sample, LongRows(*sample)
-        return found[kind, n]
-
-    return get
+@lru_cache(maxsize=1)
+def draw_rows(kind, n):
+    sample = draw_large(kind, n)
+    return sample, LongRows(*sample)
 
 
 cases = pytest.mark.parametrize(
@@ -190,56 +154,50 @@ cases = pytest.mark.parametrize(
 
 @extended
 @cases
-def test_sums_over_chunks_in_long_double(large, kind, n):
-    sample, rows = large(kind, n)
+def test_sums_over_chunks_in_long_double(kind, n):
+    sample, rows = draw_rows(kind, n)
     mass, residual = rows.sum_bins(exact.uniform(15))
-    size = np.abs(rows.c).sum()
     # Residuals that are alike round alike; others at random.
-    chunked = CHUNK + n / CHUNK
-    roundings = chunked if kind == "alike" else 8 * np.sqrt(chunked)
+    roundings = CHUNK + n / CHUNK if kind == "alike" else 8 * np.sqrt(CHUNK + n / CHUNK)
+    error = roundings * np.abs(rows.c).sum() * U
     ece = call("expected_calibration_error", sample)
-    assert abs(ece - np.abs(residual).sum()) <= roundings * size * U + 4 * U
+    assert abs(ece - np.abs(residual).sum()) <= error + 4 * U
     mce = call("maximum_calibration_error", sample)
     assert abs(mce - (np.abs(residual) / mass).max()) <= roundings * U + 4 * U
-    root = call("squared_calibration_error", sample, debias=False, strategy="uniform")
-    assert abs(root - (residual**2 / mass).sum()) <= 2 * roundings * size * U + 4 * U
+    root = call(SQUARED, sample, debias=False, strategy="uniform")
+    assert abs(root - (residual**2 / mass).sum()) <= 2 * error + 4 * U
     # exp(v) is not rounded alike even where the residuals are.
     kce = call("kernel_calibration_error", sample)
-    assert abs(kce - np.sqrt(rows.laplace())) <= 2 * roundings * size * U + 4 * U
+    assert abs(kce - np.sqrt(rows.laplace())) <= 2 * error + 4 * U
     if kind != "alike":
         unbiased = call("squared_kernel_calibration_error", sample)
         square, total = rows.laplace(), rows.w.sum()
         own = (rows.w * (rows.y - rows.v) ** 2).sum()
         expected = 2 * (square * total**2 - own) / (total * (total - 1))
         # Twice the square of the number above, and the sum over single rows, smaller by n.
-        error = 8 * np.sqrt(square) * roundings * size * U + 4 * roundings * U / n
-        assert abs(unbiased - expected) <= error
+        assert abs(unbiased - expected) <= 8 * np.sqrt(square) * error + 4 * roundings * U / n
 
 
 @extended
 @cases
-def test_sums_over_sorted_rows_in_long_double(large, kind, n):
-    sample, rows = large(kind, n)
+def test_sums_over_sorted_rows_in_long_double(kind, n):
+    sample, rows = draw_rows(kind, n)
     sums = rows.cumulative()
     # Every partial sum is rounded: at most n U of the largest one, the root of n at random.
     error = (n if kind == "alike" else 8 * np.sqrt(n)) * np.abs(sums).max() * U + 4 * U
-    kuiper = call("cumulative_calibration_error", sample)
-    assert abs(kuiper - (sums.max() - sums.min())) <= 2 * error
-    largest = call("cumulative_calibration_error", sample, **MAXIMUM)
-    assert abs(largest - np.abs(sums).max()) <= error
+    assert abs(call(CUMULATIVE, sample) - (sums.max() - sums.min())) <= 2 * error
+    assert abs(call(CUMULATIVE, sample, **MAXIMUM) - np.abs(sums).max()) <= error
     two_bins = call("averaged_two_bin_calibration_error", sample)
     assert abs(two_bins - rows.two_bins()) <= 6 * np.abs(sums).max() * error
     # Where C(t + width) and C(t) differ they are off by 2 * error at most, over (1 + width)/width.
-    width = 0.125
-    shifted = call("random_interval_calibration_error", sample, width=width)
-    assert abs(shifted - rows.random_interval(width)) <= 2 * error * (1 + width) / width
+    shifted = call(RANDOM, sample, width=0.125)
+    assert abs(shifted - rows.random_interval(0.125)) <= 2 * error * (1 + 0.125) / 0.125
 
 
 @extended
 def test_smooth_calibration_between_bounds_in_long_double():
     n = 30_000
-    sample = draw_large("biased", n)
-    rows = LongRows(*sample)
+    sample, rows = draw_rows("biased", n)
     gaps, sums = np.diff(rows.v), np.cumsum(rows.c)
     path = fit_path(sums.astype(float), gaps.astype(float)).astype(np.longdouble)
     upper = (gaps * np.abs(sums - path)[:-1]).sum() + np.abs(np.diff(path, prepend=0)).sum()

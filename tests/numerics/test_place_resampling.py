@@ -9,76 +9,67 @@ from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
 from tests import reference
 
+CASES = {
+    "spread": lambda rng: rng.random(400),
+    "ties": lambda rng: np.linspace(0, 1, 11),
+    "rare": lambda rng: rng.random(400) * 0.002,
+    "near": lambda rng: 0.3 + 0.01 * rng.random(50),
+    "ends": lambda rng: np.array([0.0, 1e-9, 0.5, 1 - 1e-9, 1.0]),
+}
 
-def find_noise(places, mass):
-    """Variance of the mean residual under calibration."""
-    return (mass * places * (1 - places)).sum() / mass.sum() ** 2
+
+def make_measure(places, mass):
+    """With the variance of the mean residual under calibration."""
+    noise = (mass * places * (1 - places)).sum() / mass.sum() ** 2
+    return SmoothECEOnPlaces(places, mass, noise).measure
 
 
-@pytest.mark.parametrize("kind", ["spread", "ties", "rare", "near", "ends"])
-def test_values_are_those_of_the_measure(kind):
-    rng = np.random.default_rng(5)
-    places = {
-        "spread": rng.random(400),
-        "ties": np.linspace(0, 1, 11),
-        "rare": rng.random(400) * 0.002,
-        "near": 0.3 + 0.01 * rng.random(50),
-        "ends": np.array([0.0, 1e-9, 0.5, 1 - 1e-9, 1.0]),
-    }[kind]
-    places = np.sort(places)
+@pytest.mark.parametrize("kind", CASES)
+def test_values_are_those_of_the_measure(rng, kind):
+    places = np.sort(CASES[kind](rng))
     mass = rng.integers(1, 200, len(places)).astype(float)
-    sums = np.array([rng.binomial(mass.astype(int), places) for _ in range(12)], dtype=float)
-    sums[0] = 0.0
-    sums[1] = mass
-    values = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure(sums)
+    sums = rng.binomial(mass.astype(int), places, (12, len(places))).astype(float)
+    sums[:2] = np.outer([0, 1], mass)
     expected = [smooth_ece(row / mass, places, sample_weight=mass) for row in sums]
-    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(make_measure(places, mass)(sums), expected, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("places", "mass", "noise", "sums", "expected"),
-    [
-        ([0.25], [8.0], 0.02, [[2.0], [8.0], [0.0]], [0, 0.75, 0.25]),
-        ([0.0, 1.0], [3.0, 2.0], 0.0, [[0.0, 2.0]], [0]),
-        ([0.0], [4.0], 0.0, [[0.0], [3.0]], [0, 0.75]),
-    ],
-)
-def test_one_place_and_no_residual(places, mass, noise, sums, expected):
-    measure = SmoothECEOnPlaces(np.array(places), np.array(mass), noise).measure
-    np.testing.assert_allclose(measure(np.array(sums)), expected)
+def test_one_place_and_no_residual():
+    for place, sums, expected in (
+        (0.25, [2.0, 8.0, 0.0], [0, 0.75, 0.25]),
+        (0.0, [0, 6.0], [0, 0.75]),
+    ):
+        found = make_measure(np.array([place]), np.array([8.0]))(np.array(sums)[:, None])
+        np.testing.assert_allclose(found, expected)
+    assert make_measure(np.array([0.0, 1.0]), np.array([3.0, 2.0]))(np.array([[0.0, 2.0]])) == [0]
 
 
 @pytest.mark.parametrize(("kind", "size"), [("middle", 0.008), ("end", 0.008), ("end", 0.002)])
 def test_residuals_of_both_signs_cancel(kind, size):
     """In the middle, and at the upper end, where kernels are reflected into each other."""
-    places = (
-        0.5 + size * np.array([0, 0.5]) if kind == "middle" else 1 - size * np.arange(3, -1, -1)
-    )
+    steps = np.array([0, 0.5]) if kind == "middle" else np.arange(-3, 1)
+    places = (0.5 if kind == "middle" else 1) + size * steps
     mass, signs = np.full(len(places), 1e5), (-1.0) ** np.arange(len(places))
     expected = reference.smooth_ece(places, places + size * signs)
     assert expected < 0.95 * size
     # The second are the outcomes 1 - y of the predictions 1 - v, at the lower end.
     for v, residuals in ((places, size * signs), (1 - places, -size * signs)):
-        measure = SmoothECEOnPlaces(v, mass, find_noise(v, mass)).measure
-        (value,) = measure((mass * (v + residuals))[None])
+        (value,) = make_measure(v, mass)((mass * (v + residuals))[None])
         assert abs(value - expected) < 1e-5
 
 
 @pytest.mark.parametrize("scale", [1e-2, 1e-6])
-def test_errors_of_small_predictions_are_shares_of_their_length(scale):
+def test_errors_of_small_predictions_are_shares_of_their_length(rng, scale):
     """Where 1 is out of reach, predictions and outcomes of another unit have an error of it."""
-    rng = np.random.default_rng(2)
     places, mass = np.sort(rng.random(50)), rng.integers(1, 9, 50) * 1e5
     outcomes = np.clip(places + 0.03 * rng.standard_normal((3, 50)), 0, 1)
-    noise = find_noise(places * scale, mass)
-    values = SmoothECEOnPlaces(places * scale, mass, noise).measure(mass * outcomes * scale)
+    values = make_measure(places * scale, mass)(mass * outcomes * scale)
     expected = [smooth_ece(row / 10, places / 10, sample_weight=mass) for row in outcomes]
     np.testing.assert_allclose(values / scale, 10 * np.array(expected), rtol=0, atol=2e-5)
 
 
 def test_tiny_values_are_known_to_be_tiny():
-    places, mass = np.array([0.3, 0.300001]), np.array([1e6, 1e6])
-    residuals = np.array([5e-5, -5e-5])
+    places, mass, residuals = np.array([0.3, 0.300001]), np.full(2, 1e6), np.array([5e-5, -5e-5])
     # The fixed point is below any bandwidth that is larger than its error.
     assert reference.unreflected_error_at(places, residuals, 1e-5) < 1e-5
     sums = mass * places + mass.sum() * residuals
@@ -90,19 +81,16 @@ def test_tiny_values_are_known_to_be_tiny():
     ("start", "length", "mass"),
     [(0, 1, 200), (0, 0.5, 2000), (0.3, 0.01, 40), (0, 0.002, 10**4), (0, 1e-6, 10**8)],
 )
-def test_grids_are_made_for_calibrated_outcomes(start, length, mass, record):
+def test_grids_are_made_for_calibrated_outcomes(rng, start, length, mass, record):
     """Their bandwidths take about 20 cells of the first grid, which is the only one as a rule."""
-    rng = np.random.default_rng(0)
-    places = start + length * np.sort(rng.random(60))
-    mass = np.full(60, float(mass))
+    places, mass = start + length * np.sort(rng.random(60)), np.full(60, float(mass))
     sums = rng.binomial(mass.astype(int), places, size=(60, 60)).astype(float)
     calls = record(_Scale, "_measure_on_grid")
-    SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure(sums)
-    asked = [(len(values), arguments[-1], np.median(values)) for arguments, values in calls]
-    (n_rows, n_cells, median), *others = asked
-    assert n_rows == 60
-    assert abs(np.log(median * n_cells / 20)) < np.log(1.4)
-    assert sum(n_rows for n_rows, _, _ in others) <= 3
+    make_measure(places, mass)(sums)
+    ((*_, n_cells), first), *others = calls
+    assert len(first) == 60
+    assert abs(np.log(np.median(first) * n_cells / 20)) < np.log(1.4)
+    assert sum(len(values) for _, values in others) <= 3
 
 
 @pytest.mark.parametrize("n_cells", [3, 64])
@@ -114,20 +102,17 @@ def test_residuals_are_shared_as_by_the_measure(rng, n_cells):
     np.testing.assert_allclose(shares @ residuals, cubic_nodes(moments), rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["rare", "spread", "one row"])
-def test_a_value_does_not_depend_on_the_other_rows(rng, monkeypatch, record, kind):
+@pytest.mark.parametrize(
+    ("places", "count"),
+    [([0.0002, 0.0003], 2000), (np.linspace(0, 1, 50) ** 2, 40), ([0.02, 0.03, 0.98], 40)],
+)
+def test_a_value_does_not_depend_on_the_other_rows(rng, monkeypatch, record, places, count):
     """A test compares the sample, measured alone, with draws that are measured together, in blocks.
 
     Blocks keep within a budget, and each row is in one of them.
     """
-    places = {
-        "rare": np.array([0.0002, 0.0003]),
-        "spread": np.sort(rng.random(50)),
-        "one row": np.array([0.02, 0.03, 0.98]),
-    }[kind]
-    mass = np.full(len(places), 2000.0 if kind == "rare" else 40.0)
-    sums = rng.binomial(mass.astype(int), places, size=(32, len(places))).astype(float)
-    measure = SmoothECEOnPlaces(places, mass, find_noise(places, mass)).measure
+    sums = rng.binomial(count, places, size=(32, len(places))).astype(float)
+    measure = make_measure(np.array(places), np.full(len(places), float(count)))
     alone = np.concatenate([measure(row[None]) for row in sums])
     np.testing.assert_allclose(measure(sums), alone, rtol=1e-11, atol=0)
     monkeypatch.setattr(_place_resampling, "_BUDGET", 1 << 12)

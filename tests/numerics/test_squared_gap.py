@@ -6,12 +6,7 @@ import pytest
 from skcal._numerics import _decomposition as kernels
 from skcal._numerics._bregman import mean_outcome
 from skcal._numerics._grid import sum_moments
-from skcal._numerics._squared_gap import (
-    CELLS,
-    average_epanechnikov,
-    average_gaussian,
-    sum_at_nodes,
-)
+from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_gaussian, sum_at_nodes
 
 CASES = {
     "uniform": lambda rng, n: rng.random(n),
@@ -56,27 +51,23 @@ def test_gaussian_stays_within_its_bound(rng, case, bandwidth):
 
 def bound_directly(places, masses, bandwidth):
     """The bound of the docstring, cell by cell, from sums over all rows at the ends of the cell."""
-    length = bandwidth / CELLS
-    n_cells = int(np.ceil(CELLS / bandwidth))
-    cells = np.minimum((places / length).astype(int), n_cells - 1)
-    mass, error = masses.sum(axis=1), 0.0
+    length, mass, error = bandwidth / CELLS, masses.sum(axis=1), 0.0
+    cells = np.minimum((places / length).astype(int), np.ceil(CELLS / bandwidth) - 1)
     for cell in np.unique(cells):
         ends = np.array([cell, cell + 1]) * length
         sums = kernels.sum_directly(ends, places, masses, bandwidth, kernels.epanechnikov_kernel)
         (g0, g1), (d0, d1) = mean_outcome(*sums.T) - ends, sums.sum(axis=1)
         away = np.abs(cells - cell)
-        slack = mass @ np.where(away <= CELLS, 1 / CELLS**2 / 4, 0)
-        slack += mass @ np.where(away == CELLS, 1 / CELLS / 2, 0)
-        least = min(d0, d1) - slack
-        off = 1.0
+        slack = mass @ ((away <= CELLS) / CELLS**2 / 4 + (away == CELLS) / CELLS / 2)
+        least, off = min(d0, d1) - slack, 1.0
         if least > 0:
             # The regression is a ratio of two sums, each within `slack` of its chord, and the
             # ratio of two chords is off its own by |d1 - d0| |r1 - r0| / (4 least), r = g + place.
             rise = abs(g1 - g0) + length
             off = min(1.0, (2 * slack + abs(d1 - d0) * rise / 4) / least)
-        largest = max(abs(g0), abs(g1))
         # (g + off)^2 against the chord of g^2, which is off by a quarter of the squared step.
-        error += mass[cells == cell].sum() * (2 * largest * off + off**2 + (g1 - g0) ** 2 / 4)
+        worst = 2 * max(abs(g0), abs(g1)) * off + off**2 + (g1 - g0) ** 2 / 4
+        error += mass[cells == cell].sum() * worst
     return error / mass.sum()
 
 
@@ -84,32 +75,26 @@ def bound_directly(places, masses, bandwidth):
 @pytest.mark.parametrize("bandwidth", [0.05, 0.3, 1.0, 30.0])
 def test_epanechnikov_knows_its_error(rng, case, bandwidth):
     """The error is that of the docstring, and not exceeded; sums at nodes are direct sums."""
-    places, masses = CASES[case](rng, 300), draw_masses(rng, 300)
-    moments = read_cells(places, masses, bandwidth)
+    sample = CASES[case](rng, 300), draw_masses(rng, 300), bandwidth
+    moments = read_cells(*sample)
     nodes = np.arange(moments.shape[2] + 1) * bandwidth / CELLS
-    direct = kernels.sum_directly(nodes, places, masses, bandwidth, kernels.epanechnikov_kernel)
-    np.testing.assert_allclose(sum_at_nodes(moments).T, direct, rtol=0, atol=1e-11 * masses.sum())
+    direct = kernels.sum_directly(nodes, *sample, kernels.epanechnikov_kernel)
+    np.testing.assert_allclose(
+        sum_at_nodes(moments).T, direct, rtol=0, atol=1e-11 * sample[1].sum()
+    )
     value, error = average_epanechnikov(moments, bandwidth)
-    expected = measure_directly(places, masses, bandwidth, kernels.epanechnikov_kernel)
+    expected = measure_directly(*sample, kernels.epanechnikov_kernel)
     assert abs(value - expected) <= error + 1e-12
-    assert error == pytest.approx(bound_directly(places, masses, bandwidth), rel=1e-8)
+    assert error == pytest.approx(bound_directly(*sample), rel=1e-8)
 
 
 @pytest.mark.parametrize("crowd", [20.0, 200.0, 2000.0])
 def test_error_of_a_row_just_one_bandwidth_from_a_crowd(crowd):
     """Its regression is known but roughly, to less than nothing, and not at all."""
-    places = np.array([0.5, CELLS + 0.5]) / (4 * CELLS)
-    masses = np.array([[1.0, 0.0], [0.0, crowd]])
-    _, error = average_epanechnikov(read_cells(places, masses, 0.25), 0.25)
-    assert error == pytest.approx(bound_directly(places, masses, 0.25), rel=1e-8)
-
-
-def test_rows_one_bandwidth_apart_are_where_a_grid_is_worst():
-    """A crowd at the end of the reach of another comes and goes within a cell: the bound says so.
-
-    The place inside the cell decides how much of it a row sees; no two nodes can tell that.
-    """
-    places = np.array([0.2502, 0.2502 + 0.25 * (1 - 0.4 / CELLS)])
-    value, error = average_epanechnikov(read_cells(places, np.eye(2), 0.25), 0.25)
-    expected = measure_directly(places, np.eye(2), 0.25, kernels.epanechnikov_kernel)
-    assert 1e-5 < abs(value - expected) <= error
+    sample = np.array([0.5, CELLS + 0.5]) / (4 * CELLS), np.diag([1.0, crowd]), 0.25
+    _, error = average_epanechnikov(read_cells(*sample), 0.25)
+    assert error == pytest.approx(bound_directly(*sample), rel=1e-8)
+    # At the end of its reach a crowd comes and goes within a cell: a grid is worst, and says so.
+    sample = np.array([0.2502, 0.2502 + 0.25 * (1 - 0.4 / CELLS)]), np.eye(2), 0.25
+    value, error = average_epanechnikov(read_cells(*sample), 0.25)
+    assert 1e-5 < abs(value - measure_directly(*sample, kernels.epanechnikov_kernel)) <= error

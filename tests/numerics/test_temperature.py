@@ -3,93 +3,76 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._temperature import (
-    _BRIER_GRID,
-    _minimise_brier_score,
-    _minimise_log_loss,
-    fit_temperature,
-)
+from skcal._numerics import _temperature as temperature
+from skcal._numerics._temperature import fit_temperature
 
 
 def make_one_hot(n_classes, share):
     """Two equal rows of logits 1, 0, 0 ...; the share of the first is right."""
-    logits = np.zeros((2, n_classes))
-    logits[:, 0] = 1
+    logits = np.eye(1, n_classes).repeat(2, axis=0)
     return logits, np.array([0, 1]), np.array([share, 1 - share])
-
-
-def find_one_hot(n_classes, share):
-    """Where exp(1 / T) / (exp(1 / T) + n_classes - 1) is the share of what is right."""
-    return 1 / np.log(share * (n_classes - 1) / (1 - share))
-
-
-def make_masked(mask):
-    """Log-odds of 1, right in 80 %, and a row of weight 1e-7 whose true class is ruled out.
-
-    The log loss has the derivative 0 where sigmoid(1 / T) = 0.8 - 1e-7 min(mask, 1e6), the Brier
-    score where sigmoid(1 / T) = 0.8: what is ruled out stays so whatever T is.
-    """
-    logits = np.array([[0, 1.0], [0, 1.0], [0, mask]])
-    return logits, np.array([1, 0, 0]), np.array([0.8, 0.2, 1e-7])
 
 
 @pytest.mark.parametrize(
     ("n_classes", "share"), [(2, 0.6), (2, 0.99), (10, 0.9), (1000, 0.6), (10_000, 0.99)]
 )
 def test_the_share_of_right_answers_decides(n_classes, share):
-    """With many classes the first step goes so far that all probabilities are 0 or 1."""
+    """It is exp(1 / T) / (exp(1 / T) + n_classes - 1).
+
+    With many classes the first step goes so far that all probabilities are 0 or 1.
+    """
     logits, codes, weights = make_one_hot(n_classes, share)
-    expected = find_one_hot(n_classes, share)
+    expected = 1 / np.log(share * (n_classes - 1) / (1 - share))
     for scale in (1e-6, 1e6):
-        temperature, n_iter = fit_temperature(scale * logits, codes, 7 * weights)
-        assert temperature == pytest.approx(scale * expected, rel=1e-12)
+        found, n_iter = fit_temperature(scale * logits, codes, 7 * weights)
+        assert found == pytest.approx(scale * expected, rel=1e-12)
         assert n_iter < 20
         # Up to the square root of rounding errors, as this score is flat at its minimum.
         if n_classes <= 10:
-            temperature, _ = fit_temperature(scale * logits, codes, weights, loss="brier")
-            assert temperature == pytest.approx(scale * expected, rel=2e-7)
+            found, _ = fit_temperature(scale * logits, codes, weights, loss="brier")
+            assert found == pytest.approx(scale * expected, rel=2e-7)
 
 
 @pytest.mark.parametrize("mask", [1e6, 1e30])
 def test_differences_beyond_a_million_medians_count_as_that(mask):
-    logits, codes, weights = make_masked(mask)
-    temperature, _ = fit_temperature(logits, codes, weights)
-    assert temperature == pytest.approx(1 / np.log(0.7 / 0.3), rel=1e-9)
-    temperature, _ = fit_temperature(logits, codes, weights, loss="brier")
-    assert temperature == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-6)
+    """Log-odds of 1, right in 80 %, and a row of weight 1e-7 whose true class is ruled out.
+
+    The log loss has the derivative 0 where sigmoid(1 / T) = 0.8 - 1e-7 min(mask, 1e6), the Brier
+    score where sigmoid(1 / T) = 0.8: what is ruled out stays so whatever T is.
+    """
+    logits = np.array([[0, 1.0], [0, 1.0], [0, mask]])
+    sample = logits, np.array([1, 0, 0]), np.array([0.8, 0.2, 1e-7])
+    assert fit_temperature(*sample)[0] == pytest.approx(1 / np.log(0.7 / 0.3), rel=1e-9)
+    found, _ = fit_temperature(*sample, loss="brier")
+    assert found == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-6)
 
 
 def test_scores_that_are_no_better_than_none():
     """T is 1e12 times the largest difference, here 1e6 times the median of 1, 2, 3, 4, 1e9."""
     assert fit_temperature(np.array([[0, 5.0], [0, 5.0]]), np.array([0, 1])) == (5e12, 1)
     logits = np.array([[0, 1.0], [0, 2], [0, 3], [0, 4], [0, 1e9]])
-    temperature, n_iter = fit_temperature(logits, np.zeros(5, dtype=int))
-    assert temperature == pytest.approx(3e18, rel=1e-12)
-    assert n_iter == 1
+    found = fit_temperature(logits, np.zeros(5, dtype=int))
+    assert found == (pytest.approx(3e18, rel=1e-12), 1)
 
 
-def test_rows_without_information_do_not_matter():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_rows_without_information_do_not_matter(rng, loss):
     logits, codes = rng.normal(size=(60, 4)), rng.integers(0, 4, 60)
     logits[np.arange(60), codes] += 0.5
-    even = np.full((2, 4), 1e30)
-    for loss in ("log", "brier"):
-        expected, _ = fit_temperature(logits, codes, loss=loss)
-        temperature, _ = fit_temperature(
-            np.vstack([even, logits]), np.append([0, 1], codes), loss=loss
-        )
-        assert temperature == pytest.approx(expected, rel=1e-6)
-    assert fit_temperature(even, np.array([0, 1])) == (1.0, 0)
+    even, more_codes = np.full((2, 4), 1e30), np.append([0, 1], codes)
+    expected, _ = fit_temperature(logits, codes, loss=loss)
+    found, _ = fit_temperature(np.vstack([even, logits]), more_codes, loss=loss)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert fit_temperature(even, np.array([0, 1]), loss=loss) == (1.0, 0)
 
 
-def test_evaluations_are_counted():
+def test_evaluations_are_counted(record):
     """Near even odds the loss is quadratic: it is read at 0 and where the first step leads to."""
-    logits, codes, weights = make_one_hot(2, 0.5001)
-    assert fit_temperature(logits, codes, weights)[1] == 2
-    gaps = (logits - logits[np.arange(2), codes][:, None]).T
-    inverse, n_log = _minimise_log_loss(gaps, weights, np)
-    inverse, n_brier = _minimise_brier_score(gaps, codes, weights, inverse, np)
+    log_fits = record(temperature, "_minimise_log_loss")
+    brier_fits = record(temperature, "_minimise_brier_score")
+    found = fit_temperature(*make_one_hot(2, 0.5001), loss="brier")
+    (_, (_, n_log)), (_, (inverse, n_brier)) = *log_fits, *brier_fits
     assert n_log == 2
-    assert n_brier > len(_BRIER_GRID)
-    found = fit_temperature(logits, codes, weights, loss="brier")
+    assert n_brier > len(temperature._BRIER_GRID)
     assert found == (pytest.approx(1 / inverse, rel=1e-12), n_log + n_brier)
+    assert fit_temperature(*make_one_hot(2, 0.5001))[1] == 2

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Map features row by row to class scores, by a map that never sees the data or y.
 
-    The recalibrator gets y and the weights untouched, and its answers are handed back as they
-    are.
+    The recalibrator gets y and the weights untouched, and its answers are handed back as they are.
     """
 
     def __init__(self, recalibrator, one_column=False):
@@ -20,16 +19,8 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         self.one_column = one_column
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.recalibrator)
-        for name in (
-            "target_tags",
-            "classifier_tags",
-            "transformer_tags",
-            "estimator_type",
-            "non_deterministic",
-        ):
-            setattr(tags, name, getattr(inner, name))
+        tags = get_tags(self.recalibrator)
+        tags.array_api_support = False  # the map is NumPy's
         tags.classifier_tags.poor_score = True  # the map keeps little of what the features tell
         return tags
 
@@ -42,24 +33,21 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        scores = self._read(X)
-        return self.recalibrator_.transform(scores)
+        return self._ask("transform", X)
 
     def predict_proba(self, X):
-        scores = self._read(X)
-        return self.recalibrator_.predict_proba(scores)
+        return self._ask("predict_proba", X)
 
     def predict(self, X):
-        scores = self._read(X)
-        return self.recalibrator_.predict(scores)
+        return self._ask("predict", X)
 
     def score(self, X, y, sample_weight=None):
-        scores = self._read(X)
-        return self.recalibrator_.score(scores, y, sample_weight=sample_weight)
+        return self._ask("score", X, y, sample_weight=sample_weight)
 
-    def _read(self, X):
+    def _ask(self, method, X, *others, **named):
         check_is_fitted(self)
-        return self._to_scores(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return getattr(self.recalibrator_, method)(self._to_scores(X), *others, **named)
 
     def _to_scores(self, X):
         n_classes = len(self.classes_)
@@ -84,5 +72,4 @@ class AllRows:
     def split(self, X, y=None, groups=None):
         if len(y) < 2:
             raise ValueError(f"Two rows are needed to split them; got n_samples={len(y)}.")
-        rows = np.arange(len(y))
-        yield rows, rows
+        yield np.arange(len(y)), np.arange(len(y))

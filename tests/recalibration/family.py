@@ -1,61 +1,42 @@
-"""The recalibrators that the common tests run over: all that are exported."""
+"""What the tests of recalibrators share: the classes that are exported, and rows for them."""
 
 import numpy as np
+import pytest
 
 from skcal import recalibration
 from skcal.recalibration import BaseRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
-CLASSES = [
-    member
-    for name in recalibration.__all__
-    if isinstance(member := getattr(recalibration, name), type)
-    and issubclass(member, BaseRecalibrator)
-    and member is not BaseRecalibrator
-]
-
+EXPORTED = [getattr(recalibration, name) for name in recalibration.__all__]
+CLASSES = [R for R in EXPORTED if isinstance(R, type) and BaseRecalibrator in R.__mro__[1:]]
 ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 
-# By name, because a class may be absent.
-
+# What is special about single classes, by name, because a class may be absent.
 # Options with which the tests construct a class.
 OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
-
-# Classes that read weights as counts, so that multiplying all weights by a constant may change
-# their answer; and the option that turns this off, where there is one.
-READS_COUNTS = {
-    "PlattScaling": {"target_smoothing": False},
-    "ScalingBinning": None,
-    "StructuredMatrixScaling": None,
-    "VennAbers": None,
-}
-
+# Classes that read weights as counts, so that multiplying all by a constant may change the answer.
+READS_COUNTS = {"PlattScaling", "ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
-
+# Classes that learn nothing of each class by itself.
+FEW_CLASSES = {"MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
 # Classes that look at the order of scores alone, or at their values, however near these are.
-SEPARATES = {
-    "HistogramBinning",
-    "IsotonicRecalibration",
-    "KernelRecalibration",
-    "SplineRecalibration",
-}
-
+SEPARATES = {"HistogramBinning", "IsotonicRecalibration"}
+SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 # Classes that answer scores which are all alike with something else than the share of each class:
 # they keep the order of the classes, penalise an intercept, or average two fits.
-NO_BASE_RATE = {
-    "MeanReplacement",
-    "RandomizedSmoothing",
-    "StructuredMatrixScaling",
-    "TemperatureScaling",
-    "VennAbers",
-}
+NO_BASE_RATE = FEW_CLASSES | {"StructuredMatrixScaling", "VennAbers"}
 # Options without which others come near to it alone.
 BASE_RATE_OPTIONS = {
     "PlattScaling": {"target_smoothing": False},
     "SplineRecalibration": {"penalty": 1e-9},
 }
+
+every_class = pytest.mark.parametrize("R", CLASSES)
+both_counts = pytest.mark.parametrize("n_classes", [2, 4])
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+WEIGHTS = np.random.default_rng(1).integers(1, 4, 150)  # of the rows of make_features
 
 
 def make(R, **options):
@@ -72,9 +53,13 @@ def make_scores(n_classes, n_samples=300, seed=0):
     return sharpened / sharpened.sum(axis=1, keepdims=True), y
 
 
-def make_features(n_classes, n_samples=150):
+def make_features(n_classes=3, n_samples=150):
     """Features that repeat each other, with which naive Bayes is over-confident, and labels."""
     rng = np.random.default_rng(0)
     y = np.arange(n_samples) % n_classes
     X = rng.normal(size=(n_samples, 1)) + rng.normal(scale=0.5, size=(n_samples, 4)) + y[:, None]
     return X, y
+
+
+def in_two_columns(proba):
+    return np.column_stack([1 - np.asarray(proba), proba])

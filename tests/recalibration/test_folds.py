@@ -1,204 +1,163 @@
-"""What CrossFitProba and RecalibratedClassifierCV share: folds, metadata, labels, input."""
+"""CrossFitProba and RecalibratedClassifierCV: folds, metadata, labels, input, against a loop."""
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
-from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import pairwise_distances
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
-from skcal.recalibration import (
-    CrossFitProba,
-    IsotonicRecalibration,
-    RecalibratedClassifierCV,
-    TemperatureScaling,
-)
-from tests.recalibration.family import CLASSES, make, make_features
+from skcal import recalibration
+from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
+from tests.recalibration import family
+from tests.recalibration.family import NAMES, WEIGHTS, every_class, make, make_features
 
 # Ways to use the folds: both values of `ensemble`, and the scores themselves.
 every_route = pytest.mark.parametrize("route", ["ensemble", "single", "cross-fit"])
+all_at_once = pytest.mark.parametrize("route", ["single", "cross-fit"])
 both_estimators = pytest.mark.parametrize("meta", [CrossFitProba, RecalibratedClassifierCV])
 
-NAMES = np.array(["ant", "bee", "cat"])
-ISOTONIC = IsotonicRecalibration()
-CLOSE = {"rtol": 0, "atol": 1e-8}
-
-
-@pytest.fixture
-def data():
-    return make_features(3)
-
-
-@pytest.fixture
-def weights():
-    return np.random.default_rng(1).integers(1, 4, 150)
+X, Y = make_features()
+OWN = np.random.default_rng(2).integers(1, 4, 150)  # weights for the classifier alone
+# A classifier that was fitted on the first rows, and the other rows.
+FROZEN = FrozenEstimator(GaussianNB().fit(X[:60], NAMES[Y[:60]]))
+OTHERS, LABELS = X[60:], NAMES[Y[60:]]
+SORTED = np.argsort(Y, kind="stable")
+ISOTONIC = recalibration.IsotonicRecalibration()
+LOGITS = recalibration.TemperatureScaling(input="logits")
 
 
 def answer(route, classifier, X, y, *, recalibrator=ISOTONIC, cv=3, **params):
     """Probabilities of the rows, or their out-of-fold scores."""
     if route == "cross-fit":
-        is_proba = getattr(recalibrator, "input", "proba") == "proba"
-        method = "predict_proba" if is_proba else "decision_function"
+        method = "decision_function" if recalibrator.input == "logits" else "predict_proba"
         return CrossFitProba(classifier, cv=cv, method=method).fit_transform(X, y, **params)
-    ensemble = route == "ensemble"
+    ensemble = {"ensemble": True, "single": False, "auto": "auto"}[route]
     model = RecalibratedClassifierCV(classifier, recalibrator, cv=cv, ensemble=ensemble)
     return model.fit(X, y, **params).predict_proba(X)
 
 
 def answer_by_hand(
-    route, classifier, X, y, *, recalibrator=ISOTONIC, cv=None, fit_weights=None, weights=None
+    route, classifier, X, y, *, recalibrator=ISOTONIC, cv=None, sample_weight=None, fit_weights=...
 ):
-    """The same in a plain loop; y holds the labels 0 to K - 1."""
-    n_classes = y.max() + 1
+    """The same; weights go to the recalibrator, and to the classifier where it has no others."""
+    classes, fit_weights = np.unique(y), sample_weight if fit_weights is ... else fit_weights
+
+    def fit(model, X, rows, weights):
+        weights = {} if weights is None else {"sample_weight": weights[rows]}
+        return clone(model).fit(X[rows], y[rows], **weights)
 
     def score(rows):
-        of_rows = {} if fit_weights is None else {"sample_weight": fit_weights[rows]}
-        fitted = clone(classifier).fit(X[rows], y[rows], **of_rows)
-        if getattr(recalibrator, "input", "proba") == "logits":
+        fitted = fit(classifier, X, rows, fit_weights)
+        if recalibrator.input == "logits":
             return fitted.decision_function(X).reshape(len(X), -1)
-        out = np.zeros((len(X), n_classes))
-        out[:, fitted.classes_] = fitted.predict_proba(X)
+        out = np.zeros((len(X), len(classes)))
+        out[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
         return out
 
     def recalibrate(scores, rows, new):
-        of_rows = {} if weights is None else {"sample_weight": weights[rows]}
-        known = clone(recalibrator).set_params(classes=np.arange(n_classes))
-        return known.fit(scores[rows], y[rows], **of_rows).predict_proba(new)
+        known = clone(recalibrator).set_params(classes=classes)
+        return fit(known, scores, rows, sample_weight).predict_proba(new)
 
-    out_of_fold, members = None, []
-    for train, test in cv or StratifiedKFold(3).split(X, y):
-        scores = score(train)
-        out_of_fold = np.full_like(scores, np.nan) if out_of_fold is None else out_of_fold
+    splits = cv or StratifiedKFold(3).split(X, y)
+    folds = [(test, score(train)) for train, test in splits]
+    if route == "ensemble":
+        return np.mean([recalibrate(scores, test, scores) for test, scores in folds], axis=0)
+    out_of_fold = np.empty_like(folds[0][1])
+    for test, scores in folds:
         out_of_fold[test] = scores[test]
-        if route == "ensemble":
-            members.append(recalibrate(scores, test, scores))
+    everything = np.arange(len(y))
     if route == "cross-fit":
         return out_of_fold
-    everything = np.arange(len(y))
-    if route == "single":
-        return recalibrate(out_of_fold, everything, score(everything))
-    return np.mean(members, axis=0)
+    return recalibrate(out_of_fold, everything, score(everything))
 
 
-def check_by_hand(route, classifier, X, y, **options):
-    np.testing.assert_allclose(
-        answer(route, classifier, X, y, **options),
-        answer_by_hand(route, classifier, X, y, **options),
-        **CLOSE,
-    )
+def check(found, *rows, **options):
+    np.testing.assert_allclose(found, answer_by_hand(*rows, **options), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("R", CLASSES)
+def check_by_hand(*rows, **options):
+    check(answer(*rows, **options), *rows, **options)
+
+
+def fit_and_predict(model, X, y, **params):
+    return model.fit(X, y, **params).predict_proba(X)
+
+
+@every_class
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("route", ["ensemble", "single"])
 def test_recalibrators_learn_from_rows_of_other_folds(route, n_classes, R):
-    X, y = make_features(n_classes)
-    found = answer(route, GaussianNB(), X, NAMES[y], recalibrator=make(R))
-    expected = answer_by_hand(route, GaussianNB(), X, y, recalibrator=make(R))
-    np.testing.assert_allclose(found, expected, **CLOSE)
+    check_by_hand(route, GaussianNB(), *make_features(n_classes), recalibrator=make(R))
 
 
+@pytest.mark.parametrize("labels", [NAMES[:2], NAMES[:3], np.array([5, -7, 0])])
 @every_route
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_decision_functions(route, n_classes):
-    logits = TemperatureScaling(input="logits")
-    check_by_hand(route, RidgeClassifier(), *make_features(n_classes), recalibrator=logits)
-
-
-@pytest.mark.parametrize("labels", [NAMES, np.array([5, -7, 0])])
-@every_route
-def test_folds_see_the_labels_themselves(data, route, labels):
+def test_folds_see_the_labels_themselves(route, labels):
     """Encoded labels would meet the wrong class weights, or none."""
-    X, y = data
-    logits = TemperatureScaling(input="logits")
-    model, plain = (
-        RidgeClassifier(class_weight={name: 1 + 20 * k for k, name in enumerate(names)})
-        for names in (labels.tolist(), range(3))
-    )
-    found = answer(route, model, X, labels[y], recalibrator=logits)
-    expected = answer_by_hand(route, plain, X, y, recalibrator=logits)
-    np.testing.assert_allclose(found[:, np.argsort(np.argsort(labels))], expected, **CLOSE)
-
-
-# ------------------------------------------------------------------------------------- metadata
+    X, y = make_features(len(labels))
+    weight = {label: 1 + 20 * k for k, label in enumerate(labels.tolist())}
+    check_by_hand(route, RidgeClassifier(class_weight=weight), X, labels[y], recalibrator=LOGITS)
 
 
 @every_route
-@pytest.mark.parametrize("container", [list, np.asarray, pd.Series, pl.Series])
-def test_weights_reach_classifier_and_recalibrator(data, weights, route, container):
-    X, y = data
-    found = answer(route, GaussianNB(), X, y, sample_weight=container(weights.tolist()))
-    both = {"fit_weights": weights, "weights": weights}
-    np.testing.assert_allclose(found, answer_by_hand(route, GaussianNB(), X, y, **both), **CLOSE)
+def test_weights_reach_classifier_and_recalibrator(route):
+    splits = StratifiedKFold(3).split(X, Y)  # an iterator
+    found = answer(route, GaussianNB(), X, Y, cv=splits, sample_weight=WEIGHTS.tolist())
+    check(found, route, GaussianNB(), X, Y, sample_weight=WEIGHTS)
 
 
 @pytest.mark.parametrize("route", ["ensemble", "single"])
-def test_what_a_classifier_takes_no_weights_by(data, weights, route):
-    X, y = data
-    for classifier, plain, params in (
-        (KNeighborsClassifier(20), KNeighborsClassifier(20), {}),
-        # Other arguments of fit are sliced.
-        (make_pipeline(GaussianNB()), GaussianNB(), {"gaussiannb__sample_weight": weights}),
+def test_what_a_classifier_takes_no_weights_by(route):
+    """Other arguments of fit are sliced."""
+    for classifier, plain, params, used in (
+        (nearest := KNeighborsClassifier(20), nearest, {}, None),
+        (make_pipeline(GaussianNB()), GaussianNB(), {"gaussiannb__sample_weight": OWN}, OWN),
     ):
         with pytest.warns(UserWarning, match=f"{type(classifier).__name__} takes no sample_weight"):
-            found = answer(route, classifier, X, y, sample_weight=weights, **params)
-        fit_weights = weights if params else None
-        expected = answer_by_hand(route, plain, X, y, weights=weights, fit_weights=fit_weights)
-        np.testing.assert_allclose(found, expected, **CLOSE)
+            found = answer(route, classifier, X, Y, sample_weight=WEIGHTS, **params)
+        check(found, route, plain, X, Y, sample_weight=WEIGHTS, fit_weights=used)
 
 
 @every_route
-def test_weights_and_groups_are_routed(data, weights, route):
-    X, y = data
+@pytest.mark.parametrize("plain", [GaussianNB(), None])
+def test_weights_and_groups_are_routed(route, plain):
+    """The classifier that is taken by default requests weights."""
     groups = np.random.default_rng(1).integers(0, 6, 150)
-    splits = list(GroupKFold(3).split(X, y, groups))
-    params = {"sample_weight": weights, "groups": groups}
-    both = {"fit_weights": weights, "weights": weights}
-    for classifier in (GaussianNB(), None):  # the default one requests them
-        plain = LogisticRegression() if classifier is None else GaussianNB()
-        expected = answer_by_hand(route, plain, X, y, cv=splits, **both)
-        with config_context(enable_metadata_routing=True):
-            asks = classifier and classifier.set_fit_request(sample_weight=True)
-            found = answer(route, asks, X, y, cv=GroupKFold(3), **params)
-        np.testing.assert_allclose(found, expected, **CLOSE)
+    with config_context(enable_metadata_routing=True):
+        asks = GaussianNB().set_fit_request(sample_weight=True) if plain else None
+        params = {"cv": GroupKFold(3), "sample_weight": WEIGHTS, "groups": groups}
+        found = answer(route, asks, X, Y, **params)
+    splits = list(GroupKFold(3).split(X, Y, groups))
+    check(found, route, plain or LogisticRegression(), X, Y, cv=splits, sample_weight=WEIGHTS)
     with pytest.raises(ValueError, match=r"groups need metadata routing.*cv"):
-        answer(route, GaussianNB(), X, y, cv=GroupKFold(3), groups=groups)
+        answer(route, GaussianNB(), X, Y, cv=GroupKFold(3), groups=groups)
 
 
 @every_route
-def test_classifier_gets_the_weights_that_it_requests(data, weights, route):
-    X, y = data
-    own = np.random.default_rng(2).integers(1, 4, 150)
-    of_recalibrator = {} if route == "cross-fit" else {"sample_weight": weights}
+def test_classifier_gets_the_weights_that_it_requests(route):
+    of_recalibrator = {} if route == "cross-fit" else {"sample_weight": WEIGHTS}
     with config_context(enable_metadata_routing=True):
-        none = GaussianNB().set_fit_request(sample_weight=False)
-        renamed = GaussianNB().set_fit_request(sample_weight="own")
-        without = answer(route, none, X, y, **of_recalibrator)
-        other = answer(route, renamed, X, y, own=own, **of_recalibrator)
+        for request, params in ((False, {}), ("own", {"own": OWN})):
+            classifier = GaussianNB().set_fit_request(sample_weight=request)
+            found = answer(route, classifier, X, Y, **params, **of_recalibrator)
+            used = {"sample_weight": WEIGHTS, "fit_weights": params.get("own")}
+            check(found, route, GaussianNB(), X, Y, **used)
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            answer(route, GaussianNB(), X, y, sample_weight=weights)
-    for found, fit_weights in ((without, None), (other, own)):
-        expected = answer_by_hand(
-            route, GaussianNB(), X, y, fit_weights=fit_weights, weights=weights
-        )
-        np.testing.assert_allclose(found, expected, **CLOSE)
-
-
-# ---------------------------------------------------------------------------------------- folds
+            answer(route, GaussianNB(), X, Y, sample_weight=WEIGHTS)
 
 
 @every_route
@@ -211,123 +170,95 @@ def test_training_fold_that_misses_a_class(route):
     options = {"cv": splits, "recalibrator": TemperatureScaling()}
     message = r"Training folds miss the class of 4 test rows, \['cat'\]"
     with pytest.warns(UserWarning, match=message):
-        found = answer(route, GaussianNB(), X, NAMES[y], **options)
-    np.testing.assert_allclose(found, answer_by_hand(route, GaussianNB(), X, y, **options), **CLOSE)
-    options["recalibrator"] = TemperatureScaling(input="logits")
+        check_by_hand(route, GaussianNB(), X, NAMES[y], **options)
     with pytest.raises(ValueError, match=r"Training fold 3 has no row of \['cat'\]"):
-        answer(route, RidgeClassifier(), X, NAMES[y], **options)
+        answer(route, RidgeClassifier(), X, NAMES[y], cv=splits, recalibrator=LOGITS)
 
 
 @every_route
-def test_training_folds_that_teach_nothing(data, route):
+def test_training_folds_that_teach_nothing(route):
     """A single class would be sure, and always wrong."""
-    X, y = np.arange(20.0)[:, None], np.repeat(["ant", "bee"], 10)
     train = np.arange(10)
-    splits = [(train, np.arange(20)), (train + 10, np.arange(20))]
-    cv = splits if route == "ensemble" else KFold(2)
+    cv = [(train, np.arange(20)), (train + 10, np.arange(20))] if route == "ensemble" else KFold(2)
     with pytest.raises(ValueError, match=r"Training fold 0 holds the single class \['(ant|bee)'\]"):
-        answer(route, GaussianNB(), X, y, cv=cv)
+        answer(route, GaussianNB(), np.arange(20.0)[:, None], NAMES[np.arange(20) // 10], cv=cv)
     if route != "ensemble":
-        X, y = (rows[np.argsort(data[1], kind="stable")] for rows in data)
         with pytest.raises(ValueError, match="Training folds miss the classes of all test rows"):
-            answer(route, GaussianNB(), X, y, cv=KFold(3))
-
-
-@every_route
-def test_iterators_of_splits(data, route):
-    X, y = data
-    found = answer(route, GaussianNB(), X, y, cv=StratifiedKFold(3).split(X, y))
-    np.testing.assert_array_equal(found, answer(route, GaussianNB(), X, y))
+            answer(route, GaussianNB(), X[SORTED], Y[SORTED], cv=KFold(3))
 
 
 MASK = np.arange(150) < 20
 
 
 @pytest.mark.parametrize(
-    ("cv", "message"),
+    ("options", "message"),
     [
-        (200, "n_splits=200"),
-        ([], "cv must give at least one pair"),
-        ([0, 1], "cv must hold pairs of train and test rows; got 0 in it"),
-        ([([0], [999])], r"cv must give numbers from 0 to 149 as test rows.* got \[999\]"),
-        ([([0], [-1])], r"cv must give numbers from 0 to 149 as test rows.* got \[-1\]"),
-        ([(MASK[:20], ~MASK), (~MASK, MASK)], "cv must give numbers from 0 to 149 as train rows"),
-        ([(np.append(MASK, False), ~MASK)], "cv must give numbers from 0 to 149 as train rows"),
+        ({"cv": 200}, "n_splits=200"),
+        ({"cv": []}, "cv must give at least one pair"),
+        ({"cv": [0, 1]}, "cv must hold pairs of train and test rows; got 0 in it"),
+        ({"cv": [([0], [999])]}, r"cv must give numbers from 0 to 149 as test rows.* got \[999\]"),
+        ({"cv": [([0], [-1])]}, r"cv must give numbers from 0 to 149 as test rows.* got \[-1\]"),
+        ({"cv": [(MASK[:20], ~MASK)]}, "cv must give numbers from 0 to 149 as train rows"),
+        ({"estimator": "svc"}, "estimator must be None or an instance of a classifier"),
+        ({"estimator": GaussianNB}, "estimator must be None or an instance of a classifier"),
+        ({"estimator": RidgeClassifier()}, "RidgeClassifier has no predict_proba"),
     ],
 )
 @both_estimators
-def test_bad_splits(data, meta, cv, message):
-    model = meta(GaussianNB(), cv=cv)
+def test_bad_options_of_both(meta, options, message):
+    model = meta(**{"estimator": GaussianNB()} | options)
     with pytest.raises(ValueError, match=message):
-        getattr(model, "fit_transform", model.fit)(*data)
-
-
-@pytest.mark.parametrize("route", ["single", "cross-fit"])
-def test_every_row_is_in_one_test_fold(data, route):
-    rows = np.arange(150)
-    for splits, message in (
-        ([(rows, rows[:80]), (rows, rows[79:])], "exactly one test fold; row 79 is in 2"),
-        ([(rows, rows[:80])], "exactly one test fold; row 80 is in 0"),
-    ):
+        getattr(model, "fit_transform", model.fit)(X, Y)
+    if meta is CrossFitProba and "estimator" in options:
         with pytest.raises(ValueError, match=message):
-            answer(route, GaussianNB(), *data, cv=splits)
-    masks = [(rows < 75, rows >= 75), (rows >= 75, rows < 75)]
-    numbers = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
-    np.testing.assert_array_equal(
-        answer(route, GaussianNB(), *data, cv=masks), answer(route, GaussianNB(), *data, cv=numbers)
-    )
+            model.fit(X, Y)
 
 
-# ----------------------------------------------------------------------------- labels and features
+@all_at_once
+def test_every_row_is_in_one_test_fold(route):
+    rows = np.arange(150)
+    twice = [(rows, rows[:80]), (rows, rows[79:])]
+    for splits, message in ((twice, "row 79 is in 2"), (twice[:1], "row 80 is in 0")):
+        with pytest.raises(ValueError, match=f"exactly one test fold; {message}"):
+            answer(route, GaussianNB(), X, Y, cv=splits)
 
 
 @every_route
-def test_input_passes_untouched(data, route):
-    X, y = data
-    words = [["tea cup", "red cup", "tea pot"][label] for label in y]
-    found = answer(route, make_pipeline(CountVectorizer(), MultinomialNB()), words, y)
-    np.testing.assert_array_equal(found.argmax(axis=1), y)
+def test_input_passes_untouched(route):
+    words = [["tea cup", "red cup", "tea pot"][label] for label in Y]
+    found = answer(route, make_pipeline(CountVectorizer(), MultinomialNB()), words, Y)
+    np.testing.assert_array_equal(found.argmax(axis=1), Y)
     counts = np.abs(X).round()
-    dense = answer(route, MultinomialNB(), counts, y)
+    dense = answer(route, MultinomialNB(), counts, Y)
     for to_sparse in (sparse.csr_matrix, sparse.coo_array):
-        found = answer(route, MultinomialNB(), to_sparse(counts), y)
-        np.testing.assert_allclose(found, dense, **CLOSE)
-    X[::7, 0] = np.nan
-    check_by_hand(route, make_pipeline(SimpleImputer(), GaussianNB()), X, y)
+        found = answer(route, MultinomialNB(), to_sparse(counts), Y)
+        np.testing.assert_allclose(found, dense, rtol=0, atol=1e-8)
+    with_gaps = np.where(np.arange(600).reshape(150, 4) % 28, X, np.nan)
+    check_by_hand(route, make_pipeline(SimpleImputer(), GaussianNB()), with_gaps, Y)
 
 
-@both_estimators
-def test_frames(data, meta):
-    X, y = data
-    for make_frame in (pd.DataFrame, pl.DataFrame):
-        frame = make_frame({name: X[:, k] for k, name in enumerate("abcd")})
-        model = meta(GaussianNB()).fit(frame, y)
-        inner = GaussianNB().fit(frame, y)  # old versions read no names from new polars
-        assert hasattr(model, "feature_names_in_") == hasattr(inner, "feature_names_in_")
-        assert model.n_features_in_ == 4
-        if make_frame is pd.DataFrame:
-            np.testing.assert_array_equal(model.feature_names_in_, list("abcd"))
-    assert not hasattr(meta(GaussianNB()).fit(X, y), "feature_names_in_")
-
-
-@pytest.mark.parametrize("route", ["single", "cross-fit"])
-def test_pairwise_distances(data, route):
-    """Columns of distances are training rows, too."""
-    X, y = data
+@pytest.mark.parametrize("route", ["single", "auto", "cross-fit"])
+def test_pairwise_distances(route):
+    """Columns of distances are training rows, too, of which each member would need others."""
     distances = pairwise_distances(X)
-    precomputed = KNeighborsClassifier(20, metric="precomputed")
-    expected = answer(route, KNeighborsClassifier(20), X, y)
+    nearest, precomputed = KNeighborsClassifier(20), KNeighborsClassifier(20, metric="precomputed")
+    expected = answer("single" if route == "auto" else route, nearest, X, Y)
     for square in (distances, pd.DataFrame(distances), distances.tolist()):
-        np.testing.assert_array_equal(answer(route, precomputed, square, y), expected)
+        np.testing.assert_array_equal(answer(route, precomputed, square, Y), expected)
+    with pytest.raises(ValueError, match="ensemble must be False for an estimator that takes pair"):
+        answer("ensemble", precomputed, distances, Y)
+    fitted = FrozenEstimator(precomputed.fit(distances[:90, :90], Y[:90]))
+    model = RecalibratedClassifierCV(fitted, ensemble=True).fit(distances[90:, :90], Y[90:])
+    assert model.predict_proba(distances[:, :90]).shape == (150, 3)
 
 
-@pytest.mark.parametrize("route", ["single", "cross-fit"])
-def test_estimator_that_shows_its_methods_only_when_fitted(data, route):
+@all_at_once
+def test_estimator_that_shows_its_methods_only_when_fitted(route):
     stacking = StackingClassifier([("nb", GaussianNB())], GaussianNB(), cv=2)
+    check_by_hand(route, stacking, X, Y)
     hidden = clone(stacking).set_params(final_estimator=None)
     assert not hasattr(hidden, "predict_proba")
-    check_by_hand(route, stacking, *data)
-    assert np.isfinite(answer(route, hidden, *data)).all()
+    assert np.isfinite(answer(route, hidden, X, Y)).all()
 
 
 class Tagged(ClassifierMixin, BaseEstimator):
@@ -352,61 +283,47 @@ def test_tags_are_passed_on():
     assert get_tags(RecalibratedClassifierCV(recalibrator=Tagged())).non_deterministic
 
 
-# ------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize("wrap", [lambda svc: svc, lambda svc: make_pipeline(SimpleImputer(), svc)])
 @every_route
-def test_scores_of_pairs_of_classes_are_refused(data, route, wrap):
-    X, y = data
-    svc = wrap(SVC(decision_function_shape="ovo"))
-    with pytest.raises(ValueError, match=r"decision_function_shape='ovo' .* scores pairs"):
-        answer(route, svc, X, y, recalibrator=TemperatureScaling(input="logits"))
-
-
-@pytest.mark.parametrize("estimator", ["svc", GaussianNB, 3])
-@both_estimators
-def test_what_is_no_classifier_is_refused(meta, estimator):
-    with pytest.raises(ValueError, match="estimator must be None or an instance of a classifier"):
-        meta(estimator).fit(np.eye(10), [0, 1] * 5)
+def test_scores_of_pairs_of_classes_are_refused(route):
+    svc = SVC(decision_function_shape="ovo")
+    for classifier in (svc, make_pipeline(SimpleImputer(), svc)):
+        with pytest.raises(ValueError, match=r"decision_function_shape='ovo' .* scores pairs"):
+            answer(route, classifier, X, Y, recalibrator=LOGITS)
 
 
 @both_estimators
 def test_a_failed_fit_leaves_a_fitted_one_as_it_was(meta):
-    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
-    model = meta(GaussianNB(), cv=2).fit(X, y)
-    answer = model.transform if meta is CrossFitProba else model.predict_proba
-    before = answer(X)
+    model = meta(GaussianNB(), cv=2).fit(X, Y)
+    predict = model.transform if meta is CrossFitProba else model.predict_proba
+    before = predict(X)
     model.set_params(cv=[(np.arange(20), np.arange(10))])  # not every row is tested
     if meta is RecalibratedClassifierCV:
         model.set_params(ensemble=False)
     with pytest.raises(ValueError, match="exactly one test fold"):
-        getattr(model, "fit_transform", model.fit)(np.hstack([X, X]), np.array(list("abcd") * 10))
-    np.testing.assert_array_equal(answer(X), before)
-    assert model.classes_.tolist() == [0, 1]
+        getattr(model, "fit_transform", model.fit)(np.hstack([X, X]), NAMES[Y])
+    np.testing.assert_array_equal(predict(X), before)
+    assert model.classes_.tolist() == [0, 1, 2]
 
 
-# --------------------------------------------------------------------------------- CrossFitProba
-
-
-def test_transform_reads_the_classifier_of_all_rows(data, weights):
-    X, y = data
-    expected = GaussianNB().fit(X, y, sample_weight=weights).predict_proba(X)
+def test_transform_reads_the_classifier_of_all_rows():
+    expected = GaussianNB().fit(X, Y, sample_weight=WEIGHTS).predict_proba(X)
     for fit in (CrossFitProba.fit, CrossFitProba.fit_transform):
         cross_fit = CrossFitProba(GaussianNB())
-        fit(cross_fit, X, NAMES[y], sample_weight=weights)
-        np.testing.assert_array_equal(cross_fit.classes_, NAMES)
+        fit(cross_fit, X, NAMES[Y], sample_weight=WEIGHTS)
+        np.testing.assert_array_equal(cross_fit.classes_, NAMES[:3])
         np.testing.assert_array_equal(cross_fit.transform(X), expected)
+        with pytest.raises(ValueError, match="method must be one of 'predict_proba', 'decision_f"):
+            fit(CrossFitProba(method="predict"), X, Y)
+    frozen = CrossFitProba(FROZEN).fit_transform(X, Y)
+    np.testing.assert_array_equal(frozen, FROZEN.predict_proba(X))
 
 
-def test_names_of_the_output(data):
-    X, y = data
+def test_names_of_the_output():
     cross_fit = CrossFitProba(RidgeClassifier(), method="decision_function")
-    assert cross_fit.fit_transform(X, y == 1).shape == (150, 1)
+    assert cross_fit.fit_transform(X, Y == 1).shape == (150, 1)
     assert list(cross_fit.get_feature_names_out()) == ["crossfitproba_True"]
-    frame = pd.DataFrame(X, columns=list("abcd"))
     cross_fit = CrossFitProba(GaussianNB()).set_output(transform="pandas")
-    out = cross_fit.fit_transform(frame, y)
+    out = cross_fit.fit_transform(pd.DataFrame(X, columns=list("abcd")), Y)
     names = [f"crossfitproba_{k}" for k in range(3)]
     assert list(out.columns) == list(cross_fit.get_feature_names_out(list("abcd"))) == names
     with pytest.raises(ValueError, match=r"number of features \(4\), got 3"):
@@ -415,24 +332,170 @@ def test_names_of_the_output(data):
         cross_fit.get_feature_names_out(list("abdc"))
 
 
-def test_frozen_estimator_is_not_fitted_again(data):
-    X, y = data
-    fitted = GaussianNB().fit(X[:60], y[:60])
-    model = make_pipeline(CrossFitProba(FrozenEstimator(fitted)), TemperatureScaling())
-    model.fit(X[60:], y[60:])
-    direct = TemperatureScaling().fit(fitted.predict_proba(X[60:]), y[60:])
-    expected = direct.predict_proba(fitted.predict_proba(X))
+def test_attributes_and_untouched_parameters():
+    classifier, recalibrator = GaussianNB(), clone(ISOTONIC)
+    model = RecalibratedClassifierCV(classifier, recalibrator, cv=3)
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X)
+    proba = fit_and_predict(model, X, NAMES[Y])
+    np.testing.assert_array_equal(model.classes_, NAMES[:3])
+    np.testing.assert_array_equal(model.predict(X), NAMES[proba.argmax(axis=1)])
+    assert model.response_method_ == "predict_proba"
+    assert len(model.calibrated_classifiers_) == 3
+    assert model.estimator is classifier
+    assert not hasattr(classifier, "classes_")
+    assert not hasattr(recalibrator, "classes_")
+    assert recalibrator.classes is None
+
+
+def test_defaults():
+    """The columns of the recalibrator may also be named by the user."""
+    expected = fit_and_predict(RecalibratedClassifierCV(), X, Y)
+    for classes in (None, "columns", [0, 1, 2]):
+        parts = LogisticRegression(), TemperatureScaling(classes=classes)
+        explicit = RecalibratedClassifierCV(*parts, cv=StratifiedKFold(5))
+        np.testing.assert_array_equal(fit_and_predict(explicit, X, Y), expected)
+
+
+def test_any_probabilistic_classifier_may_recalibrate():
+    """It needs neither `input` nor `classes`; `ensemble=False` is a pipeline."""
+    last = LogisticRegression()
+    model = RecalibratedClassifierCV(GaussianNB(), last, cv=4, ensemble=False)
+    pipeline = make_pipeline(CrossFitProba(GaussianNB(), cv=4), last)
+    np.testing.assert_array_equal(fit_and_predict(model, X, Y), fit_and_predict(pipeline, X, Y))
+
+
+@every_class
+@pytest.mark.parametrize("route", ["ensemble", "single"])
+def test_frozen_classifier_is_not_fitted_again(R, route):
+    """Weights go to the recalibrator alone, and nothing warns."""
+    options = {"recalibrator": make(R), "sample_weight": WEIGHTS[60:]}
+    check_by_hand(route, FROZEN, OTHERS, LABELS, **options)
+
+
+@pytest.mark.parametrize(("ensemble", "n_pairs"), [("auto", 1), (False, 1), (True, 3)])
+def test_frozen_estimator_is_in_all_pairs(ensemble, n_pairs):
+    model = RecalibratedClassifierCV(FROZEN, cv=3, ensemble=ensemble).fit(OTHERS, LABELS)
+    assert [pair.estimator for pair in model.calibrated_classifiers_] == [FROZEN] * n_pairs
+
+
+def test_frozen_estimator_knows_its_classes():
+    present = LABELS != "bee"
+    model = RecalibratedClassifierCV(FROZEN).fit(OTHERS[present], LABELS[present])
+    np.testing.assert_array_equal(model.classes_, NAMES[:3])
+    assert model.predict_proba(X).shape == (150, 3)
+    with pytest.raises(ValueError, match="not among the 3 classes"):
+        RecalibratedClassifierCV(FROZEN).fit(OTHERS, np.where(LABELS == "cat", "dog", LABELS))
+    with pytest.raises(NotFittedError):
+        RecalibratedClassifierCV(FrozenEstimator(GaussianNB())).fit(X, Y)
+    # A recalibrator with classes="columns" would believe in two.
+    single = FrozenEstimator(GaussianNB().fit(np.eye(4), [7] * 4))
+    model = RecalibratedClassifierCV(single, TemperatureScaling(classes="columns"))
+    with pytest.raises(ValueError, match=r"estimator must know at least two classes.* \[7\]"):
+        model.fit(np.eye(4), [7] * 4)
+
+
+@every_class
+def test_an_ensemble_on_test_folds_of_one_class_is_refused(R):
+    """The mean of maps that know one class each would be nearly the same for every row."""
+    message = r"^Every test fold must hold .* test fold 0 has \d+ row.*\['bee'.*ensemble=False"
+    for cv in (LeaveOneOut(), KFold(15)):
+        for estimator, ensemble in ((GaussianNB(), "auto"), (FROZEN, True)):
+            model = RecalibratedClassifierCV(estimator, make(R), cv=cv, ensemble=ensemble)
+            with pytest.raises(ValueError, match=message):
+                model.fit(X[SORTED], NAMES[Y[SORTED]])
+
+
+@every_class
+@pytest.mark.parametrize("route", ["ensemble", "single"])
+def test_test_folds_that_lack_one_class_of_three(R, route):
+    """A method that learns of each class by itself would say 0 for it, whatever the score."""
+    # Test fold k holds no row of class k, and every training fold all classes.
+    folds = np.where(np.arange(150) // 3 % 2, Y + 1, Y + 2) % 3
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+    options = {"recalibrator": make(R), "cv": splits}
+    model = RecalibratedClassifierCV(GaussianNB(), ensemble=route == "ensemble", **options)
+    if route == "ensemble" and R.__name__ not in family.FEW_CLASSES:
+        with pytest.raises(ValueError, match=r"must hold .*fold 0 has 50 rows.* \['ant'\]"):
+            model.fit(X, NAMES[Y])
+    else:
+        check_by_hand(route, GaussianNB(), X, Y, **options)
+
+
+def test_any_classifier_as_a_recalibrator_needs_every_class():
+    splits = [(np.arange(150), np.flatnonzero(Y != 1)), (np.arange(150), np.arange(150))]
+    model = RecalibratedClassifierCV(GaussianNB(), LogisticRegression(), cv=splits)
+    with pytest.raises(ValueError, match="because LogisticRegression is fitted on each"):
+        model.fit(X, Y)
+
+
+def test_rows_of_weight_zero_are_not_in_a_test_fold():
+    test = next(StratifiedKFold(5).split(X, Y))[1]
+    weights = np.where(np.isin(np.arange(150), test) & (Y == 2), 0, 1)
+    with pytest.raises(ValueError, match=r"test fold 0 has 20 rows .* \[2\]"):
+        RecalibratedClassifierCV(GaussianNB(), ISOTONIC).fit(X, Y, sample_weight=weights)
+    nowhere = RecalibratedClassifierCV(KNeighborsClassifier(20), ISOTONIC)
+    with pytest.warns(UserWarning, match="takes no sample_weight"):
+        nowhere.fit(X, Y, sample_weight=np.where(Y == 2, 0, 1))  # a class that counts nowhere
+
+
+def test_ensemble_takes_splits_that_overlap():
+    splits = list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X))
+    check_by_hand("ensemble", GaussianNB(), X, Y, cv=splits)
+
+
+def test_boolean_labels_and_float32():
+    model = RecalibratedClassifierCV(GaussianNB()).fit(X, Y == 1)
+    assert model.predict(X).dtype == bool
+    expected = fit_and_predict(RecalibratedClassifierCV(GaussianNB()), X, (Y == 1).astype(int))
     np.testing.assert_array_equal(model.predict_proba(X), expected)
+    for ensemble in (True, False):
+        proba = fit_and_predict(RecalibratedClassifierCV(ensemble=ensemble), X.astype("f4"), Y)
+        assert proba.dtype == fit_and_predict(LogisticRegression(), X.astype("f4"), Y).dtype
+
+
+NO_RECALIBRATOR = "recalibrator must be None or an instance of a recalibrator"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "predict"}, "method must be one of 'predict_proba', 'decision_function'"),
-        ({"estimator": RidgeClassifier()}, "RidgeClassifier has no predict_proba"),
+        ({"recalibrator": LOGITS}, "GaussianNB has no decision_function"),
+        ({"response_method": "decision_function"}, "response_method.*input='logits'"),
+        (
+            {"response_method": "predict_proba", "recalibrator": LOGITS},
+            "response_method='predict_proba' gives probabilities, which are no logits",
+        ),
+        ({"response_method": "predict"}, "response_method must be one of 'auto', 'predict_proba'"),
+        ({"ensemble": "yes"}, "ensemble must be 'auto', True or False; got 'yes'"),
+        ({"ensemble": 1}, "ensemble must be 'auto', True or False; got 1"),
+        ({"recalibrator": TemperatureScaling(input="odds")}, "input must be one of"),
+        ({"recalibrator": TemperatureScaling(classes=[2, 1, 0])}, "classes of the recalibrator"),
+        ({"recalibrator": TemperatureScaling}, NO_RECALIBRATOR),
+        ({"recalibrator": KFold(3)}, NO_RECALIBRATOR),
     ],
 )
-def test_bad_options(data, options, message):
-    for method in ("fit", "fit_transform"):
-        with pytest.raises(ValueError, match=message):
-            getattr(CrossFitProba(**options), method)(*data)
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_bad_options_of_recalibrated_classifiers(options, message, ensemble):
+    options = {"estimator": GaussianNB(), "ensemble": ensemble} | options
+    with pytest.raises(ValueError, match=message):
+        RecalibratedClassifierCV(**options).fit(X, Y)
+
+
+def test_bad_weights():
+    absent = np.repeat([0, 1], [50, 100])
+    for weights, message in ((-np.ones(150), "negative"), (absent, "in fold 0 all are zero")):
+        with pytest.raises(ValueError, match=f"sample_weight must.*{message}"):
+            RecalibratedClassifierCV(GaussianNB(), cv=KFold(3)).fit(X, Y, sample_weight=weights)
+
+
+class Pairs(GaussianNB):
+    def decision_function(self, X):
+        return np.ones((len(X), 6))  # one for each pair of classes
+
+
+def test_bad_numbers_of_classes_and_scores():
+    with pytest.raises(ValueError, match=r"at least two classes; got only one class, \['ant'\]"):
+        RecalibratedClassifierCV(GaussianNB()).fit([[1.0], [2.0]], ["ant", "ant"])
+    with pytest.raises(ValueError, match="one score for each of the 4 classes"):
+        RecalibratedClassifierCV(Pairs(), LOGITS).fit(*make_features(4))

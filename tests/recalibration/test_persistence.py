@@ -14,40 +14,23 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
-from skcal.recalibration import (
-    TRUSTED_TYPES,
-    CrossFitProba,
-    HistogramBinning,
-    IsotonicRecalibration,
-    KernelRecalibration,
-    RecalibratedClassifierCV,
-    TemperatureScaling,
-    VennAbers,
-)
+from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.streaming import CalibrationSummary
-from tests.recalibration.family import CLASSES, make, make_scores
+from tests.recalibration.family import NAMES, every_class, make, make_scores
 
-every_class = pytest.mark.parametrize("R", CLASSES)
-
-
-def pass_through_joblib(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-FORMATS = {
-    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
-    "cloudpickle": lambda model: cloudpickle.loads(cloudpickle.dumps(model)),
-    "joblib": pass_through_joblib,
-    "skops": lambda model: skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES),
-}
+TRUSTED_TYPES = recalibration.TRUSTED_TYPES
 
 
 def check_every_format(fitted, X):
-    for save_and_load in FORMATS.values():
-        again = save_and_load(fitted)
+    file = io.BytesIO()
+    joblib.dump(fitted, file)
+    file.seek(0)
+    for again in (
+        pickle.loads(pickle.dumps(fitted)),
+        cloudpickle.loads(cloudpickle.dumps(fitted)),
+        joblib.load(file),
+        skops.io.loads(skops.io.dumps(fitted), trusted=TRUSTED_TYPES),
+    ):
         np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)
         np.testing.assert_array_equal(again.predict(X), fitted.predict(X), strict=True)
 
@@ -56,28 +39,22 @@ def check_every_format(fitted, X):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_recalibrators_come_back_the_same(R, n_classes):
     X, y = make_scores(n_classes)
-    check_every_format(make(R).fit(X, np.array(["a", "b", "c"])[y]), X)
+    check_every_format(make(R).fit(X, NAMES[y]), X)
 
 
 def test_composed_models_come_back_the_same():
     X, y = make_scores(3)  # scores are features as good as any
     for model in (
-        RecalibratedClassifierCV(GaussianNB(), VennAbers(), ensemble=False),
+        RecalibratedClassifierCV(GaussianNB(), recalibration.VennAbers(), ensemble=False),
         RecalibratedClassifierCV(LogisticRegression(), TemperatureScaling(input="logits")),
         RecalibratedClassifierCV(FrozenEstimator(GaussianNB().fit(X, y)), ensemble=True),
-        make_pipeline(CrossFitProba(GaussianNB()), IsotonicRecalibration()),
-        HistogramBinning(multiclass="top-label", strategy="quantile"),
+        make_pipeline(CrossFitProba(GaussianNB()), TemperatureScaling()),
+        recalibration.HistogramBinning(multiclass="top-label", strategy="quantile"),
     ):
         check_every_format(model.fit(X, y), X)
     X, y = make_scores(2)
     summary = CalibrationSummary().update(y, X[:, 1])
-    check_every_format(KernelRecalibration().fit_summary(summary), X)
-
-
-@every_class
-def test_no_training_rows_are_kept(R):
-    X, y = make_scores(4, 5000)
-    assert len(pickle.dumps(make(R).fit(X, y))) < X.nbytes / 2
+    check_every_format(recalibration.KernelRecalibration().fit_summary(summary), X)
 
 
 def list_parts(value):
@@ -116,8 +93,7 @@ def test_no_type_is_trusted_but_our_own():
 def test_mlflow_saves_by_skops(tmp_path):
     mlflow = pytest.importorskip("mlflow.sklearn")
     X, y = make_scores(3)
-    fitted = RecalibratedClassifierCV(GaussianNB()).fit(X, y)
-    path = str(tmp_path / "model")
+    fitted, path = RecalibratedClassifierCV(GaussianNB()).fit(X, y), str(tmp_path / "model")
     mlflow.save_model(fitted, path, serialization_format="skops", skops_trusted_types=TRUSTED_TYPES)
     again = mlflow.load_model(path)
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)

@@ -1,5 +1,6 @@
 """Samplers of imbalanced-learn: right inside the classifier, wrong before it."""
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -11,13 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
+from skcal import recalibration
 from skcal.metrics import smooth_ece
-from skcal.recalibration import (
-    CrossFitProba,
-    PlattScaling,
-    RecalibratedClassifierCV,
-    TemperatureScaling,
-)
+from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 
 pytest.importorskip("imblearn", reason="the test needs imbalanced-learn")
 
@@ -28,63 +25,47 @@ from imblearn.under_sampling import RandomUnderSampler
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "recalibration.rst"
 # Without smoothed targets the first-order condition of its constant says that the mean of the
 # fitted probabilities is the share of the class among the fitted rows.
-PLATT = PlattScaling(target_smoothing=False)
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Training and test rows, a tenth of them of the rare class."""
-    X, y = make_classification(
-        6000, n_features=10, n_informative=5, weights=[0.9], flip_y=0.02, random_state=0
-    )
-    return X[:2000], y[:2000], X[2000:], y[2000:]
+PLATT = recalibration.PlattScaling(target_smoothing=False)
+# A tenth of the rows are of the rare class.
+DATA = {"n_features": 10, "n_informative": 5, "weights": [0.9], "flip_y": 0.02, "random_state": 0}
+(X, X_TEST), (Y, Y_TEST) = (np.split(rows, [2000]) for rows in make_classification(6000, **DATA))
 
 
 @pytest.mark.parametrize("sampler", [SMOTE(random_state=0), RandomUnderSampler(random_state=0)])
-def test_a_sampler_inside_resamples_training_rows_alone(rows, sampler):
-    X, y, X_test, _ = rows
+def test_a_sampler_inside_resamples_training_rows_alone(sampler):
     inside = CrossFitProba(make_resampled_pipeline(sampler, GaussianNB()))
-    model = make_pipeline(inside, PLATT).fit(X, y)
-    fitted = model[-1].predict_proba(clone(inside).fit_transform(X, y))
-    np.testing.assert_allclose(fitted[:, 1].mean(), y.mean(), rtol=1e-6)
+    model = make_pipeline(inside, PLATT).fit(X, Y)
+    fitted = model[-1].predict_proba(clone(inside).fit_transform(X, Y))
+    np.testing.assert_allclose(fitted[:, 1].mean(), Y.mean(), rtol=1e-6)
     members = []
-    for train, test in StratifiedKFold(5).split(X, y):
-        classifier = GaussianNB().fit(*clone(sampler).fit_resample(X[train], y[train]))
-        fitted = clone(PLATT).fit(classifier.predict_proba(X[test]), y[test])
-        members.append(fitted.predict_proba(classifier.predict_proba(X_test)))
-    model = RecalibratedClassifierCV(inside.estimator, PLATT).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X_test), np.mean(members, axis=0), atol=1e-9)
+    for train, test in StratifiedKFold(5).split(X, Y):
+        classifier = GaussianNB().fit(*clone(sampler).fit_resample(X[train], Y[train]))
+        fitted = clone(PLATT).fit(classifier.predict_proba(X[test]), Y[test])
+        members.append(fitted.predict_proba(classifier.predict_proba(X_TEST)))
+    model = RecalibratedClassifierCV(inside.estimator, PLATT).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X_TEST), np.mean(members, axis=0), atol=1e-9)
     # Before it, the recalibrator learns from resampled rows.
-    model = make_resampled_pipeline(sampler, CrossFitProba(GaussianNB()), PLATT).fit(X, y)
-    scores = CrossFitProba(GaussianNB()).fit_transform(*clone(sampler).fit_resample(X, y))
+    model = make_resampled_pipeline(sampler, CrossFitProba(GaussianNB()), PLATT).fit(X, Y)
+    scores = CrossFitProba(GaussianNB()).fit_transform(*clone(sampler).fit_resample(X, Y))
     np.testing.assert_allclose(model[-1].predict_proba(scores)[:, 1].mean(), 0.5, rtol=1e-6)
 
 
-def test_the_user_guide(rows):
+def test_the_user_guide():
     """What its examples give is as good, or as bad, as it says."""
-    X, y, X_test, y_test = rows
-    names = {
-        "CrossFitProba": CrossFitProba,
-        "GaussianNB": GaussianNB,
-        "RecalibratedClassifierCV": RecalibratedClassifierCV,
-        "make_pipeline": make_pipeline,
-    }
+    names = {**vars(recalibration), "GaussianNB": GaussianNB, "make_pipeline": make_pipeline}
     page = PAGE.read_text(encoding="utf-8")
     section = page[page.index(".. _resampled-classes:") : page.index(".. _zeros-and-ones:")]
-    for block in section.split(".. code-block:: python\n")[1:]:
-        lines = block.split("\n")
-        end = next((k for k, line in enumerate(lines) if line and line[0] != " "), len(lines))
-        exec(textwrap.dedent("\n".join(lines[:end])), names)
+    for block in re.findall(r"\.\. code-block:: python\n((?:\n|    .*\n)+)", section):
+        exec(textwrap.dedent(block), names)
     models = [names[name] for name in ("resampled", "in_steps", "in_one", "wrong")]
-    errors = [smooth_ece(y_test, m.fit(X, y).predict_proba(X_test)) for m in models]
+    errors = [smooth_ece(Y_TEST, m.fit(X, Y).predict_proba(X_TEST)) for m in models]
     assert [f"{error:.2f}" for error in errors if f"{error:.2f}" not in section] == []
     unrepaired, in_steps, in_one, wrong = errors
     assert max(in_steps, in_one) < 0.03 < 0.14 < unrepaired < wrong
 
 
-def test_a_temperature_leaves_the_share_of_predicted_labels_where_it_was(rows):
-    X, y, X_test, y_test = rows
+def test_a_temperature_leaves_the_share_of_predicted_labels_where_it_was():
     resampled = make_resampled_pipeline(SMOTE(random_state=0), GaussianNB())
-    model = make_pipeline(CrossFitProba(resampled), TemperatureScaling()).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X_test), clone(resampled).fit(X, y).predict(X_test))
-    assert smooth_ece(y_test, model.predict_proba(X_test)) > 0.1
+    model = make_pipeline(CrossFitProba(resampled), TemperatureScaling()).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X_TEST), clone(resampled).fit(X, Y).predict(X_TEST))
+    assert smooth_ece(Y_TEST, model.predict_proba(X_TEST)) > 0.1

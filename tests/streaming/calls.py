@@ -1,6 +1,9 @@
-"""Calls of `measure` that a summary answers whatever the rows are: measures and options."""
+"""Calls of `measure` that a summary answers whatever the rows are, and helpers for its tests."""
+
+import json
 
 import numpy as np
+import pytest
 
 from skcal.metrics import MEASURES
 
@@ -42,3 +45,15 @@ def measure_rows(rows, call):
     name, options = call
     y, proba, weights = rows
     return MEASURES[name].function(y, proba, sample_weight=weights, **options)
+
+
+def assert_same_answers(
+    summary, expected, calls=(("smooth_ece", {}), ("cumulative_calibration_error", {}))
+):
+    assert summary.n_samples_ == expected.n_samples_
+    for call in calls:
+        assert ask(summary, call) == pytest.approx(ask(expected, call), rel=0, abs=1e-12), call
+
+
+def pass_through_json(summary):
+    return type(summary).from_dict(json.loads(json.dumps(summary.to_dict(), allow_nan=False)))

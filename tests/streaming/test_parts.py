@@ -1,20 +1,17 @@
-"""Rows as they come: how they are cut, missing values, labels without names, names of columns."""
+"""Rows as they come: how they are cut, invalid and missing values, labels and columns' names."""
 
-import json
+import copy
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
-from skcal.streaming import (
-    CalibrationSummary,
-    GroupedSummary,
-    summarize_batches,
-    summarize_dask,
-)
+from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches
+from tests.streaming.calls import pass_through_json
 
+nan, inf = np.nan, np.inf
 PROBA = [0.125, 0.25, 0.5, 0.75]
+DROP = {"on_invalid": "drop"}
 both_modes = pytest.mark.parametrize("on_invalid", ["raise", "drop"])
 
 
@@ -30,36 +27,22 @@ def take_in(settings, labels, cuts):
 
 
 @pytest.mark.parametrize("settings", [{}, *({"pos_label": k} for k in (0, 1, 2, -1, 2.5, "b"))])
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [0, 1, 1, 0],
-        [1, 1, 1, 1],
-        [-1, -1, 1, 1],
-        [-1, 0, 0, -1],
-        [-1, 1, 0, 1],
-        [1, 2, 3, 2],
-        [2, 2, 2, 2],
-        [0.25, 1.0, 0.0, 0.5],
-        [0.25, 2.0, 1.0, 1.0],
-        [-1.0, 0.5, 1.0, 1.0],
-        [2.5, 1.0, 1.0, 2.5],
-        ["a", "b", "c", "b"],
-        ["b", "b", "b", "b"],
-    ],
-    ids=str,
-)
-def test_cutting_does_not_decide_what_is_accepted(settings, labels):
-    whole = take_in(settings, labels, [])
-    for cuts in ([1], [2], [3], [1, 2, 3]):
-        assert take_in(settings, labels, cuts) == whole  # or both refuse
+@pytest.mark.parametrize("order", [(0, 1, 1, 0), (1, 1, 1, 1), (0, 1, 2, 1)])
+def test_cutting_does_not_decide_what_is_accepted(settings, order):
+    for kinds in (
+        *((0, 1, -1), (-1, 0, 1), (-1, 1, 0), (1, 2, 3), (0.25, 1.0, 0.0), (0.25, 1.0, 2.0)),
+        *((-1.0, 0.5, 1.0), (2.5, 1.0, 0.5), ("a", "b", "c")),
+    ):
+        labels = [kinds[k] for k in order]
+        whole = take_in(settings, labels, [])
+        for cuts in ([1], [2], [3], [1, 2, 3]):
+            assert take_in(settings, labels, cuts) == whole, labels  # or both refuse
 
 
 @pytest.mark.parametrize(
     ("pos_label", "labels", "outcomes"),
     [
         (2, [1, 1, 2, 2], [0, 0, 1, 1]),
-        (2, [1, 1, 1, 1], [0, 0, 0, 0]),
         (0, [0, 1, 2, 3], [1, 0, 0, 0]),
         (1, [1, 2, 2, -1], [1, 0, 0, 0]),
         (None, [-1, 1, 1, -1], [0, 1, 1, 0]),
@@ -69,53 +52,51 @@ def test_cutting_does_not_decide_what_is_accepted(settings, labels):
     ],
 )
 def test_one_label_against_all_others(pos_label, labels, outcomes):
+    expected = CalibrationSummary().update(outcomes, PROBA).to_frame()
     summary = CalibrationSummary(pos_label=pos_label).update(labels, PROBA)
-    expected = CalibrationSummary().update(outcomes, PROBA)
-    pd.testing.assert_frame_equal(summary.to_frame(), expected.to_frame())
     groups = GroupedSummary(pos_label=pos_label).update(labels, PROBA, by=labels)
-    pd.testing.assert_frame_equal(groups.total().to_frame(), expected.to_frame())
+    for one in (summary, groups.total()):
+        pd.testing.assert_frame_equal(one.to_frame(), expected)
 
 
-HALVES, THIRDS = np.full((2, 2), 0.5), np.full((3, 3), 1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("settings", "labels", "proba", "message"),
-    [
-        ({"pos_label": 2}, [1.0, 0.25], PROBA[:2], r"whole n.*; got 0\.25 at row 1 with pos_lab"),
-        ({"pos_label": 1}, [1.0, 1.5], PROBA[:2], r"probabilities of pos_label=1.*; got 1\.5 at"),
-        ({"pos_label": "b"}, [0, 1], PROBA[:2], r"type of pos_label='b'; got \[0, 1\]"),
-        ({"pos_label": 1}, ["a", "b"], PROBA[:2], r"type of pos_label=1; got \['a', 'b'\]"),
-        ({"pos_label": 2}, [1, 1], HALVES, "labels must name both columns of y_proba"),
-        ({"pos_label": "b"}, ["a", "b"], HALVES, "labels must name both columns of y_proba"),
-        ({}, [0, 0, 0], THIRDS, "labels must name the 3 columns of y_proba when the summary is"),
-        ({}, ["a", "b"], HALVES, "labels must name labels other than 0 and 1, or -1 and 1 when"),
-        ({}, ["a", "b"], PROBA[:2], "pos_label must say which of the labels"),
-        ({}, [3, 8], HALVES, "labels must name labels other than 0 and 1, or -1 and 1 when"),
-    ],
-)
-def test_labels_that_are_not_named_and_have_no_meaning(settings, labels, proba, message):
-    with pytest.raises(ValueError, match=message):
-        CalibrationSummary(**settings).update(labels, proba)
-    summary = CalibrationSummary(pos_label=1).update([0, 1], [[0.25, 0.75]] * 2)
+def test_labels_that_are_not_named_and_have_no_meaning():
+    half, halves, thirds = [0.5, 0.5], np.full((2, 2), 0.5), np.full((3, 3), 1 / 3)
+    for settings, labels, proba, message in (
+        ({"pos_label": 2}, [1.0, 0.25], half, r"whole n.*; got 0\.25 at row 1 with pos_lab"),
+        ({"pos_label": 1}, [1.0, 1.5], half, r"probabilities of pos_label=1.*; got 1\.5 at"),
+        ({"pos_label": "b"}, [0, 1], half, r"type of pos_label='b'; got \[0, 1\]"),
+        ({"pos_label": 1}, ["a", "b"], half, r"type of pos_label=1; got \['a', 'b'\]"),
+        ({"pos_label": 2}, [1, 1], halves, "labels must name both columns of y_proba"),
+        ({"pos_label": "b"}, ["a", "b"], halves, "labels must name both columns of y_proba"),
+        ({}, [0, 0, 0], thirds, "labels must name the 3 columns of y_proba when the summary is"),
+        ({}, ["a", "b"], halves, "labels must name labels other than 0 and 1, or -1 and 1 when"),
+        ({}, ["a", "b"], half, "pos_label must say which of the labels"),
+        ({}, [3, 8], halves, "labels must name labels other than 0 and 1, or -1 and 1 when"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CalibrationSummary(**settings).update(labels, proba)
+    summary = CalibrationSummary(pos_label=1).update([0, 1], halves)  # 0 is the other one
     assert summary.to_frame()["mean_outcome"].tolist() == [0.5]
 
 
 # ------------------------------------------------------------------------ 0 and 1, or -1 and 1
 
 
+def refuses_both_codings():
+    return pytest.raises(ValueError, match="or -1 and 1 in all parts; got both 0 and -1")
+
+
 @pytest.mark.parametrize("zero", [[0], [0.5], [False], [0, 1]])
 @pytest.mark.parametrize("minus", [[-1], [1, -1]])
 def test_both_codings_are_refused_in_any_order_of_parts(zero, minus):
     parts = [CalibrationSummary().update(y, [0.5] * len(y)) for y in (zero, minus)]
-    before = [CalibrationSummary().merge(part) for part in parts]
+    before = copy.deepcopy(parts)
     ones = CalibrationSummary().update([1, 1], [0.25, 0.5])
     for one, other, labels in ((*parts, minus), (*parts[::-1], zero)):
-        with pytest.raises(ValueError, match="or -1 and 1 in all parts; got both 0 and -1"):
+        with refuses_both_codings():
             one + other
-        written = CalibrationSummary.from_dict(json.loads(json.dumps(one.to_dict())))
-        for passed_on in (one, written, CalibrationSummary() + one, ones + one):
-            with pytest.raises(ValueError, match="got both 0 and -1"):
+        for passed_on in (one, pass_through_json(one), CalibrationSummary() + one, ones + one):
+            with refuses_both_codings():
                 passed_on.update(labels, [0.25] * len(labels))
         assert ones + one == one + ones
     assert parts == before
@@ -123,223 +104,101 @@ def test_both_codings_are_refused_in_any_order_of_parts(zero, minus):
 
 def test_groups_have_one_coding():
     groups = GroupedSummary(n_cells=64)
-    with pytest.raises(ValueError, match="got both 0 and -1"):
+    with refuses_both_codings():
         groups.update([-1, 0], [0.25, 0.5], by=["a", "b"])
     assert groups == GroupedSummary(n_cells=64)
     groups.update([-1, 1, 1], [0.25, 0.5, 0.75], by=["a", "a", "b"])
-    again = GroupedSummary.from_dict(groups.to_dict())
+    again = pass_through_json(groups)
     with pytest.raises(ValueError, match=r"Group 'a': .*got both 0 and -1"):
         again.update([0], [0.5], by=["a"])
     zero = GroupedSummary(n_cells=64).update([0], [0.5], by=["b"])
     for one, other in ((again, zero), (zero, again)):
-        with pytest.raises(ValueError, match="got both 0 and -1"):
+        with refuses_both_codings():
             one + other
 
 
-# -------------------------------------------------------------------------------- missing values
-
-# Values that are masked are valid ones: nothing but the mask tells.
-COLUMNS = {
-    "y_true": np.ma.array([0, 1, 1], mask=[0, 1, 0]),
-    "y_proba": np.ma.array([0.5, 0.5, 0.75], mask=[0, 1, 0]),
-    "sample_weight": np.ma.array([1, 2, 3], mask=[0, 1, 0]),
-}
-ROWS = {name: column.data for name, column in COLUMNS.items()}
-NAMES = {name: name for name in ROWS}
-DROPPING = {"on_invalid": "drop", "n_cells": 64}
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_masked_rows_are_missing(name):
-    rows = ROWS | {name: COLUMNS[name]}
-    expected = CalibrationSummary(**DROPPING).update([0, 1], [0.5, 0.75], [1.0, 3.0])
-    table = rows | {"by": [1, 1, 1]}
-    for summarize in (
-        lambda **settings: CalibrationSummary(**settings).update(**rows),
-        lambda **settings: GroupedSummary(**settings).update(**rows, by=[1, 1, 1])[1],
-        lambda **settings: summarize_batches([rows], **NAMES, **settings),
-        lambda **settings: summarize_batches([table], **NAMES, by="by", **settings)[1],
-    ):
-        summary = summarize(**DROPPING)
-        assert summary.dropped_ == dict.fromkeys(COLUMNS, 0) | {name: 1}
-        pd.testing.assert_frame_equal(summary.to_frame(), expected.to_frame())
-        with pytest.raises(ValueError, match=f"{name} must not be masked"):
-            summarize(n_cells=64)
-    unmasked = {name: np.ma.array(column, mask=False) for name, column in ROWS.items()}
-    assert CalibrationSummary().update(**unmasked) == CalibrationSummary().update(**ROWS)
-
-
-def test_masked_columns_of_classes():
-    columns = {
-        "a": np.ma.array([0.25, 0.5, 0.75], mask=[0, 1, 0]),
-        "b": np.array([0.75, 0.5, 0.25], dtype=np.float32),
-        "y": ["a", "b", "b"],
-    }
-    settings = {"y_true": "y", "y_proba": ["a", "b"], "labels": ["a", "b"]}
-    summary = summarize_batches([columns], **settings, on_invalid="drop")
-    assert (summary.dropped_["y_proba"], summary.n_samples_) == (1, 2)
-    with pytest.raises(ValueError, match="Batch 0: y_proba must not be masked"):
-        summarize_batches([columns], **settings)
-
-
-@both_modes
-def test_a_masked_key_is_refused(on_invalid):
-    groups = GroupedSummary(on_invalid=on_invalid)
-    for by in (
-        np.ma.array([1, 1, 1], mask=[0, 1, 0]),
-        np.ma.array([[1, 2], [1, 2], [1, 2]], mask=[[0, 0], [0, 1], [0, 0]]),
-    ):
-        with pytest.raises(ValueError, match=r"by must have a key .* missing at row 1"):
-            groups.update(**ROWS, by=by)
-    table = ROWS | {"by": np.ma.array([1, 1, 1], mask=[0, 1, 0])}
-    for by in ("by", ["by", "y_true"]):
-        with pytest.raises(ValueError, match=r"Batch 0: by must have a key .* missing at row 1"):
-            summarize_batches([table], by=by, on_invalid=on_invalid, **NAMES)
-
-
-def test_infinite_probabilities_and_labels_are_dropped():
-    """The sum of probabilities of both signs warned."""
-    proba = [[np.inf, -np.inf], [0.5, 0.5], [-np.inf, -np.inf]]
-    assert CalibrationSummary(on_invalid="drop").update([0, 1, 1], proba).n_samples_ == 1
-    for y in ([0.0, np.inf, 1.0, None], np.array([0.0, -np.inf, 1.0, np.nan])):
-        summary = CalibrationSummary(on_invalid="drop").update(y, [0.5, 0.5, 0.75, 0.5])
-        assert (summary.dropped_["y_true"], summary.n_samples_) == (2, 2)
+# ------------------------------------------------------------------------ invalid, missing, none
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("reason", "rows", "message"),
     [
-        (([0, 1], [0.5]), "the same length"),
-        (([0, 1, 2], [0.5] * 3), "y_true has 3 labels"),
-        (([0, 1], ["a", "b"]), "y_proba must hold real numbers"),
-        (([0, 1], np.full((2, 2, 1), 0.5)), "y_proba must have shape"),
-        (([0, 1], [0.5, 0.5], [[1.0, 1.0]] * 2), "sample_weight must have shape"),
-        (([0, 1], [0.5, 0.5], 1.0), "sample_weight must have shape"),
-        (([[[0]], [[1]]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold numbers"),
-        (([[0, 1], [0, 1]], [0.5, 0.5]), "y_true must be one-dimensional|y_true must hold numbers"),
-        (([0, 1], [[0.5], [0.5, 0.5]]), "y_proba must hold real numbers in a regular array"),
-        (([0, 1], 0.5), "y_proba must have shape"),
+        ("y_true", ([0.0, -inf], [0.5, 0.5]), "y_true must hold finite labels; got -inf at row 1"),
+        ("y_true", ([0, None], [0.5, 0.5]), "y_true must hold numbers, booleans or strings, all"),
+        ("y_true", ([1, inf], [0.5, 0.5]), "y_true must hold finite labels; got inf at row 1"),
+        ("y_proba", ([0, 1], [0.5, 1.2]), r"y_proba must lie in \[0, 1\]; got 1.2 at row 1"),
+        ("y_proba", ([0, 1], [0.5, nan], [1, 0]), r"y_proba must lie in \[0, 1\]; got nan at row"),
+        ("y_proba", ([0, 1], [[0.5, 0.5], [0.5, 0.6]]), "Rows of y_proba must sum to 1"),
+        # The sum of probabilities of both signs warned.
+        ("y_proba", ([0, 1], [[0.5, 0.5], [inf, -inf]]), "y_proba must lie in"),
+        ("sample_weight", ([0, 1], [0.5, 0.5], [1, -1]), "sample_weight must be finite and not"),
+        ("sample_weight", ([0, 1], [0.5, 0.5], [1, nan]), "sample_weight must be finite and not"),
+        ("sample_weight", ([0, 1], [0.5, 0.5], [1, inf]), "sample_weight must be finite and not"),
     ],
 )
-def test_dropping_does_not_hide_wrong_arguments(rows, message):
+def test_an_invalid_row_leaves_the_summary_as_it_was_or_is_dropped(reason, rows, message):
+    summary = CalibrationSummary().update([0, 1], [0.25, 0.5])
+    before = copy.deepcopy(summary)
     with pytest.raises(ValueError, match=message):
-        CalibrationSummary(on_invalid="drop").update(*rows)
+        summary.update(*rows)
+    assert summary == before
+    dropping = CalibrationSummary(**DROP).update(*rows)
+    kept = CalibrationSummary(**DROP).update(*(column[:1] for column in rows))
+    assert dropping.dropped_ == {"y_true": 0, "y_proba": 0, "sample_weight": 0} | {reason: 1}
+    assert dropping.n_samples_ == 1
+    pd.testing.assert_frame_equal(dropping.to_frame(), kept.to_frame())
 
 
-@pytest.mark.parametrize("kind", ["batches", "coded", "table", "polars"])
-def test_missing_cells_of_tables(kind):
-    table = pd.DataFrame(
-        {
-            "y": ["n", "y", None, "y", "n"],
-            "p": pd.array([0.25, 0.5, 0.5, None, 0.5], dtype="Float64"),
-            "key": ["a", "b", "c", "a", "a"],
-            "gap": ["a", "b", None, "b", "b"],
-        }
-    )
-    if kind == "polars":
-        batches = [pl.from_pandas(table)]
-    else:
-        pa = pytest.importorskip("pyarrow", exc_type=ImportError)
-        batches = [pa.RecordBatch.from_pandas(part) for part in (table[:2], table[2:])]
-        if kind != "batches":
-            names = ["y", "key", "gap"]
-            coded = [
-                [b[n].dictionary_encode() if n in names else b[n] for n in table] for b in batches
-            ]
-            batches = [pa.RecordBatch.from_arrays(columns, list(table)) for columns in coded]
-        batches = [pa.Table.from_batches(batches)] if kind == "table" else batches
-    names = {"y_true": "y", "y_proba": "p", "pos_label": "y", "n_cells": 64}
-    summary = summarize_batches(batches, **names, on_invalid="drop")
-    assert summary.dropped_ == {"y_true": 1, "y_proba": 1, "sample_weight": 0}
-    groups = summarize_batches(batches, **names, by="key", on_invalid="drop")
-    assert {key: group.n_samples_ for key, group in groups.items()} == {"a": 2, "b": 1, "c": 0}
-    number, row = (0, 2) if len(batches) == 1 else (1, 0)
-    with pytest.raises(ValueError, match=rf"Batch {number}: y_true must hold numbers, booleans or"):
-        summarize_batches(batches, **names)
-    with pytest.raises(ValueError, match=rf"Batch {number}: by must .* missing at row {row}"):
-        summarize_batches(batches, **names, by="gap", on_invalid="drop")
+def test_dropped_rows_are_counted_for_the_first_reason():
+    summary = CalibrationSummary(**DROP, labels=["a", "b"])
+    pairs = [[0.25, 0.75], [0.5, 0.6], [0.5, 0.5], [nan, nan]]
+    summary.update(["a", "b", None, None], pairs, [1, -1, 1, nan])
+    assert summary.dropped_ == {"y_true": 2, "y_proba": 1, "sample_weight": 0}
+    assert "n_dropped=3" in repr(summary)
+    assert (summary + summary).dropped_["y_true"] == 4
+    summary.update([None], [[0.5, 0.5]])  # all rows may be dropped
+    assert (summary.n_samples_, summary.dropped_["y_true"]) == (1, 3)
 
 
-# -------------------------------------------------------------------------------------- no rows
+@both_modes
+def test_dropping_does_not_hide_wrong_arguments(on_invalid):
+    summary, half = CalibrationSummary(on_invalid=on_invalid), [0.5, 0.5]
+    for rows, message in (
+        (([], [0.5]), "y_true and y_proba must have the same length"),
+        (([0, 1, 2], [0.5] * 3), "y_true has 3 labels"),
+        ((0, 0.5), "one-dimensional"),
+        (([0, 1], ["a", "b"]), "y_proba must hold real numbers"),
+        (([0, 1], [[0.5], half]), "y_proba must hold real numbers in a regular array"),
+        (([0, 1], np.full((2, 2, 1), 0.5)), "y_proba must have shape"),
+        (([[[0]], [[1]]], half), "y_true must be one-dimensional|y_true must hold numbers"),
+        (([[0, 1], [0, 1]], half), "y_true must be one-dimensional|y_true must hold numbers"),
+        (([0, 1], half, [0]), "sample_weight must have shape"),
+        (([0, 1], half, [[1.0, 1.0]] * 2), "sample_weight must have shape"),
+        (([0, 1], half, 1.0), "sample_weight must have shape"),
+        (([0, 1], half, [1, 1e120]), "sample_weight must lie between"),
+        (([0, 1], half, [0, 1e-120]), "sample_weight must lie between"),
+        (([], [], [1.0]), "must hold at least one row|sample_weight must have shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            summary.update(*rows)
 
 
 @both_modes
 @pytest.mark.parametrize(
     "empty",
     [
-        ([], []),
         ([], [], []),
         (np.array([], dtype=int), np.empty((0, 2))),
         (pd.Series([], dtype="Int64"), pd.Series([], dtype=object)),
         (np.ma.array([]), np.ma.array([])),
     ],
-    ids=["lists", "weights", "columns", "pandas", "masked"],
+    ids=["lists", "columns", "pandas", "masked"],
 )
 def test_no_rows_change_nothing(on_invalid, empty):
     summary = CalibrationSummary(on_invalid=on_invalid).update([0, 1], [0.25, 0.5])
-    before = CalibrationSummary(on_invalid=on_invalid) + summary
+    before = copy.copy(summary)
     assert summary.update(*empty) == before
     groups = GroupedSummary(on_invalid=on_invalid)
-    assert groups.update(*empty, by=[]) == GroupedSummary(on_invalid=on_invalid)
-    assert groups.update(*empty, by=pd.DataFrame({"a": [], "b": []})) == groups
+    for by in ([], pd.DataFrame({"a": [], "b": []})):
+        assert groups.update(*empty, by=by) == GroupedSummary(on_invalid=on_invalid)
     assert summarize_batches([(*empty, [])], by=True, on_invalid=on_invalid) == groups
-    table = pd.DataFrame({"y": [0, 1], "p": [0.25, 0.5]})
-    for by in (None, "y", ["y", "p"]):
-        names = {"y_true": "y", "y_proba": "p", "by": by, "on_invalid": on_invalid}
-        expected = summarize_batches([table], **names)
-        assert summarize_batches([table[:0], table, table[:0]], **names) == expected
-    with pytest.raises(ValueError, match="must hold at least one row"):
-        CalibrationSummary().update([], [], [1.0])
-
-
-# ------------------------------------------------------------------------- names of columns
-
-PAIR = np.column_stack([np.subtract(1, PROBA), PROBA])
-
-
-def summarize_frame(y, table, settings):
-    """By Dask, which names the columns."""
-    pytest.importorskip("pyarrow", exc_type=ImportError)
-    dd = pytest.importorskip("dask.dataframe")
-    columns = {"y_true": "y", "y_proba": list(table.columns)}
-    data = dd.from_pandas(table.assign(y=y), npartitions=1)
-    return summarize_dask(data=data, **columns, **settings).compute(scheduler="synchronous")
-
-
-# How rows come to a summary, from a table of probabilities and labels.
-WAYS = {
-    "update": lambda y, table, settings: CalibrationSummary(**settings).update(y, table),
-    "groups": lambda y, table, settings: (
-        GroupedSummary(**settings).update(y, table, by=list("aabb")).total()
-    ),
-    "tuples": lambda y, table, settings: summarize_batches([(y, table)], **settings),
-    "names": lambda y, table, settings: summarize_batches(
-        [table.assign(y=y)], y_true="y", y_proba=list(table.columns), **settings
-    ),
-    "dask": summarize_frame,
-}
-
-
-@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
-@pytest.mark.parametrize(
-    ("names", "is_named", "on_invalid"),
-    [
-        (["ant", "bee"], True, "raise"),
-        ([0, 1], True, "drop"),
-        ([0, 1], False, "raise"),
-        ([-1, 1], False, "drop"),
-        (["False", "True"], False, "raise"),
-    ],
-)
-def test_columns_named_after_the_labels_in_another_order(way, names, is_named, on_invalid):
-    labels = [False, True] if names[0] == "False" else names
-    y = [labels[k] for k in (0, 1, 1, 0)]
-    settings = {"n_cells": 64, "on_invalid": on_invalid, "labels": names if is_named else None}
-    table = pd.DataFrame(PAIR, columns=pd.Index(names))
-    assert way(y, table, settings) == CalibrationSummary(**settings).update(y, PAIR)
-    with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
-        way(y, table[names[::-1]], settings)
-    if is_named:
-        way(y, table[names[::-1]], settings | {"labels": names[::-1]})
-        with pytest.raises(ValueError, match="columns of y_proba are named after the labels"):
-            way(y, table, settings | {"labels": names[::-1]})

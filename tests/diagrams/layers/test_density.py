@@ -19,14 +19,11 @@ def test_height_is_the_density(rows):
     low, high = read_heights(display.density_, curve.density_grid)
     assert (low == 0).all()
     np.testing.assert_allclose(high, HEIGHT * curve.density / curve.density.max(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("key", ["color", "facecolor", "fc"])
-def test_color_of_the_density(key, rows):
-    style = {key: "green", "lw": 3, "alpha": 0.5}
-    display = draw(*rows, layer_kwargs={"density": style})
-    np.testing.assert_allclose(display.density_.get_facecolor()[0], to_rgba("green", 0.5))
-    assert display.density_.get_linewidth() == 3
+    for key in ("color", "facecolor", "fc"):
+        style = {key: "green", "lw": 3, "alpha": 0.5}
+        density = display.plot(layer_kwargs={"density": style}).density_
+        np.testing.assert_allclose(density.get_facecolor()[0], to_rgba("green", 0.5))
+        assert density.get_linewidth() == 3
 
 
 @pytest.mark.parametrize("density", [[1e-16, 1e-311, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
@@ -40,85 +37,64 @@ def test_densities_outside_the_scale_of_logits_are_not_drawn(density):
     assert vertices[:, 1].max() <= HEIGHT
 
 
-# ------------------------------------------------------------------------- by outcome
-
-
-def test_parts_of_the_density_add_up(rows):
+def test_split_density(rows):
     display = draw(*rows, layers=["split_density"])
     (curve,) = display.curves
     data = curve.layers["split_density"]
     np.testing.assert_array_equal(data.prob_pred, curve.density_grid)
     np.testing.assert_allclose(data.negative + data.positive, curve.density, rtol=1e-12)
     # The part of outcome 1 is a density of its rows times their share.
-    step = data.prob_pred[1]
-    total = step * (data.positive.sum() - data.positive[[0, -1]].mean())
+    total = np.trapezoid(data.positive, data.prob_pred)
     assert total == pytest.approx(rows[0].mean(), abs=1e-3)
-
-
-def test_split_density(rows):
-    display = draw(*rows, layers=["split_density"])
-    data = display.curves[0].layers["split_density"]
-    negative, positive = display.split_density_
     low, high = display.ax_.get_xlim()
-    unit = HEIGHT * (high - low) / display.curves[0].density.max()
-    base, top = read_heights(negative, data.prob_pred[1:-1])
-    np.testing.assert_allclose(base, low, atol=1e-12)
-    np.testing.assert_allclose(top - base, unit * data.negative[1:-1], atol=1e-12)
-    bottom, base = read_heights(positive, data.prob_pred[1:-1])
-    np.testing.assert_allclose(base, high, atol=1e-12)
-    np.testing.assert_allclose(base - bottom, unit * data.positive[1:-1], atol=1e-12)
+    unit = HEIGHT * (high - low) / curve.density.max()
+    bottom, top = (read_heights(area, data.prob_pred) for area in display.split_density_)
+    zero = 0 * data.prob_pred
+    np.testing.assert_allclose(bottom - low, [zero, unit * data.negative], atol=1e-12)
+    np.testing.assert_allclose(high - top, [unit * data.positive, zero], atol=1e-12)
 
 
-# ------------------------------------------------------------------------- on the curve
-
-
-def read_density(curve, places):
-    return np.interp(places, curve.density_grid, curve.density)
+def read_density(display, places):
+    (curve,) = display.curves
+    known = curve.prob_pred if curve.kind == "smooth" else curve.density_grid
+    return np.interp(places, known, curve.density)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
 def test_width_tells_the_density(kind, rows):
     display = draw(*rows, kind=kind, layers=["curve_width"])
-    (curve,), broad = display.curves, display.curve_width_
+    broad = display.curve_width_
     segments, widths = np.array(broad.get_segments()), np.array(broad.get_linewidths())
     assert len(segments) == len(widths) >= 4
-    density = read_density(curve, segments[:, :, 0]).mean(axis=1)
     # Linear in the density, and rising with it.
+    density = read_density(display, segments[:, :, 0]).mean(axis=1)
     slope, start = np.polyfit(density, widths, 1)
     assert slope > 0
     np.testing.assert_allclose(slope * density + start, widths, atol=1e-9)
     # It lies under the line and along it.
-    on_line = np.interp(segments[:, :, 0], curve.prob_pred, curve.prob_true)
+    on_line = np.interp(segments[:, :, 0], display.prob_pred, display.prob_true)
     np.testing.assert_allclose(segments[:, :, 1], on_line, atol=1e-12)
     assert broad.get_zorder() < display.line_.get_zorder()
 
 
-def test_color_tells_the_density(rows):
-    display = draw(*rows, layers=["curve_color"])
-    broad = display.curve_color_
-    density = read_density(display.curves[0], np.array(broad.get_segments())[:, 0, 0])
-    saturation = rgb_to_hsv(broad.get_colors()[:, :3])[:, 1]
-    assert np.corrcoef(density, saturation)[0, 1] > 0.9
-    assert len(set(broad.get_linewidths())) == 1
-
-
-def test_colors_fade_into_the_background(rows):
-    _, ax = plt.subplots(facecolor="black")
-    ax.set_facecolor("black")
+@pytest.mark.parametrize("background", ["white", "black"])
+def test_colors_tell_the_density_and_fade_into_the_background(background, rows):
+    _, ax = plt.subplots(subplot_kw={"facecolor": background})
     display = draw(*rows, layers=["curve_color"], ax=ax)
     broad = display.curve_color_
-    density = read_density(display.curves[0], np.array(broad.get_segments())[:, 0, 0])
-    brightness = broad.get_colors()[:, :3].sum(axis=1)
-    assert np.corrcoef(density, brightness)[0, 1] > 0.9
+    density = read_density(display, np.array(broad.get_segments())[:, 0, 0])
+    hsv = rgb_to_hsv(broad.get_colors()[:, :3])
+    strength = hsv[:, 1 if background == "white" else 2]
+    assert np.corrcoef(density, strength)[0, 1] > 0.9
+    assert len(set(broad.get_linewidths())) == 1
 
 
 @pytest.mark.parametrize("layer", ["curve_width", "curve_color"])
 def test_band_of_a_broad_curve_is_its_edges(layer, rows):
-    for options in ({"n_resamples": 5, "random_state": 0}, {"band": "isotonic"}):
+    resamples = {"n_resamples": 5, "random_state": 0}
+    for options in (resamples, {"band": "isotonic"}, {"kind": "binned", **resamples}):
         display = draw(*rows, layers=[layer, "band"], **options)
+        assert display.band_.get_zorder() > getattr(display, f"{layer}_").get_zorder()
         assert len(display.band_.get_facecolor()) == 0
         color = to_rgba(display.line_.get_color())
         np.testing.assert_array_equal(display.band_.get_edgecolor()[0], color)
-        assert display.band_.get_zorder() > getattr(display, f"{layer}_").get_zorder()
-    bars = draw(*rows, kind="binned", layers=["band", layer], n_resamples=5, random_state=0)
-    assert bars.band_.get_zorder() > getattr(bars, f"{layer}_").get_zorder()
