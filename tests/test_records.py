@@ -26,10 +26,10 @@ def test_long_arrays_are_shown_by_their_shape(path):
 
 
 def test_short_values_tables_and_what_lists_hold():
-    curve = SmoothECECurve(np.array([0.5]), [0.25, None], (), 0.1, (0.2,))
+    curve = SmoothECECurve(np.array([0.5]), (), [0.25, None], (), 0.1, (0.2,))
     assert repr(curve) == (
-        "SmoothECECurve(grid=array([0.5]), prob_true=[0.25, None], density=(), bandwidth=0.1, "
-        "value=(0.2,))"
+        "SmoothECECurve(grid=array([0.5]), prob_pred=(), prob_true=[0.25, None], density=(), "
+        "bandwidth=0.1, value=(0.2,))"
     )
     components = [MultivariateNormal(np.zeros(99), pd.DataFrame(np.zeros((5, 3))))]
     assert repr(Mixture(list(range(11)), components)) == (

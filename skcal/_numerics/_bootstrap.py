@@ -36,7 +36,8 @@ def accelerated_interval(values, confidence_level, estimate, left_out):
     n = len(values)
     below = np.count_nonzero(values < estimate) + np.count_nonzero(values == estimate) / 2
     bias = ndtri(np.clip(below / n, 0.5 / n, 1 - 0.5 / n))
-    shifted = bias + ndtri([(1 - confidence_level) / 2, (1 + confidence_level) / 2])
+    tail = ndtri((1 - confidence_level) / 2)
+    shifted = bias + np.array([tail, -tail])
     slowed = 1 - find_acceleration(left_out) * shifted
     # Where the transformation turns round, the interval ends with the values.
     places = np.where(

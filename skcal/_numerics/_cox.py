@@ -343,10 +343,10 @@ def _step_to_crossing(deviance, estimate, step, critical):
     for _ in range(_MAX_CROSSING_STEPS):
         height, slope = deviance(value)
         root = np.sqrt(height)
-        if root == 0 or slope * step <= 0:
+        if root == 0 or slope * np.sign(step) <= 0:
             return None
         value += 2 * root * (target - root) / slope
-        if (value - estimate) * step <= 0:
+        if (value - estimate) * np.sign(step) <= 0:
             return None
         if abs(root - target) <= _CROSSING_ERROR * target:
             return value

@@ -8,8 +8,8 @@ from scipy.special import ndtri
 from skcal._numerics._grid import cubic_nodes, linear_nodes
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
-# The cosine series has an absolute error of about 1e-15 of the largest value that it can have, where
-# all rows are at one place, so that what is smaller than this share of it is summed directly.
+# The cosine series has an absolute error of about 1e-15 of the largest value that it can have, that
+# of rows at one place. What is smaller than this share of it is summed directly.
 NEGLIGIBLE = 1e-8
 # Kernel values that are held at a time by direct sums.
 _BLOCK = 1 << 16
@@ -120,7 +120,7 @@ def find_score_interval(share, count, confidence_level):
     -------
     low, high : ndarray
     """
-    square = ndtri((1 + confidence_level) / 2) ** 2 / count
+    square = ndtri((1 - confidence_level) / 2) ** 2 / count
     middle = share + square / 2
     half = np.sqrt(square * (share * (1 - share) + square / 4))
     return np.maximum(middle - half, 0) / (1 + square), np.minimum(

@@ -65,6 +65,7 @@ def average_epanechnikov(moments, bandwidth):
     chord between its ends, and a row that comes into reach by h / 2. That bounds the distance of
     the two sums from their chords, of the regression from its own, and so of its squared gap.
     """
+    bandwidth = min(bandwidth, 1e100)  # whose square does not overflow
     step, places = 1 / CELLS, np.arange(moments.shape[2] + 1) * bandwidth / CELLS
     sums = sum_at_nodes(moments)
     density, mass = sums.sum(axis=0), moments.sum(axis=0)

@@ -105,5 +105,5 @@ def _bound_gain(shares, before, after, confidence_level):
     if not np.isfinite(gain):
         return Interval(gain, gain, gain)
     error = float(np.sqrt(np.sum((shares * (difference - gain)) ** 2)))
-    margin = float(ndtri((1 + confidence_level) / 2)) * error
+    margin = float(-ndtri((1 - confidence_level) / 2)) * error
     return Interval(gain, gain - margin, gain + margin)

@@ -69,7 +69,7 @@ def describe_direction(problem, confidence_level):
             confidence_level=confidence_level,
         )
         too_low, too_high = band.find_deviations()
-    reach = float(ndtri((1 + confidence_level) / 2))
+    reach = float(-ndtri((1 - confidence_level) / 2))
     predictions, outcomes = _read_rows(problem.sample)
     slope = bound_slope(problem.shares, predictions, outcomes, reach)
     steepness = bound_log_odds_slope(problem.shares, predictions, outcomes, confidence_level)

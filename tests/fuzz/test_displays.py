@@ -86,7 +86,7 @@ CALLS = {
 PLOT_OPTIONS = [
     *[{}] * 9,
     {"side_labels": False, "layer_kwargs": {"density": {"alpha": 0.5}}},
-    {"despine": True, "layer_kwargs": {"band": {"foo": 1}}},
+    {"despine": True, "layer_kwargs": {"band": {"lw": 1, "linewidth": 1}}},
     {"layer_kwargs": {"x": {}}},
     {"ref_line": False, "curve_kwargs": {"color": "k"}},
     {"curve_kwargs": [{"color": "k"}]},

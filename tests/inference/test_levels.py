@@ -81,7 +81,7 @@ def test_never_above_the_level_of_wide_cells(rng):
         *((kernel_calibration_test, n, k, {}) for k, n in ((2, 150), (10, 150), (50, 100))),
         (kernel_calibration_test, 150, 3, {"bandwidth": "median"}),
         *((blocks, 400, k, {"block_size": size}) for k, size in ((2, 2), (3, 2), (10, 5), (50, 5))),
-        (embedding, 400, 2, {}),
+        (embedding, 400, 2, {"test_proba": [[0.8, 0.2], [0.2, 0.8]]}),
         (embedding, 400, 3, {"test_proba": np.eye(3)[:2] / 2 + 1 / 6, "test_labels": [2, 0]}),
     ],
 )

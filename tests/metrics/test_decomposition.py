@@ -273,3 +273,12 @@ def test_bad_divergences_and_arguments(phi, gradient, arguments, message):
     """Functions show their mistakes at once, as far as they show at the places that are tried."""
     with pytest.raises(ValueError, match=message):
         BregmanDivergence(phi, gradient)(*arguments)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+def test_widest_kernels_overflow_nowhere(kernel):
+    wide, widest = (
+        calibration_decomposition([0, 0, 1], [1, 0.5, 0.2], kernel=kernel, bandwidth=bandwidth)
+        for bandwidth in (1e50, np.finfo(float).max)
+    )
+    assert widest == pytest.approx(wide)

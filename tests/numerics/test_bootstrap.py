@@ -52,3 +52,10 @@ def test_all_values_on_one_side_of_the_estimate():
     values, left_out = np.linspace(1, 2, 101), np.array([0.1, 0.2, 0.9])
     low, high = accelerated_interval(values, 0.95, 0.5, left_out)
     assert 1 <= low <= high < 1.01
+
+
+def test_highest_confidence_level_takes_all_values():
+    values, left_out = np.linspace(0, 1, 101), np.array([-1.0, 1.0])
+    assert_allclose(
+        accelerated_interval(values, np.nextafter(1, 0), 0.5, left_out), (0, 1), atol=1e-9
+    )

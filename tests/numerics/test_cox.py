@@ -163,3 +163,10 @@ def test_crossing_of_a_parabola_and_of_one_with_a_flat_bottom(side, step, width)
     # By rounding the deviance may be too large at the estimate already, by little or by much.
     for height in (4.0, 4.1, 100.0):
         assert find_crossing(lambda _, height=height: (height, 0.0), 0.5, step, 4.0) == 0.5
+
+
+def test_crossing_of_steps_whose_product_overflows():
+    def deviance(value):
+        return (value / 1e200) ** 2, 2 * value / 1e200 / 1e200
+
+    assert find_crossing(deviance, 0.0, 1e160, 4.0) == pytest.approx(2e200)

@@ -91,7 +91,9 @@ DIRECT = [
 ]
 
 
-@pytest.mark.parametrize(("recalibrator", "direct", "tolerance"), DIRECT, ids=repr)
+@pytest.mark.parametrize(
+    ("recalibrator", "direct", "tolerance"), DIRECT, ids=[repr(row[0]) for row in DIRECT]
+)
 def test_two_classes_agree_with_direct_computation(recalibrator, direct, tolerance):
     X, y = make_scores(2, 90)
     v = np.clip(np.round(X[:, 1], 2), 0.01, 0.99)  # ties, and values on edges
