@@ -1,6 +1,6 @@
 """Coverage of the band around a smooth curve: Wilson's interval, and percentiles of resamples.
 
-    python benchmarks/bench_bands.py    # some minutes
+    python benchmarks/bench_bands.py    # about ten minutes
 
 What is to be covered is the distance of the curve of the population, smoothed alike, from the
 diagonal. Points where the curve is drawn in at least half of the samples count.
@@ -11,7 +11,7 @@ import numpy as np
 from skcal.diagrams import ReliabilityDisplay
 from skcal.metrics import smooth_ece_curve
 
-N_SAMPLES, N_RESAMPLES, LEVEL = 200, 200, 0.95
+N_SAMPLES, N_RESAMPLES, LEVEL = 200, 100, 0.95
 # The law of predictions as a function of uniform numbers, and the true probability of each.
 UNIFORM = lambda u: u  # noqa: E731
 CROWDED = lambda u: np.where(u < 0.9, 0.99 + u / 90, 0.4 + 5 * (u - 0.9))  # noqa: E731

@@ -123,6 +123,10 @@ def test_scores_of_many_classes(triple, weighted):
         assert score.score == pytest.approx(score.miscalibration + score.refinement)
     assert model.sample.pos_label is None
     assert (model.direction.too_low is None) == weighted
+    if weighted:
+        size = weights.sum() ** 2 / (weights**2).sum()
+        assert f"90, weighted like {size:.1f} of equal weight" in str(report)
+        assert "not known for rows of unequal weight" in str(report)
 
 
 def test_weights_of_zero_equal_absence(rows):

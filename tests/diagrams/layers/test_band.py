@@ -132,7 +132,8 @@ def test_band_covers_the_population_smoothed_alike(name, n):
         low, high = band.low - curve.prob_pred, band.high - curve.prob_pred
         covered += near & (low <= gap) & (gap <= high)
         drawn += near
-    shares = covered[drawn > 200] / drawn[drawn > 200]
+    always = drawn >= 360  # where the curve ends depends on the rows
+    shares = covered[always] / drawn[always]
     assert 0.93 <= shares.mean() <= 0.995
     assert shares.min() >= 0.87
 
