@@ -5,7 +5,8 @@ Smooth and binned reliability diagrams, side by side
 Does a reliability diagram show the model or the bins? Błasiok and Nakkiran, "Smooth ECE:
 principled reliability diagrams via kernel smoothing" (ICLR 2024, :doi:`10.48550/arXiv.2309.12236`,
 Figures 3 to 6) compare both kinds of diagram on a network, on forecasts of solar flares and of
-rain, and on a synthetic problem. Here are the four figures, each drawn by three lines.
+rain, and on a synthetic problem. Here are the four figures, each drawn by three lines, with smooth
+curves at mean predictions instead of the centers of kernels (``kind="nadaraya-watson"``).
 
 The data are stand-ins. To see the figures of the paper, give a folder with the original data as
 the first argument: ``imagenet_resnet34_confidence.csv`` (Hollemans 2020,

@@ -101,8 +101,9 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
     total[sparse] = 1.0
     counts = density**2 / total
     for block, filled, kernel, _ in _evaluate_directly(sparse, mass, bandwidth):
-        counts[block] = (kernel @ mass[filled]) ** 2 / (kernel**2 @ squares[filled])
-    return counts
+        sums = kernel**2 @ squares[filled]  # which vanish beside far larger weights
+        counts[block] = (kernel @ mass[filled]) ** 2 / np.where(sums > 0, sums, np.inf)
+    return np.maximum(counts, 1.0)  # one row at least
 
 
 def find_score_interval(share, count, confidence_level):

@@ -124,8 +124,16 @@ def place_density(curve):
 
 
 def read_density(curve, places):
-    """The density behind a curve at any places, linear between its points."""
-    return np.interp(places, place_density(curve), curve.density)
+    """The density behind a curve at any places, linear between its points.
+
+    Where several points are at one place, as those around a prediction that many rows share, it is
+    the largest of theirs, but for the points themselves.
+    """
+    known = place_density(curve)
+    if np.array_equal(places, known):
+        return curve.density
+    known, first = np.unique(known, return_index=True)
+    return np.interp(places, known, np.maximum.reduceat(curve.density, first))
 
 
 def find_dense(curve, density):

@@ -216,7 +216,7 @@ class CurveDisplay(ABC):
             if look["side_labels"]:
                 drawn["side_labels"] = draw_side_labels(ax, *sides, frame)
         styles = [merge_style(self._curve_style, style, Line2D) for style in square.styles]
-        lines = draw_curves(ax, curves, square.labels, styles, separate=square.separate)
+        lines = draw_curves(ax, curves, square.labels, styles, frame, separate=square.separate)
         view = View(frame, sides, len(curves), square.separate, square.layers)
         artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
         if self.scale == "logit":

@@ -4,9 +4,13 @@ matplotlib is imported inside the functions only, so that importing skcal never 
 """
 
 import numpy as np
+from scipy.special import logit
 
-from skcal.diagrams._curve import find_supported
+from skcal.diagrams._curve import SMOOTHED, find_supported
 from skcal.diagrams._style import choose_styles, merge_style
+
+# A piece of a curve that is shorter, in sides of the square, is drawn as a point.
+_SHORTEST = 0.005
 
 # What kinds of curves look like, but for their colours and dashes.
 _KIND_STYLES = {
@@ -17,8 +21,11 @@ _KIND_STYLES = {
 }
 
 
-def draw_curves(ax, curves, labels, styles, *, separate):
-    """A line for each curve, masked where no predictions support it."""
+def draw_curves(ax, curves, labels, styles, frame, *, separate):
+    """A line for each curve, masked where no predictions support it.
+
+    A piece that is too short to be seen is a point, such as that of equal predictions.
+    """
     from matplotlib.lines import Line2D
 
     if separate:
@@ -28,12 +35,29 @@ def draw_curves(ax, curves, labels, styles, *, separate):
     lines = []
     for curve, label, default, style in zip(curves, labels, defaults, styles, strict=True):
         default = {"label": label, **_KIND_STYLES[curve.kind], **default}
+        alone = find_alone(curve, frame)
+        if len(alone):
+            default |= {"marker": "o", "markersize": 5, "markevery": alone.tolist()}
         lines += ax.plot(
             curve.prob_pred,
             np.ma.masked_array(curve.prob_true, mask=~find_supported(curve)),
             **merge_style(default, style, Line2D),
         )
     return lines
+
+
+def find_alone(curve, frame):
+    """Numbers of points that stand for a piece of a smoothed curve too short to be seen."""
+    if curve.kind not in SMOOTHED:
+        return np.empty(0, dtype=np.intp)
+    shown = np.pad(find_supported(curve), 1)
+    starts = np.flatnonzero(shown[1:-1] & ~shown[:-2])
+    ends = np.flatnonzero(shown[1:-1] & ~shown[2:])
+    places, side = curve.prob_pred, frame.high - frame.low
+    if frame.scale == "logit":
+        places = logit(np.clip(places, frame.low, frame.high))
+        side = logit(frame.high) - logit(frame.low)
+    return (starts + ends)[places[ends] - places[starts] < _SHORTEST * side] // 2
 
 
 def take_color(line, user_style):

@@ -36,7 +36,7 @@ class ReliabilityDisplay(CurveDisplay):
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
     of the predictions: it shows how much the curve matters there. The mean distance of the smooth
-    curve from the diagonal, weighted by the density, is smECE.
+    curve from the diagonal, weighted by the density, is smECE, at the bandwidth of the curve.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -159,7 +159,7 @@ class ReliabilityDisplay(CurveDisplay):
     >>> from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
     >>> from skcal.metrics import smooth_ece_curve
     >>> smooth = smooth_ece_curve([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
-    >>> curve = ReliabilityCurve(prob_pred=smooth.grid, prob_true=smooth.prob_true)
+    >>> curve = ReliabilityCurve(prob_pred=smooth.prob_pred, prob_true=smooth.prob_true)
     >>> display = ReliabilityDisplay(curves=[curve], name="by hand")
     >>> display.plot().line_.get_label()
     'by hand'

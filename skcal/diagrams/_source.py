@@ -61,9 +61,11 @@ class RowSource:
     def count_in_bins(self, edges):
         """Effective numbers of rows in the bins that hold any."""
         predictions, _, weights = self._read_rows()
-        index = bin_index(predictions, edges)
-        mass, squares = (np.bincount(index, values) for values in (weights, weights**2))
-        return mass[mass > 0] ** 2 / squares[mass > 0]
+        filled, index = np.unique(bin_index(predictions, edges), return_inverse=True)
+        largest = np.zeros(len(filled))
+        np.maximum.at(largest, index, weights)
+        shares = weights / largest[index]  # whose squares do not vanish
+        return np.bincount(index, shares) ** 2 / np.bincount(index, shares**2)
 
     def _read_rows(self):
         return next(self.rows.present_chunks(size=len(self.rows.predictions)))

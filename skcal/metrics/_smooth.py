@@ -111,7 +111,7 @@ def smooth_ece(
 
     See Also
     --------
-    smooth_ece_curve : The curve, whose mean distance from the diagonal is smECE.
+    smooth_ece_curve : The curve, whose mean distance from the diagonal is smECE at its bandwidth.
 
     Notes
     -----

@@ -337,15 +337,15 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
 
 
 def _describe_diagram(problem, sample, confidence_level):
-    """The diagram of a problem; its band is exact where rows count alike."""
+    """The diagram of a problem; its band is exact where rows count alike, else one of points."""
     equal = problem.has_equal_weights
-    options = {"band": "isotonic", "confidence_level": confidence_level} if equal else {}
     display = ReliabilityDisplay.estimate(
         *problem.data,
         sample_weight=None if equal else problem.weights,
         labels=problem.keywords["labels"],
         reduction=problem.reduction,
-        **options,
+        band="isotonic" if equal else "wilson",
+        confidence_level=confidence_level,
     )
     if sample.pos_label is not None:
         display.curves = [replace(curve, pos_label=sample.pos_label) for curve in display.curves]

@@ -11,8 +11,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
+from skcal.diagrams._curve import find_dense
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
-from tests.diagrams.artists import assert_same_drawing
+from tests.diagrams.artists import assert_same_drawing, find_shown
 
 draw = ReliabilityDisplay.from_predictions
 every_kind = pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
@@ -261,3 +262,35 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_cv_results(results, X, y, **options)
+
+
+@pytest.mark.parametrize(
+    ("places", "options"),
+    [
+        ([0.3], {}),
+        ([0.2, 0.8], {"bandwidth": 0.02}),
+        ([0, 1], {"scale": "logit"}),
+        (np.arange(11) / 10, {"bandwidth": 0.01}),
+        ([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}),
+    ],
+)
+def test_predictions_that_many_rows_share_are_seen(places, options):
+    """As points with a bar; the curve around them is too short to be seen as a line."""
+    rng = np.random.default_rng(0)
+    proba = np.repeat(np.asarray(places, dtype=float), [600] + [20] * (len(places) - 1))
+    y = rng.random(len(proba)) < 0.1 + 0.8 * proba
+    display = draw(y, proba, **options)
+    display.figure_.canvas.draw()
+    shown, line = find_shown(display.line_), display.line_
+    (curve,) = display.curves
+    np.testing.assert_array_equal(shown[1:-1], find_dense(curve, curve.density)[1:-1])
+    assert line.get_marker() == "o"
+    marked = curve.prob_pred[line.get_markevery()]
+    _, bars = display.band_
+    band = curve.layers["band"]
+    assert len(bars.get_segments()) == len(marked)
+    inside = np.array([p for p in places if 0 < p < 1 and (proba == p).sum() >= 20])
+    if options.get("scale") != "logit":
+        assert all(np.abs(marked - p).min() < 0.02 for p in inside if p < 0.75)
+    for k, segment in zip(line.get_markevery(), bars.get_segments(), strict=True):
+        np.testing.assert_allclose(segment[:, 1], [band.low[k], band.high[k]])

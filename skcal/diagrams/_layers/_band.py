@@ -11,7 +11,7 @@ from skcal._estimates._smooth import bound_curve
 from skcal._numerics._kernel_regression import find_score_interval
 from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
-from skcal.diagrams._drawing import draw_bars, style_band, take_color
+from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_color
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._layers._curve_density import ON_CURVE
 from skcal.diagrams._style import merge_style
@@ -31,7 +31,7 @@ class Band(LayerData):
     def __post_init__(self):
         check_option("kind of a band", self.kind, BANDS)
         store_array(self, "prob_pred")
-        # Bands by a normal approximation may leave [0, 1].
+        # Bands by hand may leave [0, 1].
         for name in ("low", "high"):
             store_array(self, name, -HIGHEST, HIGHEST, like="prob_pred", allow_nan=True)
 
@@ -66,6 +66,7 @@ class BandLayer(Layer):
         # Bins are apart, and so are their bands.
         if curve.kind == "binned" and band.kind != "isotonic":
             return [_draw_bars(ax, band, line, user_style, view)]
+        alone = ()
         ends = band.prob_pred, band.low, band.high
         if band.kind == "isotonic":
             ends = _trace_steps(*ends)
@@ -73,7 +74,12 @@ class BandLayer(Layer):
             shown = ends[1] <= ends[2]
         else:
             shown = find_supported(curve, band.prob_pred)
-        return [ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))]
+            if len(band.prob_pred) == len(curve.prob_pred):
+                alone = find_alone(curve, view.frame)
+        area = ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))
+        if not len(alone):
+            return [area]
+        return [area, _draw_bars(ax, band, line, user_style, view, alone)]
 
 
 def _bound_points(estimate, level):
@@ -96,8 +102,8 @@ def _style_area(band, line, user_style, view):
     return {**default, **style}
 
 
-def _draw_bars(ax, band, line, user_style, view):
-    """Bars at bins: thin ones on the points, or wide pale ones that the points may leave."""
+def _draw_bars(ax, band, line, user_style, view, points=slice(None)):
+    """Bars at points: thin ones on the points, or wide pale ones that the points may leave."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgba
 
@@ -108,7 +114,7 @@ def _draw_bars(ax, band, line, user_style, view):
     else:
         default = {"color": color, "linewidth": 1.2, "zorder": 1.92}
     style = merge_style(default, user_style, LineCollection)
-    return draw_bars(ax, band.prob_pred, band.low, band.high, style)
+    return draw_bars(ax, band.prob_pred[points], band.low[points], band.high[points], style)
 
 
 def _trace_steps(places, low, high):

@@ -80,6 +80,9 @@ def test_bars_of_bins_are_wilsons_intervals(rows):
     weighted = read_band(draw(y, proba, sample_weight=weights, kind="binned", n_bins=4))
     kept = read_band(draw(y[weights > 0], proba[weights > 0], kind="binned", n_bins=4))
     np.testing.assert_allclose(weighted.low, kept.low, atol=1e-12)
+    # Weights whose squares vanish.
+    tiny = read_band(draw(y, proba, sample_weight=1e-170 ** (bins > 1), kind="binned", n_bins=4))
+    np.testing.assert_allclose(tiny.low, band.low, atol=1e-12)
 
 
 def test_interval_is_of_percentiles_of_resampled_rows(rows):
