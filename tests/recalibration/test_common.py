@@ -36,11 +36,12 @@ def check_probabilities(proba):
 @pytest.mark.parametrize("input", ["proba", "logits"])
 def test_answers_are_probabilities_of_the_float_type_of_the_scores(R, n_classes, input):
     X, y = make_scores(n_classes)
-    X = (np.log(X) if input == "logits" else X).astype(np.float32)
+    X = np.log(X) if input == "logits" else X
+    check_probabilities(make(R, input=input).fit(X, NAMES[y]).predict_proba(X))
+    X = X.astype(np.float32)  # whose rows sum to 1 by rounding
     recalibrator = make(R, input=input).fit(X.astype(float), NAMES[y])
     proba = recalibrator.predict_proba(X.astype(float))
     assert proba.shape == X.shape
-    check_probabilities(proba)
     np.testing.assert_array_equal(recalibrator.predict(X), NAMES[proba.argmax(axis=1)])
     short = make(R, input=input).fit(X, NAMES[y])
     for found in (short.predict_proba(X), short.transform(X)):
