@@ -43,6 +43,7 @@ def regress_on_kernel(moments, bandwidth, n_points):
     -------
     KernelMeans
     """
+    bandwidth = min(bandwidth, 1e100)  # whose multiples do not overflow
     density, predicted, residual = (
         evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
         for of_value in moments

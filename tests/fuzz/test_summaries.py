@@ -46,10 +46,10 @@ def summarized(draw):
 
 @st.composite
 def pairs(draw):
-    """Two samples, often of the same settings."""
+    """Two samples, often of the same settings, and at times of the same rows."""
     first, second = draw(summarized()), draw(summarized())
-    if draw(st.booleans()):
-        second["settings"] = first["settings"]
+    for shared in draw(st.sampled_from([(), ("settings",), ("settings", "rows")])):
+        second[shared] = first[shared]
     return {"first": first, "second": second}
 
 

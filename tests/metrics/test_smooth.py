@@ -190,3 +190,9 @@ def test_calibrated_population_lies_on_the_diagonal(rng, scale):
     for v in (rng.random(500), rng.beta(0.1, 0.1, 500), np.r_[np.full(99, 0.995), 0.4]):
         curve = smooth_ece_curve(v, v, scale=scale, bandwidth=0.3)
         np.testing.assert_allclose(curve.prob_true, curve.prob_pred, rtol=0, atol=1e-12)
+
+
+def test_widest_bandwidth_gives_the_overall_means():
+    curve = smooth_ece_curve([0, 1, 1], [0.1, 0.3, 0.5], bandwidth=np.finfo(float).max)
+    np.testing.assert_allclose(curve.prob_pred, 0.3)
+    np.testing.assert_allclose(curve.prob_true, 2 / 3)
