@@ -92,7 +92,7 @@ def test_canonical_error_in_exact_arithmetic(seed):
     proba, target, weights = rng.dirichlet([0.5] * 3, 12), rng.integers(0, 3, 12), rng.random(12)
     residual = to_exact(weights)[:, None] * (np.eye(3, dtype=int)[target] - to_exact(proba))
     cells = np.searchsorted(exact.uniform(4)[1:-1], proba, side="left")
-    _, place = np.unique(cells, axis=0, return_inverse=True)
+    place = np.unique(cells, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0 keeps the axis
     sums = [np.abs(residual[place == k].sum(axis=0)).sum() for k in np.unique(place)]
     given = {"sample_weight": weights, "labels": [0, 1, 2]}
     value = metrics.canonical_calibration_error(target, proba, n_bins=4, **given)
