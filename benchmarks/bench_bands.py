@@ -12,27 +12,41 @@ from skcal.diagrams import ReliabilityDisplay
 from skcal.metrics import smooth_ece_curve
 
 N_SAMPLES, N_RESAMPLES, LEVEL = 200, 100, 0.95
-# The law of predictions as a function of uniform numbers, and the true probability of each.
-UNIFORM = lambda u: u  # noqa: E731
-CROWDED = lambda u: np.where(u < 0.9, 0.99 + u / 90, 0.4 + 5 * (u - 0.9))  # noqa: E731
+
+
+def spread(u):
+    return u
+
+
+def crowd(u):
+    """90 % above .99, the others from .4 to .9."""
+    return np.where(u < 0.9, 0.99 + u / 90, 0.4 + 5 * (u - 0.9))
+
+
+def concentrate_near_0(u):
+    """The beta distribution with parameters 1 and 60."""
+    return 1 - (1 - u) ** (1 / 60)
+
+
+# Predictions as a function of uniform numbers, and the true probability of each.
 POPULATIONS = {
-    "calibrated": (UNIFORM, lambda v: v),
-    "crowded": (CROWDED, lambda v: v),
+    "calibrated": (spread, lambda v: v),
+    "crowded": (crowd, lambda v: v),
     "U-shaped": (lambda u: np.sin(np.pi * u / 2) ** 6, lambda v: v),
-    "rare": (lambda u: 1 - (1 - u) ** (1 / 60), lambda v: v),
-    "rare, too high": (lambda u: 1 - (1 - u) ** (1 / 60), lambda v: 0.3 * v),
-    "shifted": (UNIFORM, lambda v: np.minimum(v + 0.1, 1)),
-    "crowded, too high": (CROWDED, lambda v: np.where(v > 0.95, 0.8, v - 0.15)),
-    "wavy": (UNIFORM, lambda v: np.clip(v + 0.2 * np.sin(6 * v), 0, 1)),
+    "rare": (concentrate_near_0, lambda v: v),
+    "rare, too high": (concentrate_near_0, lambda v: 0.3 * v),
+    "shifted": (spread, lambda v: np.minimum(v + 0.1, 1)),
+    "crowded, too high": (crowd, lambda v: np.where(v > 0.95, 0.8, v - 0.15)),
+    "wavy": (spread, lambda v: np.clip(v + 0.2 * np.sin(6 * v), 0, 1)),
 }
 
 
-def measure_coverage(population, n, rng, n_resamples=N_RESAMPLES, n_samples=N_SAMPLES):
+def measure_coverage(population, n, rng, n_resamples):
     """Share of samples whose bands cover, at each point that is drawn: a row for each band."""
     place, find_truth = population
     everything = place((np.arange(100_000) + 0.5) / 100_000)
     counts, covered = 0, 0
-    for _ in range(n_samples):
+    for _ in range(N_SAMPLES):
         v = place(rng.random(n))
         y = (rng.random(n) < find_truth(v)).astype(int)
         curve = ReliabilityDisplay.estimate(y, v, confidence_level=LEVEL).curves[0]
@@ -47,7 +61,7 @@ def measure_coverage(population, n, rng, n_resamples=N_RESAMPLES, n_samples=N_SA
         is_drawn = reached >= min(5, reached.max() / 2)
         counts = counts + is_drawn
         covered = covered + np.array([is_drawn & (a <= target) & (target <= b) for a, b in bands])
-    return covered[:, counts >= n_samples / 2] / counts[counts >= n_samples / 2]
+    return covered[:, counts >= N_SAMPLES / 2] / counts[counts >= N_SAMPLES / 2]
 
 
 def resample(y, v, options, n_resamples, rng):

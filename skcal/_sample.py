@@ -189,8 +189,8 @@ class Sample:
         moments = [sum_moments(weigh(find), n_cells, order=4) for find in finds]
         return np.stack(moments) / self.total_weight
 
-    def squares_on_grid(self, n_cells, place=None):
-        """Squares of weights, shared linearly between grid nodes; the weights have the sum 1.
+    def weights_on_grid(self, n_cells, power, place=None):
+        """Powers of weights whose sum is 1, shared linearly between the nodes j / n_cells.
 
         `place` is that of `residual_on_grid`.
         """
@@ -199,16 +199,13 @@ class Sample:
             for predictions, _, weights in self.chunks(max(CHUNK, n_cells)):
                 values = np.ones_like(predictions) if weights is None else weights
                 shares = values / self.total_weight
-                yield predictions if place is None else place(predictions), shares**2
+                yield predictions if place is None else place(predictions), shares**power
 
         return linear_nodes(sum_moments(weigh(), n_cells, order=2))
 
-    def mass_on_grid(self, n_cells, place=None):
-        """Masses of all rows and of the positive ones, shared linearly between grid nodes.
-
-        `place` is that of `residual_on_grid`.
-        """
-        mass, positive = self.mass_in_cells(n_cells, place)
+    def mass_on_grid(self, n_cells):
+        """Masses of all rows and of the positive ones, shared linearly between grid nodes."""
+        mass, positive = self.mass_in_cells(n_cells)
         return linear_nodes(mass[:2]), linear_nodes(positive)
 
     def residual_in_cells(self, n_cells):
@@ -227,14 +224,14 @@ class Sample:
         (absolute,) = sum_moments(weigh(True), n_cells, order=1)
         return moments / self.total_weight, absolute / self.total_weight
 
-    def mass_in_cells(self, n_cells, place=None):
+    def mass_in_cells(self, n_cells):
         """Sums of mass * a^k, k < 3, and of positive mass * a^k, k < 2, in each of equal cells."""
 
         def weigh(select):
             for predictions, outcomes, weights in self.chunks(max(CHUNK, n_cells)):
                 values = outcomes if select else np.ones_like(predictions)
                 values = values.copy() if weights is None else values * weights
-                yield predictions if place is None else place(predictions), values
+                yield predictions, values
 
         mass = sum_moments(weigh(False), n_cells, order=3)
         positive = sum_moments(weigh(True), n_cells, order=2)

@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 from skcal._arrays import is_numpy, namespace
 from skcal._numerics._kernel_regression import (
     count_on_kernel,
-    find_score_interval,
     regress_on_kernel,
 )
+from skcal._numerics._score_interval import find_score_interval
 from skcal._numerics._smooth import (
     SMALLEST_BANDWIDTH,
     TOLERANCE,
@@ -71,7 +71,7 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
     -------
     curve : SmoothedCurve
     line : Line
-        Where the predictions lie, for resamples of the same curve.
+        Where the predictions lie, for resamples and bounds of the same curve.
     """
     if bandwidth is None:
         bandwidth = max(value, NARROWEST[scale])

@@ -59,22 +59,6 @@ def find_cells(predictions, n_cells):
     return cell, place - as_float64(cell)
 
 
-def share_linearly(moments):
-    """Mass that each cell gives to the two nodes beside it, and the numbers of these nodes.
-
-    Parameters
-    ----------
-    moments : ndarray of shape (2, n_cells)
-
-    Returns
-    -------
-    shares, nodes : ndarray of shape (2, n_cells)
-    """
-    one, a = moments
-    cell = np.arange(len(one))
-    return np.stack([one - a, a]), np.stack([cell, cell + 1])
-
-
 def share_by_cubics(moments):
     """Mass that each cell gives by cubic Lagrange weights to four nodes, and their numbers.
 
@@ -106,10 +90,10 @@ def share_by_cubics(moments):
 
 def linear_nodes(moments):
     """Mass on the nodes j / n_cells when each row is shared between the two nodes beside it."""
-    before, after = share_linearly(moments)[0]
-    nodes = np.zeros(moments.shape[1] + 1)
-    nodes[:-1] += before
-    nodes[1:] += after
+    one, a = moments
+    nodes = np.zeros(len(one) + 1)
+    nodes[:-1] += one - a
+    nodes[1:] += a
     return nodes
 
 

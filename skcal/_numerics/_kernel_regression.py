@@ -3,14 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from skcal._numerics._grid import cubic_nodes, linear_nodes
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
 # The cosine series has an absolute error of about 1e-15 of the largest value that it can have, that
 # of rows at one place. What is smaller than this share of it is summed directly.
-NEGLIGIBLE = 1e-8
+_NEGLIGIBLE = 1e-8
 # Kernel values that are held at a time by direct sums.
 _BLOCK = 1 << 16
 # Kernels of larger bandwidth are constant on [0, 1] to eight digits.
@@ -48,7 +47,7 @@ def regress_on_kernel(moments, bandwidth, n_points):
         evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
         for of_value in moments
     )
-    sparse = density < NEGLIGIBLE * _gauss(0, bandwidth)
+    sparse = density < _NEGLIGIBLE * _gauss(0, bandwidth)
     density[sparse] = 1.0
     means, gaps = predicted / density, residual / density
     nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
@@ -98,36 +97,13 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
         of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
         of_points = sum(_gauss(points + k, narrow) for k in images)
         total += 2 * (squares @ of_nodes) * of_points
-    sparse = total < NEGLIGIBLE * squares.sum() * _gauss(0, bandwidth) ** 2
+    sparse = total < _NEGLIGIBLE * squares.sum() * _gauss(0, bandwidth) ** 2
     total[sparse] = 1.0
     counts = density**2 / total
     for block, filled, kernel, _ in _evaluate_directly(sparse, mass, bandwidth):
         sums = kernel**2 @ squares[filled]  # which vanish beside far larger weights
         counts[block] = (kernel @ mass[filled]) ** 2 / np.where(sums > 0, sums, np.inf)
     return np.maximum(counts, 1.0)  # one row at least
-
-
-def find_score_interval(share, count, confidence_level):
-    """Ends of Wilson's score interval of a probability.
-
-    Parameters
-    ----------
-    share : ndarray
-        Observed shares of outcome 1, in [0, 1].
-    count : ndarray
-        Positive numbers of rows behind them.
-    confidence_level : float
-
-    Returns
-    -------
-    low, high : ndarray
-    """
-    square = ndtri((1 - confidence_level) / 2) ** 2 / count
-    middle = share + square / 2
-    half = np.sqrt(square * (share * (1 - share) + square / 4))
-    return np.maximum(middle - half, 0) / (1 + square), np.minimum(
-        (middle + half) / (1 + square), 1
-    )
 
 
 def log_reflected_kernel(points, nodes, bandwidth):

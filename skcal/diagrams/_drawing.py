@@ -4,7 +4,6 @@ matplotlib is imported inside the functions only, so that importing skcal never 
 """
 
 import numpy as np
-from scipy.special import logit
 
 from skcal.diagrams._curve import SMOOTHED, find_supported
 from skcal.diagrams._style import choose_styles, merge_style
@@ -53,11 +52,8 @@ def find_alone(curve, frame):
     shown = np.pad(find_supported(curve), 1)
     starts = np.flatnonzero(shown[1:-1] & ~shown[:-2])
     ends = np.flatnonzero(shown[1:-1] & ~shown[2:])
-    places, side = curve.prob_pred, frame.high - frame.low
-    if frame.scale == "logit":
-        places = logit(np.clip(places, frame.low, frame.high))
-        side = logit(frame.high) - logit(frame.low)
-    return (starts + ends)[places[ends] - places[starts] < _SHORTEST * side] // 2
+    places = frame.measure(np.clip(curve.prob_pred, frame.low, frame.high))
+    return (starts + ends)[places[ends] - places[starts] < _SHORTEST] // 2
 
 
 def take_color(line, user_style):

@@ -61,8 +61,8 @@ class Frame(NamedTuple):
         """Share of the side of the square at a coordinate."""
         if self.scale == "logit":
             low, high = logit(self.low), logit(self.high)
-            return float((logit(coordinate) - low) / (high - low))
-        return float((coordinate - self.low) / (self.high - self.low))
+            return (logit(coordinate) - low) / (high - low)
+        return (coordinate - self.low) / (self.high - self.low)
 
     @property
     def ticks(self):

@@ -101,11 +101,13 @@ class ReliabilityDisplay(CurveDisplay):
     the effective number of rows behind it: :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2` for
     weights w and the kernel K, or the bin. Each point is covered with about the given confidence,
     not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
-    that the point stands for. Where they depend on each other the band is too narrow. An isotonic
-    curve [3]_ has none, since its steps are chosen by the outcomes. The interval
-    of smECE holds the same share of the values of bootstrap resamples. Each of these is, like smECE
-    itself, too large where the error is small, so that the interval may lie above the value of the
-    sample.
+    that the point stands for. Where they depend on each other the band is too narrow, and for soft
+    labels it is too wide. An isotonic curve [3]_ has none, since its steps are chosen by the
+    outcomes.
+
+    The interval of smECE holds the given share of the values of bootstrap resamples. Each of these
+    is, like smECE itself, too large where the error is small, so that the interval may lie above
+    the value of the sample.
 
     The isotonic band is a simultaneous confidence band for the mean outcome, if that increases
     with the prediction [5]_. Where the diagonal leaves it, the model is not calibrated. It has a
@@ -388,8 +390,7 @@ class ReliabilityDisplay(CurveDisplay):
         band : {"wilson", "isotonic", "consistency"}, default="wilson"
             What the band shows. "wilson" is a confidence interval at each point of a smooth curve
             and at each bin; "isotonic" where the whole curve of mean outcomes lies if it does not
-            decrease, see
-            :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
+            decrease, see :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
             ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
         n_resamples : int, default=0
@@ -564,7 +565,8 @@ class ReliabilityDisplay(CurveDisplay):
             Standard deviation of the kernel, see :meth:`from_predictions`.
         layers : sequence of str, default=("density",)
             What is shown beside the curves, see :meth:`from_predictions`. The folds show what
-            changes with the sample, so that there is no band unless "band" is named.
+            changes with the sample, so that there is no band unless "band" is named: Wilson's,
+            at 95 %.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold and needs a list as `curve_kwargs`.
@@ -653,7 +655,8 @@ class ReliabilityDisplay(CurveDisplay):
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic"}, default="wilson"
             What the band shows, see :meth:`from_predictions`. Both need numbers of rows, a summary
-            of hard labels without weights: else there is no Wilson band.
+            of hard labels without weights: of others there is no Wilson band, and "isotonic" is
+            refused.
         n_resamples : int, default=0
             Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
         confidence_level : float, default=0.95

@@ -56,7 +56,8 @@ class RowSource:
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
-        return self.rows.mass_on_grid(n_cells, place)[0], self.rows.squares_on_grid(n_cells, place)
+        mass, squares = (self.rows.weights_on_grid(n_cells, power, place) for power in (1, 2))
+        return mass, squares
 
     def count_in_bins(self, edges):
         """Effective numbers of rows in the bins that hold any."""
@@ -115,7 +116,7 @@ class CellSource:
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
-        mass, _ = self.rows.mass_on_grid(n_cells, place)
+        mass = self.rows.weights_on_grid(n_cells, 1, place)
         return mass, mass / self.n_samples
 
     def count_in_bins(self, edges):

@@ -85,7 +85,7 @@ def test_band_and_interval_agree_with_those_of_the_rows(data, kind):
     curve, expected = (
         display.curves[0] for display in draw_both(data, kind=kind, n_bins=8, **RESAMPLES)
     )
-    assert_near(curve.layers["band"], expected.layers["band"], low=1e-3, high=1e-3)
+    assert_near(curve.layers["band"], expected.layers["band"], low=1e-6, high=1e-6)
     low, high = curve.smooth_ece_interval
     assert low < high
     assert_near(curve, expected, smooth_ece_interval=(high - low) / 4)

@@ -31,13 +31,9 @@ def test_cells_and_moments_of_chunks(rng, v, n_cells, order):
 
 @pytest.mark.parametrize("n_cells", [1, 2, 3, 16])
 @pytest.mark.parametrize(
-    ("find_nodes", "share", "around"),
-    [
-        (grid.cubic_nodes, grid.share_by_cubics, range(-1, 3)),
-        (grid.linear_nodes, grid.share_linearly, range(2)),
-    ],
+    ("find_nodes", "around"), [(grid.cubic_nodes, range(-1, 3)), (grid.linear_nodes, range(2))]
 )
-def test_weights_are_those_of_lagrange(rng, v, n_cells, find_nodes, share, around):
+def test_weights_are_those_of_lagrange(rng, v, n_cells, find_nodes, around):
     """Nodes beyond the ends are mirrored."""
     values, expected = rng.normal(size=len(v)), np.zeros(n_cells + 1)
     cells, places = grid.find_cells(v, n_cells)
@@ -47,9 +43,10 @@ def test_weights_are_those_of_lagrange(rng, v, n_cells, find_nodes, share, aroun
         np.add.at(expected, np.minimum(node, 2 * n_cells - node), values * weight)
     moments = grid.sum_moments([(v, values.copy())], n_cells, len(around))
     assert_allclose(find_nodes(moments), expected, atol=1e-12)
-    shares, nodes = share(moments)
-    assert shares.shape == nodes.shape == (len(around), n_cells)
-    assert_allclose(np.bincount(nodes.ravel(), shares.ravel()), expected, atol=1e-12)
+    if find_nodes is grid.cubic_nodes:
+        shares, nodes = grid.share_by_cubics(moments)
+        assert shares.shape == nodes.shape == (len(around), n_cells)
+        assert_allclose(np.bincount(nodes.ravel(), shares.ravel()), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 4096, 4097, 20_001])

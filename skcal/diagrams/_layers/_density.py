@@ -46,7 +46,7 @@ class SplitDensity(LayerData):
 class SplitDensityLayer(Layer):
     """Density of outcome 0 at the bottom, and of outcome 1 upside down at the top (`fill_between`).
 
-    Both have one scale. Data: `prediction`, and the two parts of the density there, `negative` and
+    Both have one scale. Data: `prob_pred`, and the two parts of the density there, `negative` and
     `positive`.
     """
 

@@ -33,7 +33,7 @@ class RugLayer(Layer):
     """Ticks at predictions, at the bottom for outcome 0 and at the top for 1 (`LineCollection`).
 
     Every row has one if they are 100 at most; of more rows, of soft labels and of a summary there
-    are 100 ticks that stand for equal masses. Data: `prediction` and `outcome`.
+    are 100 ticks that stand for equal masses. Data: `prob_pred` and `prob_true`.
     """
 
     name = "rug"

@@ -33,7 +33,7 @@ class Witness(LayerData):
 class WitnessLayer(Layer):
     """Strip above the square that rises where predictions are too low (`fill_between`).
 
-    It shows a weight function of the smooth calibration error, see below. Data: `prediction` and
+    It shows a weight function of the smooth calibration error, see below. Data: `prob_pred` and
     `weight`, its values there.
     """
 

@@ -64,7 +64,7 @@ def test_band_is_wilsons_interval_of_the_rows_under_the_kernel(kind, scale, rows
         inside = shown & (ends > 1e-9) & (ends < 1 - 1e-9)
         distance = np.abs(ends - curve.prob_true)[inside]
         error = np.sqrt(ends * (1 - ends) / count)[inside]
-        np.testing.assert_allclose(distance / error, norm.ppf(0.95), rtol=1e-2)
+        np.testing.assert_allclose(distance / error, norm.ppf(0.95), rtol=1e-3)
 
 
 def test_bars_of_bins_are_wilsons_intervals(rows):
@@ -120,7 +120,10 @@ POPULATIONS = {
 @pytest.mark.parametrize("n", [300, 2000, 20_000])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_band_covers_the_population_smoothed_alike(name, n):
-    """95 % at a point on average, and at no point much less."""
+    """95 % at a point on average, and at none less than Wilson's interval covers at worst.
+
+    That is 83.8 % (Brown, Cai and DasGupta 2001), where about .2 outcomes are expected.
+    """
     places, find_truth = POPULATIONS[name]
     rng = np.random.default_rng(0)
     drawn, covered = np.zeros(201), np.zeros(201)
@@ -135,10 +138,10 @@ def test_band_covers_the_population_smoothed_alike(name, n):
         low, high = band.low - curve.prob_pred, band.high - curve.prob_pred
         covered += near & (low <= gap) & (gap <= high)
         drawn += near
-    always = drawn >= 360  # where the curve ends depends on the rows
-    shares = covered[always] / drawn[always]
+    often = drawn >= 200
+    shares = covered[often] / drawn[often]
     assert 0.93 <= shares.mean() <= 0.995
-    assert shares.min() >= 0.87
+    assert (shares >= 0.838 - 3 * np.sqrt(0.838 * 0.162 / drawn[often])).all()
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])
