@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 
 from skcal.datasets import CalibrationProblem, make_shrunk
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import Interval, TestResult, bootstrap_interval, calibration_test
+from skcal.inference import Interval, TestResult, calibration_test, confidence_interval
 from skcal.metrics import MEASURES, Bounds, lower_calibration_bounds, smooth_ece, smooth_ece_curve
 from skcal.model_selection import PooledScore, calibrated_within_one_se, pooled_cross_val_score
 from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     smooth_ece(y, proba, n_bins=10)  # type: ignore[call-arg]
 
 assert_type(calibration_test(y, proba, n_resamples=19, random_state=0), TestResult)
-assert_type(bootstrap_interval("smooth_ece", y, proba, n_resamples=19).low, float)
-assert_type(bootstrap_interval(smooth_ece, y, proba, n_resamples=19), Interval)
+assert_type(confidence_interval("smooth_ece", y, proba, n_resamples=19).low, float)
+assert_type(confidence_interval(smooth_ece, y, proba, n_resamples=19), Interval)
 
 scores = np.column_stack([1 - proba, proba])
 recalibrator = TemperatureScaling().fit(scores, y)

@@ -9,7 +9,7 @@ import numpy as np
 from timing import make_predictions
 
 from skcal.datasets import make_shrunk
-from skcal.inference import bootstrap_interval, calibration_test
+from skcal.inference import calibration_test, confidence_interval
 from skcal.metrics import MEASURES
 
 N_DRAWS, N_RESAMPLES = 999, 1000
@@ -48,7 +48,7 @@ def compare_tests(n):
 
 
 def compare_intervals(n):
-    """`bootstrap_interval`, against rows drawn and measured again."""
+    """`confidence_interval`, against rows drawn and measured again."""
     y, proba = make_predictions(n)
     rng = np.random.default_rng(0)
     for name in ("smooth_ece", "expected_calibration_error"):
@@ -60,7 +60,7 @@ def compare_intervals(n):
                 measure(y[rows], proba[rows])
 
         def resample(name=name):
-            bootstrap_interval(name, y, proba, n_resamples=N_RESAMPLES, random_state=0)
+            confidence_interval(name, y, proba, n_resamples=N_RESAMPLES, random_state=0)
 
         show_ratio(f"bootstrap, {name}", n, resample, loop, N_RESAMPLES)
 
@@ -123,7 +123,7 @@ def find_coverage(name, slope, n, options):
     hits = 0
     for seed in range(N_SAMPLES):
         problem = make_shrunk(n, slope=slope, random_state=seed)
-        interval = bootstrap_interval(
+        interval = confidence_interval(
             name,
             problem.y_true,
             problem.y_proba,

@@ -67,6 +67,17 @@ class BoundMeasure(NamedTuple):
         )
 
     @property
+    def is_fixed_point(self):
+        """Whether it is SmoothECE by its definition, on any scale."""
+        return self.function is smooth_ece and self.find_option("bandwidth") is None
+
+    @property
+    def is_norm(self):
+        """Whether the value is a norm of the residuals, as far as the table of measures knows."""
+        is_fixed = self.function is smooth_ece and not self.is_fixed_point
+        return self.row is None or self.row.is_norm or is_fixed
+
+    @property
     def inner_edges(self):
         """Edges between the equal bins of measures that have bins, else none."""
         n_bins = self.find_option("n_bins")
@@ -92,6 +103,8 @@ class BoundMeasure(NamedTuple):
         A function of the user sees the labels of the user where they are known.
         """
         target = rows.target if target is None else target
+        if target.ndim == 2:  # soft labels of all columns need no names
+            return self._check_finite(self(target, rows.proba, rows.weights))
         labels = np.arange(rows.proba.shape[1]) if rows.is_multiclass else np.array([0, 1])
         if self.row is None and rows.labels is not None:
             labels = rows.labels  # measures of the table decide about small integers fastest
@@ -101,7 +114,9 @@ class BoundMeasure(NamedTuple):
             if rows.positive_column == 0:
                 target = 1 - target
         y_true = labels[target] if target.dtype.kind in "iu" else target
-        value = self(y_true, rows.proba, rows.weights, **keywords)
+        return self._check_finite(self(y_true, rows.proba, rows.weights, **keywords))
+
+    def _check_finite(self, value):
         if not np.isfinite(value):
             raise ValueError(
                 f"{self.argument} must return a finite float; {self.name} gave {value!r}."

@@ -207,7 +207,7 @@ def test_questions_to_one_summary(reduction):
             lambda: groups.measure("expected_calibration_error").to_numpy(),
         ]
         if reduction == "auto":
-            interval = inference.bootstrap_interval_from_summary
+            interval = inference.confidence_interval_from_summary
             questions.append(partial(interval, "smooth_ece", summary, **drawn))
             questions.append(partial(TEST_SUMMARY, summary, **drawn))
         return questions
@@ -251,17 +251,17 @@ def list_jobs():
     (y1, p1, _), (y2, p2, _), *_ = make_rows(3000)
     summary, other = (CalibrationSummary(n_cells=64).update(*rows) for rows in ((y1, p1), (y2, p2)))
     ece = "expected_calibration_error"
-    interval, test = inference.bootstrap_interval, partial(inference.calibration_test, **many)
-    of_summary = inference.bootstrap_interval_from_summary
+    interval, test = inference.confidence_interval, partial(inference.calibration_test, **many)
+    of_summary = inference.confidence_interval_from_summary
     kernel = partial(inference.kernel_calibration_test, labels, triple)
     report = partial(calibration_report, y, proba, **many)
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
-        "bootstrap_interval": [
+        "confidence_interval": [
             partial(interval, "smooth_ece", y, proba, **many),
             partial(interval, ece, labels, triple, method="bca", debias=True, **many),
         ],
-        "bootstrap_interval_from_summary": [partial(of_summary, "smooth_ece", summary, **many)],
+        "confidence_interval_from_summary": [partial(of_summary, "smooth_ece", summary, **many)],
         "calibration_test": [
             partial(test, y, proba),
             partial(test, y, proba, groups=np.arange(400) % 3),
@@ -327,7 +327,7 @@ def test_processes(tmp_path):
                 with parallel_config(**options):
                     assert_same(call(n_jobs=n_jobs), expected)
         # What uses threads by itself.
-        for name in ("calibration_test", "kernel_calibration_test", "bootstrap_interval"):
+        for name in ("calibration_test", "kernel_calibration_test", "confidence_interval"):
             with parallel_config(backend="loky", n_jobs=2, **options):
                 assert_same(JOBS[name][0](n_jobs=None), JOBS[name][0](n_jobs=1))
     finally:

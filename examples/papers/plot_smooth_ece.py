@@ -28,7 +28,7 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 
 from skcal.datasets import make_shifted, make_shrunk, make_temperature_family, make_two_point_gap
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import bootstrap_interval
+from skcal.inference import confidence_interval
 from skcal.metrics import (
     expected_calibration_error,
     smooth_calibration_error,
@@ -141,7 +141,7 @@ samples["Figure 6, synthetic"] = (wave, wave_proba)
 
 for name, (y, v) in samples.items():
     n_bins = choose_n_bins(y, v)
-    interval = bootstrap_interval("smooth_ece", y, v, n_resamples=200, random_state=0)
+    interval = confidence_interval("smooth_ece", y, v, n_resamples=200, random_state=0)
     print(
         f"{name:22}: {len(y):5} rows, {y.mean():.1%} true, {n_bins} bins, "
         f"ECE {expected_calibration_error(y, v, n_bins=n_bins):.5f}, smECE {smooth_ece(y, v):.5f} "

@@ -13,10 +13,10 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics._resampling import bootstrap_smooth_ece
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
+    check_flag,
     check_integer,
     check_option,
     check_rng,
@@ -34,9 +34,6 @@ DEFAULT_LAYERS = ("density", "band")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
-# Resamples of smECE need a grid for a bandwidth of smECE, but no finer one than for this share of
-# the length of the scale.
-_FINEST = 1e-3
 
 
 class CurveOptions(NamedTuple):
@@ -48,7 +45,7 @@ class CurveOptions(NamedTuple):
     scale: str
     bandwidth: float | None
     band: str
-    n_resamples: int
+    interval: bool
     confidence_level: float
     random_state: Any
     layers: tuple[str, ...]
@@ -62,7 +59,7 @@ def check_options(
     scale="probability",
     bandwidth=None,
     band="wilson",
-    n_resamples=0,
+    interval=False,
     confidence_level=0.95,
     random_state=None,
     layers=DEFAULT_LAYERS,
@@ -83,13 +80,13 @@ def check_options(
             "band='consistency' needs bins that do not depend on the outcomes, strategy='uniform' "
             f"or 'quantile'; got strategy={strategy!r}."
         )
-    n_resamples = check_integer("n_resamples", n_resamples, minimum=0)
+    check_flag("interval", interval)
     level = check_confidence_level(confidence_level)
-    if n_resamples:
+    if interval:
         check_rng(random_state)
     layers = check_layers(layers, LAYERS)
     options = (kind, n_bins, strategy, scale, bandwidth, band)
-    return CurveOptions(*options, n_resamples, level, random_state, layers)
+    return CurveOptions(*options, interval, level, random_state, layers)
 
 
 # ------------------------------------------------------------------------- whole displays
@@ -111,6 +108,11 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
     dict
     """
     check_option("reduction", reduction, REDUCTIONS)
+    if options.interval and reduction == "full":
+        raise ValueError(
+            "interval=True needs independent rows; got reduction='full', which pools dependent "
+            "ones. See skcal.inference.confidence_interval, which keeps them together."
+        )
     if options.band != "wilson" and reduction == "full":
         raise ValueError(
             f"band={options.band!r} needs independent rows; got reduction='full', which pools "
@@ -144,6 +146,11 @@ def estimate_summary(summary, options):
     if options.band == "isotonic" and summary.reduction == "full":
         raise ValueError(
             "band='isotonic' needs independent rows; got a summary with reduction='full', which "
+            "pools dependent ones."
+        )
+    if options.interval and summary.reduction == "full":
+        raise ValueError(
+            "interval=True needs independent rows; got a summary with reduction='full', which "
             "pools dependent ones."
         )
     problems = [pair for pair in summary.to_cells() if pair[1].total_weight > 0]
@@ -243,16 +250,12 @@ class Estimate:
         )
 
     def _find_interval(self):
-        """Quantiles of smECE of bootstrap resamples, or None if there are to be none."""
-        options, smooth, line = self.options, self.smooth, self.line
-        if options.n_resamples == 0:
+        """Confidence interval of smECE, or None if there is to be none."""
+        options = self.options
+        if not options.interval:
             return None
-        finest = min(smooth.bandwidth, max(smooth.value, _FINEST * line.width))
-        resampler = self.source.make_resampler(finest, line)
         rng = check_rng(options.random_state)
-        errors = bootstrap_smooth_ece(resampler, options.n_resamples, rng)
-        tail = (1 - options.confidence_level) / 2
-        return tuple(np.quantile(errors, [tail, 1 - tail]).tolist())
+        return self.source.find_interval(options.scale, options.confidence_level, rng)
 
     def _count_points(self):
         transform = CURVE_SCALES[self.options.scale]

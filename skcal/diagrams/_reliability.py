@@ -217,7 +217,7 @@ class ReliabilityDisplay(CurveDisplay):
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "consistency"] = "wilson",
-        n_resamples: int = 0,
+        interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] = ("density", "band"),
@@ -254,12 +254,13 @@ class ReliabilityDisplay(CurveDisplay):
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic", "consistency"}, default="wilson"
             What the band shows, see :meth:`from_predictions`.
-        n_resamples : int, default=0
-            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
+        interval : bool, default=False
+            Whether the legend has the interval of smECE, see
+            :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
+            Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Where the resamples come from; an integer gives the same at every call.
+            Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
@@ -312,7 +313,7 @@ class ReliabilityDisplay(CurveDisplay):
             scale=scale,
             bandwidth=bandwidth,
             band=band,
-            n_resamples=n_resamples,
+            interval=interval,
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,
@@ -337,7 +338,7 @@ class ReliabilityDisplay(CurveDisplay):
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "consistency"] = "wilson",
-        n_resamples: int = 0,
+        interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] = ("density", "band"),
@@ -393,12 +394,13 @@ class ReliabilityDisplay(CurveDisplay):
             decrease, see :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
             ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
-        n_resamples : int, default=0
-            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
+        interval : bool, default=False
+            Whether the legend has the interval of smECE, see
+            :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
+            Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Where the resamples come from; an integer gives the same at every call.
+            Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is computed and drawn beside the curve, see Notes of
             :class:`ReliabilityDisplay`. An isotonic curve has no Wilson band.
@@ -447,7 +449,7 @@ class ReliabilityDisplay(CurveDisplay):
             scale=scale,
             bandwidth=bandwidth,
             band=band,
-            n_resamples=n_resamples,
+            interval=interval,
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,
@@ -632,7 +634,7 @@ class ReliabilityDisplay(CurveDisplay):
         n_bins: int = 15,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
-        n_resamples: int = 0,
+        interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] = ("density", "band"),
@@ -657,12 +659,13 @@ class ReliabilityDisplay(CurveDisplay):
             What the band shows, see :meth:`from_predictions`. Both need numbers of rows, a summary
             of hard labels without weights: of others there is no Wilson band, and "isotonic" is
             refused.
-        n_resamples : int, default=0
-            Number of bootstrap resamples behind the interval of smECE, at most 2^24; 0 shows none.
+        interval : bool, default=False
+            Whether the legend has the interval of smECE, see
+            :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band, and share of the resamples that the interval holds. In (0, 1).
+            Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Where the resamples come from; an integer gives the same at every call.
+            Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band")
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
@@ -717,7 +720,7 @@ class ReliabilityDisplay(CurveDisplay):
             n_bins=n_bins,
             bandwidth=bandwidth,
             band=band,
-            n_resamples=n_resamples,
+            interval=interval,
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from skcal._cells._counts import count_rows, make_resampler
+from skcal._bound_measure import bind_measure
+from skcal._cells._counts import count_rows
+from skcal._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
 from skcal._independent_rows import check_single_rows
 from skcal._numerics._binned import bin_index
+from skcal._reduction import Predictions
 from skcal._sample import Sample
+from skcal.inference import confidence_interval
 
 
 class RowSource:
@@ -50,9 +54,13 @@ class RowSource:
         """Raise a ValueError unless all rows count once, as chance has it."""
         check_single_rows(self.rows)
 
-    def make_resampler(self, bandwidth, line):
-        """Source of bootstrap resamples for what is smoothed at about this bandwidth on a line."""
-        return self.rows.resampler(bandwidth, line.place, line.width)
+    def find_interval(self, scale, confidence_level, rng):
+        """Ends of the confidence interval of SmoothECE."""
+        rows = self.rows
+        weights = {"sample_weight": rows.weights, "random_state": rng}
+        options = weights | {"scale": scale, "confidence_level": confidence_level}
+        _, *ends = confidence_interval(rows.outcomes, rows.predictions, **options)
+        return tuple(ends)
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
@@ -108,11 +116,16 @@ class CellSource:
         """Raise a ValueError unless sums of weights are numbers of rows."""
         count_rows("summary", self._cells)
 
-    def make_resampler(self, bandwidth, line):
-        """Source of bootstrap resamples of the numbers of rows, on the scale of probabilities."""
+    def find_interval(self, scale, confidence_level, rng):
+        """Ends of the confidence interval of SmoothECE."""
         self.check_counts()
         rows = self.rows
-        return make_resampler(rows.predictions, rows.outcomes, rows.weights, bandwidth)
+        statistic = bind_measure("measure", "smooth_ece", {"scale": scale}, reduction="auto")
+        rows = Predictions(rows.predictions, rows.outcomes, rows.weights)
+        residuals = Residuals(statistic, rows, CountParts(rows.weights), is_binary=True)
+        estimate = statistic.measure_rows(rows)
+        low, high = find_cross_fitted(residuals, estimate, confidence_level, N_PAIRS, rng)
+        return min(low, estimate), max(high, estimate)
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""

@@ -1,8 +1,11 @@
 """Is a calibration error more than chance: tests, intervals and bands."""
 
-from skcal.inference._bootstrap import bootstrap_interval, bootstrap_interval_from_summary
 from skcal.inference._calibration import calibration_test, calibration_test_from_summary
 from skcal.inference._compare import compare_summaries
+from skcal.inference._confidence_interval import (
+    confidence_interval,
+    confidence_interval_from_summary,
+)
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
@@ -20,11 +23,11 @@ __all__ = [
     "Interval",
     "IsotonicBand",
     "TestResult",
-    "bootstrap_interval",
-    "bootstrap_interval_from_summary",
     "calibration_test",
     "calibration_test_from_summary",
     "compare_summaries",
+    "confidence_interval",
+    "confidence_interval_from_summary",
     "consistency_band",
     "cox_recalibration",
     "cumulative_calibration_test",

@@ -304,7 +304,7 @@ def split_groups(rows, groups):
     """Names of groups, and their rows without those of weight zero; None where all are one."""
     if groups is None:
         return None, [rows.drop_absent()]
-    names, member = check_groups(groups, rows.n_rows)
+    names, member = check_groups("groups", groups, rows.n_rows)
     parts = {name: rows.take(member == k).drop_absent() for k, name in enumerate(names)}
     parts = {name: part for name, part in parts.items() if part.n_rows}
     return list(parts), list(parts.values())

@@ -5,8 +5,10 @@ import numpy as np
 from skcal._bound_measure import bind_for_rows
 from skcal._cells._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._cells._counts import count_rows, make_resampler
+from skcal._cross_fit import CountParts, Residuals
 from skcal._numerics._cell_moments import average_cells
 from skcal._numerics._merging import BinomialSums, average_kinds, merge_rows
+from skcal._reduction import Predictions
 from skcal.inference._null_draws import NullCells
 from skcal.inference._resamples import CellResamples, CountedKinds, SmoothResamples
 from skcal.inference._row_source import NARROWEST
@@ -60,6 +62,12 @@ class CellSource:
             return SmoothResamples(resampler, self.estimate)
         outcomes, places, counts = self._merge_by_outcome()
         return CellResamples(self.statistic, outcomes, places, counts, CountedKinds(counts))
+
+    def make_residuals(self):
+        """The measure as a function of how much of each residual is left."""
+        outcomes, places, counts = self._merge_by_outcome()
+        rows = Predictions(places, outcomes, counts)
+        return Residuals(self.statistic, rows, CountParts(counts), is_binary=True)
 
     def _merge(self):
         return merge_rows(self._predictions, self._n_rows, self.statistic.inner_edges)

@@ -42,6 +42,10 @@ class Units:
         for number in range(n_parts):
             yield part != number
 
+    def sum_rows(self, values):
+        """Sums of values of rows over what is drawn."""
+        return values if self.member is None else np.bincount(self.member, values)
+
     def _spread(self, values):
         return values if self.member is None else values[self.member]
 

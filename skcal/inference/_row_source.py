@@ -4,12 +4,14 @@ from functools import cached_property
 
 import numpy as np
 
+from skcal._cross_fit import CountParts, Residuals, RowParts
 from skcal._numerics._merging import (
     BernoulliSums,
     WeightedBernoulliSums,
     average_kinds,
     merge_rows,
 )
+from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal._validation import check_labels
 from skcal.inference._null_draws import NullCells, NullRows
@@ -85,6 +87,19 @@ class RowSource:
         sample = Sample(self._rows.proba, self._rows.target, self._rows.weights)
         return SmoothResamples(sample.resampler(max(self.estimate, NARROWEST)), self.estimate)
 
+    def make_residuals(self):
+        """The measure as a function of how much of each residual is left."""
+        statistic, rows, units = self.statistic, self._rows, self._units
+        weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
+        kind = None
+        if self._is_binary and self._is_large and not rows.is_soft:
+            rows, kind = self._merge_by_outcome(weights)
+        if kind is not None and units.member is None and (weights == weights[0]).all():
+            parts = CountParts(np.bincount(kind))
+        else:
+            parts = RowParts(units, weights, kind)
+        return Residuals(statistic, rows, parts, self._is_binary)
+
     def leave_parts_out(self, n_parts, rng):
         """Values without each of `n_parts` random parts of the rows, or without each row."""
         if self._units.n_units == 1:
@@ -99,15 +114,21 @@ class RowSource:
         if not (self._is_binary and self._is_large) or rows.is_soft:
             return RowResamples(statistic, rows, units, self.estimate)
         weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
-        kind = 2 * self._merge().number_rows() + rows.target
-        kinds, kind, places, mass = average_kinds(kind, rows.proba, weights)
-        return CellResamples(statistic, kinds % 2, places, mass, KindsOfRows(kind, weights, units))
+        merged, kind = self._merge_by_outcome(weights)
+        kinds = KindsOfRows(kind, weights, units)
+        return CellResamples(statistic, merged.target, merged.proba, merged.weights, kinds)
 
     @cached_property
     def _weights(self):
         """Weights whose sums are those of float64, or None."""
         weights = self._rows.weights
         return None if weights is None else weights.astype(np.float64, copy=False)
+
+    def _merge_by_outcome(self, weights):
+        """Rows of one outcome in a cell as one, and the number of that one for each row."""
+        kind = 2 * self._merge().number_rows() + self._rows.target
+        kinds, kind, places, mass = average_kinds(kind, self._rows.proba, weights)
+        return Predictions(places, kinds % 2, mass), kind
 
     def _merge(self):
         return merge_rows(self._rows.proba, self._weights, self.statistic.inner_edges)
@@ -120,12 +141,12 @@ class RowSource:
         return float(weights[0]) if (weights == weights[0]).all() else None
 
 
-def check_groups(groups, n_rows):
+def check_groups(argument, groups, n_rows):
     """Distinct names of groups, and the number of the group of each row."""
-    groups = check_labels("groups", groups)
+    groups = check_labels(argument, groups)
     if len(groups) != n_rows:
         raise ValueError(
-            f"groups must hold one name for each of the {n_rows} rows; got {len(groups)}."
+            f"{argument} must hold one name for each of the {n_rows} rows; got {len(groups)}."
         )
     names, member = np.unique(groups, return_inverse=True)
     return names.tolist(), member

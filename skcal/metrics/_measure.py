@@ -15,6 +15,8 @@ class Measure(NamedTuple):
     is_signed : bool
         Whether the value is an unbiased estimate of a square, which may be negative and says
         nothing about a single row.
+    is_norm : bool
+        Whether the value is a norm of the residuals for given predictions, or a power of one.
     reduces : bool
         Whether the function takes `reduction`; otherwise it reads whole vectors of probabilities,
         and soft labels for all of their components.
@@ -22,6 +24,7 @@ class Measure(NamedTuple):
 
     function: Callable[..., float]
     is_signed: bool = False
+    is_norm: bool = True
     reduces: bool = True
 
     @property

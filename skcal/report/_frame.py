@@ -23,8 +23,7 @@ def _list_quantities(model):
     for name in ("n_rows", "effective_sample_size", "mean_prediction", "mean_outcome"):
         yield name, {"estimate": getattr(model.sample, name)}
     for name, measure in model.measures.items():
-        ends = {"low": measure.excess.low, "high": measure.excess.high}
-        yield name, {"estimate": measure.estimate, **ends, "null_mean": measure.null_mean}
+        yield name, measure._asdict()
     yield "pvalue", {"estimate": model.test.pvalue}
     yield "average_error", {"estimate": model.error, "high": model.error_bound}
     yield "skill_pvalue", {"estimate": model.skill_pvalue}

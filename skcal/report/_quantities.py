@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from skcal._numerics._verdict import subtract_in_squares
-from skcal.inference import Interval, bootstrap_interval, calibration_test
+from skcal.inference import calibration_test, confidence_interval
 from skcal.metrics import calibration_decomposition, corp_decomposition
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
@@ -65,27 +64,14 @@ def _decompose(problem, score, base_rate):
 def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures that are shown, and the exact test."""
     rows = problem.keywords | {"reduction": problem.reduction}
-    options = rows | {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
+    options = rows | {"n_jobs": n_jobs, "random_state": seed}
     summaries, tests = {}, {}
     for name in SHOWN:
-        interval = bootstrap_interval(
-            name, *problem.data, confidence_level=confidence_level, **options
+        interval = confidence_interval(
+            *problem.data, measure=name, confidence_level=confidence_level, **options
         )
-        tests[name] = calibration_test(*problem.data, statistic=name, **options)
-        chance = tests[name].null_mean
-        summaries[name] = MeasureSummary(
-            interval.estimate, chance, subtract_chance(interval, chance)
+        tests[name] = calibration_test(
+            *problem.data, statistic=name, n_resamples=n_resamples, **options
         )
+        summaries[name] = MeasureSummary(*interval, tests[name].null_mean)
     return summaries, tests[TESTED]
-
-
-def subtract_chance(interval, chance):
-    """The interval of the value without chance, which adds to it in squares.
-
-    A resample of rows adds the noise of the sample again.
-    """
-    return Interval(
-        subtract_in_squares(interval.estimate, chance),
-        subtract_in_squares(interval.low, np.sqrt(2) * chance),
-        subtract_in_squares(interval.high, np.sqrt(2) * chance),
-    )

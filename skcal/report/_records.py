@@ -76,15 +76,16 @@ class MeasureSummary(NamedTuple):
     ----------
     estimate : float
         Value for the sample.
+    low, high : float
+        Ends of the interval of :func:`skcal.inference.confidence_interval`.
     null_mean : float
         Mean value of a calibrated model with the same predictions: what chance alone gives.
-    excess : Interval
-        What is left of the value without chance, with its bootstrap interval; at least 0.
     """
 
     estimate: float
+    low: float
+    high: float
     null_mean: float
-    excess: Interval
 
 
 class Direction(NamedTuple):

@@ -83,8 +83,7 @@ class CalibrationReport:
         DataFrame
             Columns "model" (name), "quantity", "estimate", "low" and "high" (ends of the
             interval) and "null_mean" (mean value of a calibrated model). NaN stands for what a
-            quantity does not have. The interval of a calibration measure is that of its excess
-            over chance, which may exclude the estimate.
+            quantity does not have.
         """
         return make_frame(self.models)
 
@@ -156,12 +155,12 @@ def calibration_report(
     tolerance : float, default=0.05
         Average error, in units of probability, that still counts as calibrated. In (0, 1).
     n_resamples : int, default=499
-        Number of draws of labels, and of bootstrap resamples, from 2 to 2^24. The smallest
-        possible p-value is 1 / (1 + n_resamples).
+        Number of draws of labels, from 2 to 2^24. The smallest possible p-value is
+        1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Source of draws, resamples and folds. All models get the same.
+        Source of draws, halves and folds. All models get the same.
 
     Returns
     -------
@@ -209,11 +208,8 @@ def calibration_report(
     of their shares. It is an approximation. For predictions of 0 and 1 that all come true it is
     :math:`z^2 / n`, about three in n.
 
-    **Intervals** of measures are percentiles q of bootstrap resamples without chance,
-    :math:`\sqrt{(q^2 - 2 T_0^2)_+}`: resampling adds the noise of the sample once more. They are
-    approximations: those of 95 % held the true value in 80 % to 100 % of 50 samples of 300 and of
-    5000 rows, for each of the measures and four models, one of them calibrated. Plain percentiles
-    hardly ever do if the model is calibrated.
+    **Intervals** of measures are those of :func:`~skcal.inference.confidence_interval`, which hold
+    near calibration and far from it.
 
     **Test.** SmoothECE is tested rather than the smooth calibration error, the default of
     :func:`~skcal.inference.calibration_test`, because it finds predictions that are too extreme or

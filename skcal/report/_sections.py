@@ -92,12 +92,11 @@ def _show_measures(model, interval):
             MEASURE_TITLES[name],
             show_number(measure.estimate),
             show_number(measure.null_mean),
-            show_number(measure.excess.estimate),
-            _show_interval(measure.excess),
+            _show_interval(measure),
         )
         for name, measure in model.measures.items()
     ]
-    return Section("Calibration error", ("value", "by chance", "excess", interval), rows)
+    return Section("Calibration error", ("value", "by chance", interval), rows)
 
 
 def _show_tests(model, confidence_level):

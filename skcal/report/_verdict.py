@@ -11,6 +11,7 @@ from skcal._numerics._verdict import (
     bound_mean_gap,
     bound_slope,
     find_excess,
+    subtract_in_squares,
 )
 from skcal.inference import Interval, isotonic_band
 from skcal.report._records import Direction
@@ -87,9 +88,9 @@ def describe_direction(problem, confidence_level):
 
 
 def estimate_size(sample_summary, smooth_ece):
-    """Average error without chance: the excess of SmoothECE, or the bias if that is larger."""
+    """Average error without chance: that of SmoothECE, or the bias if that is larger."""
     bias = sample_summary.mean_prediction - sample_summary.mean_outcome
-    return max(smooth_ece.excess.estimate, abs(bias))
+    return max(subtract_in_squares(smooth_ece.estimate, smooth_ece.null_mean), abs(bias))
 
 
 def bound_size(problem, size, confidence_level):

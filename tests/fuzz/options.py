@@ -50,8 +50,8 @@ OPTIONS = {
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
     "method": mostly(["auto", "exact", "grid"], ["x"]),
-    "bootstrap_interval.method": mostly(["percentile", "basic", "bca"], ["x"]),
-    "bootstrap_interval_from_summary.method": mostly(["percentile", "basic"], ["bca"]),
+    "confidence_interval.method": mostly(["percentile", "basic", "bca"], ["x"]),
+    "confidence_interval_from_summary.method": mostly(["percentile", "basic"], ["bca"]),
     "CrossFitProba.method": mostly(["predict_proba", "decision_function"], ["x"]),
     "kernel_calibration_error.method": mostly(
         ["exact", "subsample", "fourier", "binning"], ["auto"]

@@ -8,11 +8,11 @@ import pytest
 
 from skcal import inference
 from skcal.inference import (
-    bootstrap_interval,
-    bootstrap_interval_from_summary,
     calibration_test,
     calibration_test_from_summary,
     compare_summaries,
+    confidence_interval,
+    confidence_interval_from_summary,
     kernel_calibration_test,
     t_cal_test,
 )
@@ -33,7 +33,7 @@ BINARY = {
 } | {"t_cal": partial(t_cal_test, **DRAWN)}
 # All functions of labels and probabilities; a mean embedding also takes points.
 CALLS = BINARY | {
-    "bootstrap": partial(bootstrap_interval, "smooth_ece", **DRAWN),
+    "bootstrap": partial(confidence_interval, "smooth_ece", **DRAWN),
     "calibration_test": partial(calibration_test, **DRAWN),
     "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
@@ -44,8 +44,10 @@ Y = (np.random.default_rng(4).random(120) < V).astype(int)
 FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
 # Functions that draw, with rows that make other numbers of other draws.
 RANDOM = {
-    bootstrap_interval: partial(bootstrap_interval, "smooth_ece", Y, V),
-    bootstrap_interval_from_summary: partial(bootstrap_interval_from_summary, "smooth_ece", FIRST),
+    confidence_interval: partial(confidence_interval, "smooth_ece", Y, V),
+    confidence_interval_from_summary: partial(
+        confidence_interval_from_summary, "smooth_ece", FIRST
+    ),
     calibration_test: partial(calibration_test, Y, V),
     calibration_test_from_summary: partial(calibration_test_from_summary, FIRST),
     compare_summaries: partial(compare_summaries, FIRST, SECOND),
@@ -121,7 +123,7 @@ def test_every_measure_for_two_and_more_classes(name, rng):
         assert test.estimate == test.statistic == value
         assert test.pvalue * 20 == pytest.approx(round(test.pvalue * 20))
         for method in ("percentile", "basic", "bca"):
-            interval = bootstrap_interval(name, *rows, method=method, **options)
+            interval = confidence_interval(name, *rows, method=method, **options)
             assert interval.estimate == value
             assert interval.low <= interval.high
             assert {type(number) for number in (*interval, test.null_mean)} == {float}
@@ -236,7 +238,7 @@ BAD_FOR_SUMMARIES = [
     ("argument", "of_rows", "of_summary"),
     [
         ("statistic", calibration_test, calibration_test_from_summary),
-        ("measure", bootstrap_interval, bootstrap_interval_from_summary),
+        ("measure", confidence_interval, confidence_interval_from_summary),
     ],
 )
 @pytest.mark.parametrize(
@@ -283,7 +285,7 @@ of_summaries = pytest.mark.parametrize(
     ("argument", "call"),
     [
         ("summary", partial(calibration_test_from_summary, **DRAWN)),
-        ("summary", partial(bootstrap_interval_from_summary, "smooth_ece", **DRAWN)),
+        ("summary", partial(confidence_interval_from_summary, "smooth_ece", **DRAWN)),
         ("first", lambda summary: compare_summaries(summary, FIRST, **DRAWN)),
         ("second", lambda summary: compare_summaries(FIRST, summary, **DRAWN)),
     ],
@@ -333,5 +335,5 @@ def test_a_billion_rows_cost_no_more(name):
     # What was chance among 500 rows is certain now.
     result = calibration_test_from_summary(summary, statistic=name, n_resamples=19, random_state=0)
     assert result.pvalue == 0.05
-    low, high = bootstrap_interval_from_summary(name, summary, n_resamples=20, random_state=0)[1:]
+    low, high = confidence_interval_from_summary(name, summary, n_resamples=20, random_state=0)[1:]
     assert 0 < high - low < 1e-3

@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal._validation import check_rng
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import bootstrap_interval, calibration_test, isotonic_band
+from skcal.inference import calibration_test, confidence_interval, isotonic_band
 from skcal.metrics import MEASURES, corp_decomposition
 from skcal.report import ModelReport, calibration_report
 from skcal.report._recalibration import N_FOLDS, deal_folds
@@ -97,7 +97,7 @@ def test_test_and_interval_are_those_of_the_package(rows):
     options = {"n_resamples": 19, "random_state": int(check_rng(3).integers(1 << 31))}
     assert model.test == calibration_test(*rows, statistic="smooth_ece", **options)
     # Chance adds in squares, and a resample of rows adds the noise of the sample again.
-    interval = np.array(bootstrap_interval("smooth_ece", *rows, **options))
+    interval = np.array(confidence_interval("smooth_ece", *rows, **options))
     expected = np.sqrt(interval**2 - np.array([1, 2, 2]) * model.test.null_mean**2)
     assert expected[1] > 0
     assert model.measures["smooth_ece"].excess == pytest.approx(expected)

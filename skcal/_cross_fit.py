@@ -1,0 +1,295 @@
+"""Intervals of errors by cross-fitting, which hold for calibrated models and for all others."""
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcal._bound_measure import bind_measure
+from skcal._estimates._smooth import find_transform
+from skcal._numerics._cross_fit import (
+    SmoothResiduals,
+    find_deviation,
+    find_factor,
+    find_lower_end,
+    find_reach,
+)
+from skcal._reduction import REDUCTIONS, Predictions
+from skcal.metrics import smooth_calibration_error, smooth_calibration_witness
+
+# Pairs of random halves of the rows, unless the user says how many.
+N_PAIRS = 25
+# Batches of rows, from which the deviation of a value is known.
+_N_BATCHES = 50
+# The share of the residuals of some rows that is added or taken off for a derivative.
+_STEP = 1e-4
+# What smooth calibration error times this is a lower bound of, for all measures that are no norms.
+_PART = 0.25
+# Kernels of bandwidth 1, the largest value, reach so far on scales without ends.
+_REACH = 9.0
+# SmoothECE of long scales is small beside them: one wide bandwidth, as a part of the scale, tells
+# what is wrong on the whole of it.
+_WIDE = 0.1
+
+
+class _Parts:
+    def halve(self, n_pairs, rng):
+        """Yield the shares of one of two random halves, many times."""
+        for _ in range(n_pairs):
+            yield next(self.split(2, rng))
+
+
+class RowParts(_Parts):
+    """Random parts of rows, or of groups of rows.
+
+    Parameters
+    ----------
+    units : Units
+    weights : ndarray of shape (n_rows,)
+    kind : ndarray of shape (n_rows,) or None
+        Number of the kind of each row; by default each is a kind of its own.
+    """
+
+    def __init__(self, units, weights, kind=None):
+        self._units, self._weights, self._kind = units, weights, kind
+        self.n_units = units.n_units
+        self._mass = None if kind is None else np.bincount(kind, weights)
+
+    @property
+    def unit(self):
+        """Sum of the squares of the weights of what is drawn, which sum to 1."""
+        weights = self._units.sum_rows(self._weights / self._weights.sum(dtype=np.float64))
+        return float((weights**2).sum())
+
+    def split(self, n_parts, rng):
+        """Yield the share that each of some random parts has of each kind."""
+        for outside in self._units.split(n_parts, rng):
+            if self._kind is None:
+                yield 1.0 - outside
+            else:
+                inside = np.where(outside, 0.0, self._weights)
+                yield np.bincount(self._kind, inside, len(self._mass)) / self._mass
+
+
+class CountParts(_Parts):
+    """Random parts of rows that are only counted, by kind.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_kinds,)
+    """
+
+    def __init__(self, counts):
+        self._counts = counts.astype(np.int64)
+        self.n_units = int(self._counts.sum())
+        self.unit = 1 / self.n_units
+
+    def split(self, n_parts, rng):
+        """Yield the share that each of some random parts has of each kind."""
+        left, ends = self._counts.copy(), np.arange(n_parts + 1) * self.n_units // n_parts
+        for size in np.diff(ends):
+            part = rng.multivariate_hypergeometric(left, size, method="marginals")
+            left -= part
+            yield part / self._counts
+
+
+class _Problem(NamedTuple):
+    """Rows of one problem, what they are expected to be, residuals, and which rows they are of."""
+
+    rows: Predictions
+    expected: np.ndarray
+    residual: np.ndarray
+    number: Any
+
+
+class Residuals:
+    """A measure as a function of how much of each residual is left.
+
+    A residual y - v is left by a share a where the outcome is the soft label v + a (y - v), so
+    that predictions, weights and bins stay as they are.
+
+    Parameters
+    ----------
+    statistic : BoundMeasure
+    rows : Predictions
+        Rows, or kinds of rows.
+    parts : RowParts or CountParts
+    is_binary : bool
+        Whether the measure reads one binary problem.
+    """
+
+    def __init__(self, statistic, rows, parts, is_binary):
+        self._rows, self.parts, self.is_binary = rows, parts, is_binary
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        self.weights = weights / weights.sum(dtype=np.float64)
+        self.problems = [_find_problem(rows)]
+        if not is_binary and statistic.row is not None and statistic.row.reduces:
+            reduction = statistic.reduction or statistic.find_option("reduction")
+            self.problems = _list_problems(rows, reduction, weights)
+            statistic = statistic._replace(reduction="auto")
+        self.statistic = statistic
+        mass = np.array([self.weights[problem.number].sum() for problem in self.problems])
+        self._mass = mass / mass.sum()
+
+    def replace(self, function):
+        """The same for another measure of the table."""
+        found = copy(self)
+        found.statistic = bind_measure("measure", function, {}, reduction="auto")
+        return found
+
+    @property
+    def mean_size(self):
+        """Mean size of the residuals, of vectors half the sum over classes."""
+        sizes = []
+        for problem in self.problems:
+            size = np.abs(problem.residual)
+            size = size if size.ndim == 1 else size.sum(axis=1) / 2
+            sizes.append(np.average(size, weights=self.weights[problem.number]))
+        return float(self._mass @ sizes)
+
+    def measure(self, shares):
+        """Value where these shares of the residuals are left."""
+        return float(self._mass @ [self._measure(*pair) for pair in self._leave(shares)])
+
+    def _measure(self, problem, target):
+        return self.statistic.measure_rows(problem.rows, target)
+
+    def _leave(self, shares):
+        """Problems, and their outcomes where these shares of the residuals are left."""
+        for problem in self.problems:
+            left = shares[problem.number]
+            left = left[:, None] if problem.residual.ndim == 2 else left
+            yield problem, np.clip(problem.expected + left * problem.residual, 0.0, 1.0)
+
+    def _differentiate(self, shares):
+        """Derivatives by the shares, of the one measure that tells its weight function."""
+        found = np.zeros(len(shares))
+        for mass, (problem, target) in zip(self._mass, self._leave(shares), strict=True):
+            rows, weights = problem.rows, self.weights[problem.number]
+            witness = smooth_calibration_witness(target, rows.proba, sample_weight=weights)
+            values = np.interp(rows.proba, witness.knots, witness.values) * problem.residual
+            np.add.at(found, problem.number, mass * weights / weights.sum() * values)
+        return found
+
+    @property
+    def _has_witness(self):
+        return self.statistic.function is smooth_calibration_error and not self.statistic.options
+
+    def take_off(self, batches, whole):
+        """What batches contribute to the value `whole`, and their shares of the weight."""
+        ones = np.ones(len(self.weights))
+        slopes = self._differentiate(ones) if self._has_witness else None
+        found = []
+        for batch in batches:
+            if slopes is None:
+                value = (whole - self.measure(1.0 - _STEP * batch)) / _STEP
+            else:
+                value = slopes @ batch
+            found.append((value, self.weights @ batch))
+        return np.array(found).T
+
+    def confirm(self, halves):
+        """For pairs of halves, what each confirms of what the other one finds."""
+        return np.array([self._confirm(half) for half in halves])
+
+    def _confirm(self, first):
+        gains = []
+        for half in (first, 1.0 - first):
+            rest = 1.0 - half
+            if self._has_witness:
+                gain = self._differentiate(half) @ rest
+            else:
+                gain = (self.measure(half + _STEP * rest) - self.measure(half)) / _STEP
+            gains.append(gain / (self.weights @ rest))
+        return sum(gains) / 2
+
+
+def _find_problem(rows, number=slice(None)):
+    proba, target = rows.proba, rows.target
+    if rows.is_multiclass or target.ndim == 2:
+        proba = proba / proba.sum(axis=1, dtype=np.float64)[:, None]
+        target = np.eye(proba.shape[1])[target] if target.ndim == 1 else target
+    elif proba.ndim == 2:
+        proba = proba[:, rows.positive_column]
+    expected = proba.astype(np.float64)
+    return _Problem(rows, expected, target - expected, number)
+
+
+def _list_problems(rows, reduction, weights):
+    """Binary problems, and of which rows each of them is made."""
+    numbered = rows._replace(weights=np.arange(rows.n_rows))
+    problems = []
+    for sample in REDUCTIONS[reduction](numbered):
+        number = sample.weights
+        kept = Predictions(
+            sample.predictions.astype(np.float64, copy=False),
+            sample.outcomes.astype(np.float64),
+            weights[number],
+        )
+        problems.append(_find_problem(kept, number))
+    return problems
+
+
+def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
+    """Ends of the cross-fitted interval.
+
+    Parameters
+    ----------
+    residuals : Residuals
+    estimate : float
+    confidence_level : float
+    n_pairs : int
+        Of random halves.
+    rng : Generator
+
+    Returns
+    -------
+    low, high : float
+    """
+    statistic, n_units = residuals.statistic, residuals.parts.n_units
+    is_signed = statistic.row is not None and statistic.row.is_signed
+    # No measure of the table is above 1, or the estimate; signed ones have no end.
+    least, most = (-np.inf, np.inf) if is_signed else (0.0, max(1.0, estimate))
+    if n_units == 1:  # nothing is known about how values vary
+        return least, most
+    n_batches = min(_N_BATCHES, n_units)
+    batches = residuals.parts.split(n_batches, rng)
+    factor = find_factor(n_batches, confidence_level)
+    if statistic.is_fixed_point and residuals.is_binary:
+        halves = residuals.parts.halve(n_pairs, rng)
+        return _find_bandwidths(residuals, estimate, batches, halves, factor)
+    whole = residuals.measure(np.ones(len(residuals.weights)))
+    deviation = find_deviation(*residuals.take_off(batches, whole))
+    confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
+    if is_signed:
+        # A square may be nearly flat in the residuals, where its own chance is of second order.
+        deviation = float(np.hypot(deviation, confirmed.std(ddof=1)))
+        return float(confirmed.mean()) - factor * deviation, estimate + factor * deviation
+    unit = _find_unit(residuals, whole)
+    high = min(estimate + find_reach(deviation, unit, factor), most)
+    if not statistic.is_norm:
+        bound = residuals.replace(smooth_calibration_error)
+        return _PART * find_cross_fitted(bound, 1.0, confidence_level, n_pairs, rng)[0], high
+    return max(find_lower_end(confirmed, deviation, unit, factor), 0.0), high
+
+
+def _find_unit(residuals, value):
+    """What a row that is drawn adds to the value of a norm, at most, about."""
+    size = residuals.mean_size
+    return residuals.parts.unit * min(2 * value / size, 1.0) if size > 0 else 0.0
+
+
+def _find_bandwidths(residuals, estimate, batches, halves, factor):
+    """Ends for SmoothECE: those of its value at every bandwidth, where they are the bandwidth."""
+    (problem,) = residuals.problems
+    places, width, wide = problem.expected, 1.0, 0.0
+    transform = find_transform(residuals.statistic.find_option("scale"))
+    if transform is not None:
+        places = transform(places)
+        start, end = places.min() - _REACH, places.max() + _REACH
+        wide = _WIDE * np.ptp(places)
+        places, width = (places - start) / (end - start), end - start
+    found = SmoothResiduals(places, problem.residual, residuals.weights, batches, halves, width)
+    unit = _find_unit(residuals, estimate)
+    low = found.find_low(estimate, unit, factor, wide)
+    return low, found.find_high(estimate, unit, factor)

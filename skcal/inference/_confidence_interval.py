@@ -1,0 +1,373 @@
+"""Confidence intervals of measures, of rows and of summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skcal._bound_measure import bind_for_rows, bind_rows
+from skcal._cross_fit import N_PAIRS, find_cross_fitted
+from skcal._numerics._bootstrap import (
+    accelerated_interval,
+    basic_interval,
+    percentile_interval,
+)
+from skcal._typing import ArrayLike, RandomState, Reduction
+from skcal._validation import check_confidence_level, check_option
+from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
+from skcal.inference._draws import Draws
+from skcal.inference._interval import Interval
+from skcal.inference._resamples import Units
+from skcal.inference._row_source import RowSource, check_groups
+
+if TYPE_CHECKING:
+    from skcal.streaming import CalibrationSummary
+
+_METHODS_WITHOUT_ROWS = ("auto", "cross-fit", "percentile", "basic")
+_METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
+# Resamples of the bootstrap, unless the user says how many.
+_N_RESAMPLES = 1000
+# Parts of the sample that are left out, one after the other, for the acceleration of BCa.
+_N_PARTS = 200
+
+
+def confidence_interval(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str | Callable[..., Any] = "smooth_ece",
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+    method: Literal["auto", "cross-fit", "percentile", "basic", "bca"] = "auto",
+    confidence_level: float = 0.95,
+    clusters: ArrayLike | None = None,
+    n_resamples: int | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Interval:
+    r"""Confidence interval of the population value of a calibration measure.
+
+    The default interval holds whether the model is calibrated, nearly so, or far from it: it
+    contains 0 where the sample may come from a calibrated model, and always the estimate.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    measure : str or callable, default="smooth_ece"
+        A name in :data:`skcal.metrics.MEASURES`, or a function
+        ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
+        returns a float. Of these arguments it is given those that it has.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of the measure. A row keeps its weight when it is drawn.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
+    method : {"auto", "cross-fit", "percentile", "basic", "bca"}, default="auto"
+        "cross-fit" asks how much of what one half of the rows finds the other half confirms. The
+        others are the bootstrap, which is only right far from calibration, see Notes:
+        "percentile" takes quantiles of the resampled values, "basic" reflects them at the
+        estimate, "bca" corrects the quantiles for bias and skewness. "auto" is "cross-fit" for
+        measures of the table, and "percentile" for a callable, which must take soft labels for
+        "cross-fit".
+    confidence_level : float, default=0.95
+        Between 0 and 1, exclusive.
+    clusters : array-like of shape (n_samples,), default=None
+        Name of the cluster of each row, for rows that depend on each other within clusters, such
+        as those of one patient. Whole clusters are dealt out or drawn.
+    n_resamples : int, default=None
+        Number of pairs of halves, 25 by default, or of bootstrap resamples, 1000 by default; from
+        2 to 2^24.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
+        not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the halves or resamples.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    Interval
+        Named tuple of ``estimate``, the measure of the sample, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there is a single cluster, or if a callable returns no finite
+        float.
+    TypeError
+        If the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    calibration_test : Whether the value is more than chance.
+    confidence_interval_from_summary : The same for a summary of a stream.
+
+    Notes
+    -----
+    **Why not the bootstrap.** Most measures of a sample are larger than their population value by
+    chance, and resampling adds the same amount again: near calibration all quantiles of resampled
+    values lie above the population value, 0 of a calibrated model included. With the quantiles
+    :math:`q_\beta` of the resampled values and :math:`\alpha = 1 - \mathrm{confidence\_level}`,
+    "percentile" is :math:`[q_{\alpha/2}, q_{1 - \alpha/2}]` and "basic" is
+    :math:`[2T - q_{1 - \alpha/2}, 2T - q_{\alpha/2}]` [2]_; "bca" [1]_ reads quantiles at
+
+    .. math:: \Phi\Bigl( z_0 + \frac{z_0 + z_\beta}{1 - a\, (z_0 + z_\beta)} \Bigr),
+
+    where :math:`\Phi(z_0)` is the share of resampled values below T and a is the acceleration, from
+    the values of the sample without each of 200 random parts of its rows (or clusters), or without
+    each row where these are fewer.
+
+    **Cross-fitting.** For given predictions a measure is a norm of the residuals r = y - v, or a
+    power of one: a supremum :math:`T = \sup_w \mathbb{E}[w(v)\, r]`, such as that over all signs
+    in bins for the expected calibration error. The w that is best for one half of the rows is a
+    fixed function for the other half, whose mean of w r estimates
+    :math:`\mathbb{E}[w r] \le T` without the bias of a maximum. With C the mean of such
+    values over random halves, both ways, the estimate :math:`\hat T`, which is at least the mean
+    of w r for the w of the population, and the quantile t of Student's distribution,
+
+    .. math:: \mathrm{low} = \max(0,\, C - t \hat\sigma), \qquad
+        \mathrm{high} = \hat T + d, \quad d^2 = t^2 (\hat\sigma^2 + u d).
+
+    :math:`\hat\sigma` is the standard deviation of the mean of w r for the best w of all rows, from
+    50 random batches; u is what a single row adds to the value, so that after samples without an
+    event there still is a reach of :math:`t^2 u`, as in Wilson's interval [3]_. Derivatives of
+    the measure are used for w, by outcomes :math:`v + a r` with a share a of the residual, which
+    is why it must accept soft labels. For :func:`skcal.metrics.smooth_ece` this is done at every
+    bandwidth s, and the ends are those s at which an end of smECE_s is s; ends are not told apart
+    below 1/1000 of the scale. Signed measures, which are squares without their bias, have the
+    interval :math:`\hat T \pm t \hat\sigma` about the mean of C and the estimate, with the
+    variance of C over halves added to that of the batches.
+
+    Far from calibration the interval is that of a mean, as short as that of the bootstrap; near
+    it the upper end is on the safe side. Coverage and length are tabulated in :doc:`/performance`.
+    Three measures are no norms: :func:`skcal.metrics.interval_calibration_error`,
+    :func:`skcal.metrics.surrogate_interval_calibration_error`, and SmoothECE averaged over several
+    binary problems. Their lower end is a quarter of that of
+    :func:`skcal.metrics.smooth_calibration_error`, which is below them by theory [4]_: it is
+    certain, but far from sharp.
+
+    **Many rows.** A measure of one binary problem with more than 4096 rows is computed from rows
+    that are merged by outcome in about 2000 small cells (see :func:`calibration_test`), so
+    that the cost hardly depends on their number. The variation of predictions inside cells
+    narrower than 1/1024 is lost; the estimate is that of all rows.
+
+    **Clusters.** The interval relies on the number of clusters, not of rows. With few of them the
+    bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row tells
+    nothing about the variation: its cross-fitted interval reaches to infinity.
+
+    References
+    ----------
+    .. [1] B. Efron (1987). Better bootstrap confidence intervals. Journal of the American
+       Statistical Association 82(397). :doi:`10.1080/01621459.1987.10478410`
+    .. [2] A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application.
+       Cambridge University Press. :doi:`10.1017/CBO9780511802843`
+    .. [3] E. B. Wilson (1927). Probable inference, the law of succession, and statistical
+       inference. Journal of the American Statistical Association 22.
+       :doi:`10.1080/01621459.1927.10502953`
+    .. [4] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
+       calibration. STOC. :doi:`10.1145/3564246.3585182`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import confidence_interval
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(2000)
+    >>> y_true = (rng.random(2000) < 0.2 + 0.6 * y_proba).astype(int)
+    >>> interval = confidence_interval(y_true, y_proba, random_state=0)
+    >>> 0.05 < interval.low < interval.estimate < interval.high < 0.15
+    True
+    >>> calibrated = (rng.random(2000) < y_proba).astype(int)
+    >>> confidence_interval(calibrated, y_proba, random_state=0).low
+    0.0
+    """
+    statistic = bind_for_rows(
+        "measure", measure, options, reduction, sample_weight, confidence_interval
+    )
+    draws, method, confidence_level = _check_form(
+        statistic, method, _METHODS, confidence_level, n_resamples, random_state, n_jobs
+    )
+    statistic, rows, is_binary = bind_rows(
+        statistic,
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+    )
+    rows, units = _find_units(rows, clusters)
+    source = RowSource(statistic, rows, is_binary, units)
+    return find_interval(source, draws, method, confidence_level)
+
+
+def confidence_interval_from_summary(
+    summary: CalibrationSummary,
+    *,
+    measure: str = "smooth_ece",
+    method: Literal["auto", "cross-fit", "percentile", "basic"] = "auto",
+    confidence_level: float = 0.95,
+    n_resamples: int | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Interval:
+    r"""Confidence interval of the population value of a calibration measure, from a summary.
+
+    This is :func:`confidence_interval` without the rows: numbers of rows are dealt out or drawn
+    instead. Its notes hold here too.
+
+    Parameters
+    ----------
+    summary : CalibrationSummary
+        Summary of hard labels without weights, of one binary problem (`reduction` "auto" or
+        "confidence").
+    measure : str, default="smooth_ece"
+        A name in :data:`skcal.metrics.MEASURES`.
+    method : {"auto", "cross-fit", "percentile", "basic"}, default="auto"
+        See :func:`confidence_interval`; "auto" is "cross-fit".
+    confidence_level : float, default=0.95
+        Between 0 and 1, exclusive.
+    n_resamples : int, default=None
+        Number of pairs of halves, 25 by default, or of bootstrap resamples, 1000 by default; from
+        2 to 2^24.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
+        not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the halves or resamples.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    Interval
+        Named tuple of ``estimate``, the answer of the summary, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are weights or soft labels, or if the summary cannot
+        answer the measure.
+    TypeError
+        If `summary` is no summary, or if the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    confidence_interval : The same for rows, with weights and clusters.
+
+    Notes
+    -----
+    Cells are merged to about 2000, none wider than 1/1024; the rows of a cell count as rows with
+    their mean prediction, separately for each outcome where the summary keeps both. Halves take
+    hypergeometric numbers of them, resamples multinomial ones. The variation of predictions inside
+    these cells is lost. For the bootstrap :func:`skcal.metrics.smooth_ece` has cells of its own, of
+    a quarter of its bandwidth or less, inside of which rows keep their places.
+
+    The interval is widened by the error bound of the summary on both sides, so that it holds for
+    all rows with these sums: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import confidence_interval_from_summary
+    >>> from skcal.streaming import CalibrationSummary
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(20_000)
+    >>> y_true = rng.random(20_000) < 0.2 + 0.6 * y_proba
+    >>> summary = CalibrationSummary().update(y_true, y_proba)
+    >>> interval = confidence_interval_from_summary(summary, random_state=0)
+    >>> interval.low < interval.estimate < interval.high
+    True
+    """
+    statistic = bind_for_cells("measure", measure, options, confidence_interval_from_summary)
+    draws, method, confidence_level = _check_form(
+        statistic,
+        method,
+        _METHODS_WITHOUT_ROWS,
+        confidence_level,
+        n_resamples,
+        random_state,
+        n_jobs,
+    )
+    source = CellSource(statistic, check_summary("summary", summary))
+    return find_interval(source, draws, method, confidence_level)
+
+
+def find_interval(source, draws, method, confidence_level):
+    """The interval of a measure of rows or of a summary.
+
+    Parameters
+    ----------
+    source : RowSource or CellSource
+    draws : Draws
+    method : str
+        "bca" for rows alone.
+    confidence_level : float
+
+    Returns
+    -------
+    Interval
+    """
+    estimate = source.estimate
+    if method == "cross-fit":
+        low, high = find_cross_fitted(
+            source.make_residuals(), estimate, confidence_level, draws.n_resamples, draws.rng
+        )
+        low, high = min(low, estimate), max(high, estimate)
+    else:
+        resamples = source.make_resamples()
+        (values,) = draws.run(resamples.draw)
+        if method == "percentile":
+            low, high = percentile_interval(values, confidence_level)
+        elif method == "basic":
+            low, high = basic_interval(values, confidence_level, estimate)
+        else:
+            left_out = source.leave_parts_out(_N_PARTS, draws.rng)
+            observed = resamples.observed
+            low, high = accelerated_interval(values, confidence_level, observed, left_out)
+    # Where the rows are gone, the interval holds whatever they may have been.
+    row, reach = source.statistic.row, source.error_bound
+    may_be_negative = low < 0 or (row is not None and row.is_signed)
+    return Interval(estimate, max(low - reach, -np.inf if may_be_negative else 0.0), high + reach)
+
+
+def _check_form(statistic, method, methods, confidence_level, n_resamples, random_state, n_jobs):
+    """Draws, method and level, after a look at what kind of interval it is for."""
+    check_option("method", method, methods)
+    if method == "auto":
+        method = "percentile" if statistic.row is None else "cross-fit"
+    if n_resamples is None:
+        n_resamples = N_PAIRS if method == "cross-fit" else _N_RESAMPLES
+    draws = Draws(n_resamples, random_state, n_jobs, minimum=2)
+    return draws, method, check_confidence_level(confidence_level)
+
+
+def _find_units(rows, clusters):
+    """The rows without those of weight zero, and what of them is drawn."""
+    present = slice(None) if rows.weights is None else rows.weights > 0
+    if clusters is None:
+        rows = rows.take(present)
+        return rows, Units(rows.n_rows)
+    _, member = check_groups("clusters", clusters, rows.n_rows)
+    rows = rows.take(present)
+    names, member = np.unique(member[present], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("clusters must hold at least two clusters with rows; got 1.")
+    return rows, Units(rows.n_rows, member)
