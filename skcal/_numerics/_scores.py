@@ -70,8 +70,8 @@ def _sum_logs_without(logits, rows, columns):
 def find_floor(proba, n_classes, xp=np):
     """What a probability of 0 stands for: half of the smallest positive one.
 
-    A vote of 0 out of n is less than the 1 / n that could have been seen; half a vote is Haldane's
-    and Anscombe's correction of logits of counts.
+    Where 1 / n is the smallest share of votes that could be seen, 0 means less, and half a vote is
+    Haldane's correction of the logarithm of a ratio of counts.
 
     Parameters
     ----------
