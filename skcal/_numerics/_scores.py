@@ -54,19 +54,6 @@ def log_odds(logits):
     return log_proba - log_complement
 
 
-def normalize_rows(parts):
-    """Rows divided by their sums; a row of zeros becomes even."""
-    total = parts.sum(axis=1, keepdims=True)
-    even = np.full_like(parts, 1 / parts.shape[1])
-    return np.divide(parts, total, out=even, where=total > 0)
-
-
-def _sum_logs_without(logits, rows, columns):
-    others = logits.copy()
-    others[rows, columns] = -np.inf
-    return logsumexp(others, axis=1)
-
-
 def find_floor(proba, n_classes, xp=np):
     """What a probability of 0 stands for: half of the smallest positive one.
 
@@ -94,3 +81,16 @@ def find_floor(proba, n_classes, xp=np):
         return smallest
     positive = float(xp.min(xp.where(proba > _ROUNDING, proba, xp.ones_like(proba))))
     return max(smallest, min(positive, 1 / n_classes) / 2)
+
+
+def normalize_rows(parts):
+    """Rows divided by their sums; a row of zeros becomes even."""
+    total = parts.sum(axis=1, keepdims=True)
+    even = np.full_like(parts, 1 / parts.shape[1])
+    return np.divide(parts, total, out=even, where=total > 0)
+
+
+def _sum_logs_without(logits, rows, columns):
+    others = logits.copy()
+    others[rows, columns] = -np.inf
+    return logsumexp(others, axis=1)

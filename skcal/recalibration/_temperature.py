@@ -17,7 +17,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
     A temperature above 1 makes predictions less confident, one below 1 more confident. The order
-    of the classes in a row never changes, up to ties by rounding.
+    of the classes in a row never changes, up to ties by rounding and of probabilities raised to
+    `min_proba_`.
 
     Parameters
     ----------
