@@ -58,7 +58,7 @@ recalibrators = {
 grid = [
     {"estimator": [GaussianNB()], "estimator__var_smoothing": [1e-9, 1e-1], **recalibrators},
     {
-        "estimator": [ExtraTreesClassifier(30, random_state=0)],
+        "estimator": [ExtraTreesClassifier(40, random_state=0)],
         "estimator__min_samples_leaf": [1, 10],
         **recalibrators,
     },

@@ -328,6 +328,15 @@ def test_temperature_scaling(given, loss, put):
     check_temperature(scaler, put, scores, names[y], rtol=1e-6)
 
 
+def test_temperature_of_votes(put):
+    """Zeros are raised by half a vote."""
+    votes = np.floor(8 * P3)
+    votes[:, 0] += 8 - votes.sum(axis=1)
+    assert (votes == 0).any()
+    check_temperature(TemperatureScaling(), put, votes / 8, Y3, rtol=1e-11, atol=1e-15)
+    assert TemperatureScaling().fit(put(votes / 8), put(Y3)).min_proba_ == 1 / 16
+
+
 def test_masks_and_hopeless_logits(put):
     """Masks of -1e9 beside common logits, a perfect order and no information at all."""
     masked = np.log(P3 + 1e-9)

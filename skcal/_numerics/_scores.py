@@ -5,6 +5,11 @@ from scipy.special import logsumexp
 
 from skcal._arrays import namespace
 
+# The distance of 1 to the next smaller number: 1 - p is never nearer to 0, but for 0 itself.
+_FINEST_COMPLEMENT = float(np.finfo(np.float64).eps) / 2
+# Complements and sums of probabilities that should be 0 may be as large as this.
+_ROUNDING = 128 * _FINEST_COMPLEMENT
+
 
 def find_probabilities(logits):
     """The softmax of every row, of an array of any library."""
@@ -47,6 +52,35 @@ def log_odds(logits):
         return logits[:, 1:] - logits[:, :1]
     log_proba, log_complement = log_probabilities(logits)
     return log_proba - log_complement
+
+
+def find_floor(proba, n_classes, xp=np):
+    """What a probability of 0 stands for: half of the smallest positive one.
+
+    Where 1 / n is the smallest share of votes that could be seen, 0 means less, and half a vote is
+    Haldane's correction of the logarithm of a ratio of counts.
+
+    Parameters
+    ----------
+    proba : array of shape (n_samples, ...)
+        In [0, 1].
+    n_classes : int
+    xp : module, default=numpy
+        The library of the array.
+
+    Returns
+    -------
+    float
+        At least 2.2e-16, which is the answer where no probability is smaller, or where some are
+        so small that 0 can only be the end of a range. At most 1 / (2 n_classes), so that the
+        largest probability of a row stays above.
+    """
+    smallest = 2 * _FINEST_COMPLEMENT
+    is_fine = (proba > 0) & (proba < _FINEST_COMPLEMENT)
+    if not xp.any(proba < smallest) or xp.any(is_fine):
+        return smallest
+    positive = float(xp.min(xp.where(proba > _ROUNDING, proba, xp.ones_like(proba))))
+    return max(smallest, min(positive, 1 / n_classes) / 2)
 
 
 def normalize_rows(parts):

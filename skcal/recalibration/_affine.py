@@ -9,13 +9,13 @@ from skcal._numerics._newton import centre_features
 from skcal._numerics._scores import centre_logits
 from skcal._numerics._softmax_regression import fit_softmax
 from skcal._numerics._temperature import fit_temperature
-from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
 _SMALLEST_LOGIT = 1e-100
 
 
-class AffineRecalibrator(BaseRecalibrator):
+class AffineRecalibrator(LogitRecalibrator):
     """Base class of recalibrators softmax(W z + b), fitted by penalised log loss.
 
     A subclass implements ``_penalise``, and ``_read_scale`` where z are not centred logits.

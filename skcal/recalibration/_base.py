@@ -250,6 +250,7 @@ class BaseRecalibrator(
         if self.input == "logits":
             self._depth = find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
+        self._learn_floor(scores)
         self._fit(scores, codes, sample_weight)
 
     @abstractmethod
@@ -259,6 +260,9 @@ class BaseRecalibrator(
     @abstractmethod
     def _recalibrate(self, scores):
         """Probabilities of shape (n_samples, n_classes)."""
+
+    def _learn_floor(self, scores):
+        """Find what probabilities are raised to, where the subclass raises any."""
 
     def _check_options(self):
         """Raise ValueError for an invalid parameter of the subclass."""

@@ -18,12 +18,16 @@ class MatrixScaling(AffineRecalibrator):
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     ridge : float, default=0.01
         Penalty on the squared distance of the matrix from the identity, 0 or more.
 
@@ -35,6 +39,8 @@ class MatrixScaling(AffineRecalibrator):
         The shifts b, which sum to 0.
     n_iter_ : int
         Evaluations of the loss and its derivatives.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -82,9 +88,10 @@ class MatrixScaling(AffineRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         ridge: float = 0.01,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.ridge = ridge
 
     def _check_options(self):

@@ -9,6 +9,7 @@ import numpy as np
 from skcal._numerics._logistic import fit_logistic
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag
+from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
@@ -27,19 +28,23 @@ class SigmoidMap(NamedTuple):
     intercept: float
 
 
-class PlattScaling(OneVsRestRecalibrator):
+class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     r"""Stretch and shift the log-odds, fitted by the log loss.
 
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
@@ -49,6 +54,8 @@ class PlattScaling(OneVsRestRecalibrator):
     maps_ : list of SigmoidMap
         Named tuples (slope, intercept). One for two classes, that of the second; else one for
         each class.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -97,9 +104,10 @@ class PlattScaling(OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         target_smoothing: bool = True,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.target_smoothing = target_smoothing
 
     def _check_options(self):

@@ -14,6 +14,7 @@ from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_integer
 from skcal.recalibration._histogram import check_counts, raise_edges
+from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
@@ -43,7 +44,7 @@ class BinnedSigmoidMap(NamedTuple):
         return show_record(self)
 
 
-class ScalingBinning(OneVsRestRecalibrator):
+class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     r"""Fit a sigmoid to each class's log-odds, then round it to its mean in bins of equal mass.
 
     The result takes few values, so that its calibration error can be measured from a moderate
@@ -53,12 +54,16 @@ class ScalingBinning(OneVsRestRecalibrator):
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     n_bins : int, default=10
         Number of bins of each map, at most 2^24. Equal values are never split, so that fewer may
         be filled.
@@ -68,6 +73,8 @@ class ScalingBinning(OneVsRestRecalibrator):
     maps_ : list of BinnedSigmoidMap
         Named tuples (slope, intercept, edges, values). One for two classes, that of the second;
         else one for each class.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -124,9 +131,10 @@ class ScalingBinning(OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         n_bins: int = 10,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_bins = n_bins
 
     def _check_options(self):

@@ -11,6 +11,7 @@ from skcal._numerics._spline import fit_natural_spline
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
+from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
@@ -35,19 +36,23 @@ class SplineMap(NamedTuple):
         return show_record(self)
 
 
-class SplineRecalibration(OneVsRestRecalibrator):
+class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     r"""Map each class's log-odds by a natural cubic spline, fitted by the log loss.
 
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     n_knots : int, default=6
         Number of knots, from 2 to 2^24: quantiles of the log-odds at equally spaced shares of
         weight from .05 to .95. Equal ones are merged. Two knots make a straight line.
@@ -63,6 +68,8 @@ class SplineRecalibration(OneVsRestRecalibrator):
         Named tuples (coefficients, breakpoints), as `scipy.interpolate.PPoly` takes them: maps
         from log-odds to log-odds. One for two classes, that of the second; else one for each
         class.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -122,11 +129,12 @@ class SplineRecalibration(OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         n_knots: int = 6,
         monotone: bool = True,
         penalty: float = 0.0001,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_knots = n_knots
         self.monotone = monotone
         self.penalty = penalty

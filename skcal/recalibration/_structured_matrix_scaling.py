@@ -19,12 +19,16 @@ class StructuredMatrixScaling(AffineRecalibrator):
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     intercept_penalty : float, default=1.0
         Penalty on the intercepts, 0 or more; multiplied by n_classes / n_samples.
     diagonal_penalty : float, default=1.0
@@ -43,6 +47,8 @@ class StructuredMatrixScaling(AffineRecalibrator):
         The shifts b, which sum to 0.
     n_iter_ : int
         Evaluations of the loss and its derivatives in the second step.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -95,11 +101,12 @@ class StructuredMatrixScaling(AffineRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         intercept_penalty: float = 1.0,
         diagonal_penalty: float = 1.0,
         off_diagonal_penalty: float = 1.0,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.intercept_penalty = intercept_penalty
         self.diagonal_penalty = diagonal_penalty
         self.off_diagonal_penalty = off_diagonal_penalty

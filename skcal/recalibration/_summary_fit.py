@@ -125,7 +125,9 @@ class SummaryFitMixin:
         if len(self.classes_) == 2:
             sample = samples[-1]
             codes = sample.outcomes.astype(np.intp)
-            self._fit(self._make_scores(sample.predictions), codes, sample.weights)
+            scores = self._make_scores(sample.predictions)
+            self._learn_floor(scores)
+            self._fit(scores, codes, sample.weights)
             return
         self.maps_ = [
             self._fit_map(

@@ -9,26 +9,31 @@ from skcal._numerics._scores import find_probabilities
 from skcal._numerics._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
-from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
-class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
+class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     r"""Divide all logits by one temperature, fitted by the log loss.
 
     A temperature above 1 makes predictions less confident, one below 1 more confident. The order
-    of the classes in a row never changes, up to ties by rounding.
+    of the classes in a row never changes, up to ties by rounding and of probabilities raised to
+    `min_proba_`.
 
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits; probabilities
-        below 2.2e-16 are raised to it before.
+        which the softmax is taken. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    min_proba : "auto" or float, default="auto"
+        Probabilities below it, such as the zeros of forests, are raised to it before logarithms
+        are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
+        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
+        means 2.2e-16. Logits are taken as they are.
     loss : {"log", "brier"}, default="log"
         What the temperature minimises: the mean log loss or the Brier score.
 
@@ -38,6 +43,8 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
         The temperature, positive.
     n_iter_ : int
         Evaluations of the loss or its derivatives.
+    min_proba_ : float
+        Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -94,9 +101,10 @@ class TemperatureScaling(SummaryFitMixin, BaseRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
         loss: Literal["log", "brier"] = "log",
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.loss = loss
 
     def _check_options(self):

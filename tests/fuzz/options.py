@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from skcal.metrics import MEASURES
 from skcal.scorers import get_scorer_names
 from tests.fuzz.strategies import INSIDE, PROBABILITIES, mostly
+from tests.recalibration.family import LOGIT_CLASSES
 
 HUGE = np.finfo(float).max
 PENALTY = mostly([0, 5e-324, 1e-3, 1.0, HUGE], [-1.0, np.inf, np.nan, "x"])
@@ -98,6 +99,10 @@ for name in OF_CLASSES:
     OPTIONS[f"{name}.kernel"] = mostly(kernels, ["box", np.add.outer, 3])
 for name in ("distribution_kernel_calibration_error", "distribution_mean_embedding_error"):
     OPTIONS[f"{name}.kernel"] = mostly(["wasserstein"], ["box", np.add.outer, 3])
+# The floor of scores may be learned, that of answers may not.
+FLOOR = mostly(["auto", 0.0, 5e-324, 0.01, 0.3], [0.5, -1.0, np.nan, "x"])
+for R in LOGIT_CLASSES:
+    OPTIONS[f"{R.__name__}.min_proba"] = FLOOR
 
 
 def find_values(owner, name):

@@ -3,6 +3,7 @@
 from decimal import Decimal, localcontext
 
 import numpy as np
+import pytest
 
 from skcal._numerics import _scores as scores
 
@@ -42,3 +43,28 @@ def test_rows_are_normalised_and_zeros_become_even():
     found = scores.normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0], [0.0, 2.0], [0.125, 0.375]]))
     np.testing.assert_array_equal(found, [[0.25, 0.75], [0.5, 0.5], [0.0, 1.0], [0.25, 0.75]])
     np.testing.assert_array_equal(scores.normalize_rows(np.zeros((50, 3))), np.full((50, 3), 1 / 3))
+
+
+HALF_EPS = 2.0**-53
+
+
+@pytest.mark.parametrize(
+    ("proba", "n_classes", "expected"),
+    [
+        ([0.0, 0.01, 0.5], 2, 0.005),  # votes of hundred
+        ([0.0, 0.2, 0.8], 10, 0.05),  # below 1 / n_classes, so that the largest stays above
+        ([0.0, 1.0], 2, 0.25),
+        ([0.0, 0.0], 4, 0.125),
+        ([1e-9, 0.2], 2, 2 * HALF_EPS),  # no zeros
+        ([2 * HALF_EPS, 4e-15, 0.2], 2, 2 * HALF_EPS),
+        ([0.0, 1e-300, 1e-9, 0.2], 2, 2 * HALF_EPS),  # the end of a range
+        ([0.0, 1e-9, 0.2], 2, 5e-10),
+        ([1 - (1 - HALF_EPS), 0.2, 0.8], 2, 0.1),  # a complement that should be 0
+        ([0.0, 1 - sum([0.1] * 10), 0.2, 0.8], 2, 0.1),
+    ],
+)
+def test_a_zero_stands_for_half_of_the_smallest_number_that_was_possible(
+    proba, n_classes, expected
+):
+    column = np.array(proba)[:, None]
+    assert scores.find_floor(column, n_classes) == pytest.approx(expected, rel=1e-15, abs=0)

@@ -5,10 +5,12 @@ import pytest
 
 from skcal import recalibration
 from skcal.recalibration import BaseRecalibrator
+from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 EXPORTED = [getattr(recalibration, name) for name in recalibration.__all__]
 CLASSES = [R for R in EXPORTED if isinstance(R, type) and BaseRecalibrator in R.__mro__[1:]]
+LOGIT_CLASSES = [R for R in CLASSES if issubclass(R, LogitRecalibrator)]
 ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 
 # What is special about single classes, by name, because a class may be absent.

@@ -194,6 +194,8 @@ MASK = np.arange(150) < 20
     ("options", "message"),
     [
         ({"cv": 200}, "n_splits=200"),
+        ({"cv": "prefit"}, r"got 'prefit'\. Instead wrap .*=FrozenEstimator\(classifier\), from"),
+        ({"cv": "five"}, r"cv must be None, an integer, .* train and test rows; got 'five'\.$"),
         ({"cv": []}, "cv must give at least one pair"),
         ({"cv": [0, 1]}, "cv must hold pairs of train and test rows; got 0 in it"),
         ({"cv": [([0], [999])]}, r"cv must give numbers from 0 to 149 as test rows.* got \[999\]"),

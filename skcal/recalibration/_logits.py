@@ -1,0 +1,58 @@
+"""What the recalibrators have in common that read logarithms of probabilities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from skcal._arrays import namespace
+from skcal._numerics._scores import find_floor
+from skcal._typing import ArrayLike
+from skcal._validation import check_number
+from skcal.recalibration._base import SMALLEST_PROBABILITY, BaseRecalibrator
+
+
+class LogitRecalibrator(BaseRecalibrator):
+    """Base class of recalibrators that read logits, or logarithms of probabilities.
+
+    The logarithm of a hard 0 is what the parameter `min_proba` says.
+    """
+
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        min_proba: float | Literal["auto"] = "auto",
+    ) -> None:
+        super().__init__(input=input, classes=classes)
+        self.min_proba = min_proba
+
+    def _learn_floor(self, scores):
+        self._check_min_proba()
+        if self.input == "logits":
+            self.min_proba_ = 0.0
+        elif isinstance(self.min_proba, str):
+            self.min_proba_ = find_floor(scores, len(self.classes_), namespace(scores))
+        else:
+            self.min_proba_ = max(float(self.min_proba), SMALLEST_PROBABILITY)
+
+    def _check_min_proba(self):
+        if isinstance(self.min_proba, str):
+            if self.min_proba != "auto":
+                raise ValueError(f"min_proba must be 'auto' or a number; got {self.min_proba!r}.")
+            return
+        # The largest probability of a row is never raised.
+        number = check_number("min_proba", self.min_proba, 0, below=1 / len(self.classes_))
+        if number > 0 and self.input == "logits":
+            raise ValueError(
+                "min_proba must be 'auto' or 0 for logits, of which none is the logarithm of 0; "
+                f"got {self.min_proba!r}."
+            )
+
+    def _to_logits(self, scores):
+        logits = super()._to_logits(scores)
+        if self.min_proba_ <= SMALLEST_PROBABILITY:
+            return logits
+        return namespace(logits).clip(logits, float(np.log(self.min_proba_)), 0.0)
