@@ -18,6 +18,8 @@ _FEW_TRIALS = 128
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
 # byte.
 _N_PARTS = 256
+# What a byte can count.
+_BYTE = 255
 
 
 class MergedRows(NamedTuple):
@@ -213,6 +215,55 @@ class BinomialSums:
         shape = n_draws, len(self._n_rows)
         drawn = rng.binomial(self._n_rows, self._predictions, size=shape)
         return np.add.reduceat(drawn, self._starts, axis=1).astype(np.float64)
+
+
+class CategoricalSums:
+    """Draws of weighted sums of outcomes by cell, where the outcomes of a row are its one label.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_rows, n_classes)
+        Probabilities of the labels; rows are divided by their sums.
+    cells : ndarray of int of shape (n_classes, n_rows)
+        Number of the cell that counts a row of each label.
+    n_cells : int
+    weights : ndarray of shape (n_rows,) or None, default=None
+    """
+
+    def __init__(self, proba, cells, n_cells, weights=None):
+        self._cells, self._n_cells, self._weights = cells.ravel(), n_cells, weights
+        self._edges = find_label_edges(proba)
+        self._rows = np.arange(len(proba))
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        return np.stack([self.sum_labels(draw_labels(rng, self._edges)) for _ in range(n_draws)])
+
+    def sum_labels(self, labels):
+        """Sums of one vector of labels, the numbers of their columns."""
+        cells = self._cells[labels * len(self._rows) + self._rows]
+        return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
+
+
+def find_label_edges(proba):
+    """Where labels end in [0, 1], but for the last, in an array of shape (n_classes - 1, n_rows).
+
+    Rows are divided by their sums, which may miss 1 by rounding.
+    """
+    edges = np.cumsum(proba.T, axis=0, dtype=np.float64)
+    return edges[:-1] / edges[-1]
+
+
+def draw_labels(rng, edges):
+    """A label for each row, the number of its column; see `find_label_edges`."""
+    uniform, labels = rng.random(edges.shape[1]), np.zeros(edges.shape[1], dtype=np.intp)
+    # Column by column is the fastest: a label has as many edges below it as its number.
+    for start in range(0, len(edges), _BYTE):
+        passed = np.zeros(len(uniform), dtype=np.uint8)
+        for edge in edges[start : start + _BYTE]:
+            passed += uniform >= edge
+        labels += passed
+    return labels
 
 
 def _find_laws(predictions, starts, ends):

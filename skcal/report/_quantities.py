@@ -15,8 +15,6 @@ SHOWN = (
     "smooth_calibration_error",
     "cumulative_calibration_error",
 )
-# Of these it finds predictions that are too extreme or not extreme enough most often.
-TESTED = "smooth_ece"
 
 
 def describe_sample(problem):
@@ -66,17 +64,16 @@ def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures that are shown, and the exact test."""
     rows = problem.keywords | {"reduction": problem.reduction}
     options = rows | {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
-    summaries, tests = {}, {}
+    summaries = {}
     for name in SHOWN:
         interval = bootstrap_interval(
             name, *problem.data, confidence_level=confidence_level, **options
         )
-        tests[name] = calibration_test(*problem.data, statistic=name, **options)
-        chance = tests[name].null_mean
+        chance = calibration_test(*problem.data, statistic=name, **options).null_mean
         summaries[name] = MeasureSummary(
             interval.estimate, chance, subtract_chance(interval, chance)
         )
-    return summaries, tests[TESTED]
+    return summaries, calibration_test(*problem.data, **options)
 
 
 def subtract_chance(interval, chance):

@@ -95,7 +95,7 @@ def test_test_and_interval_are_those_of_the_package(rows):
     """Under the seed that the report draws for all that is random."""
     model = calibration_report(*rows, n_resamples=19, random_state=3).models[None]
     options = {"n_resamples": 19, "random_state": int(check_rng(3).integers(1 << 31))}
-    assert model.test == calibration_test(*rows, statistic="smooth_ece", **options)
+    assert model.test == calibration_test(*rows, **options)
     # Chance adds in squares, and a resample of rows adds the noise of the sample again.
     interval = np.array(bootstrap_interval("smooth_ece", *rows, **options))
     expected = np.sqrt(interval**2 - np.array([1, 2, 2]) * model.test.null_mean**2)

@@ -1,0 +1,117 @@
+"""Binary problems of rows, merged in small cells, with sources of the sums of their outcomes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._merging import (
+    BernoulliSums,
+    CategoricalSums,
+    MergedRows,
+    WeightedBernoulliSums,
+    merge_rows,
+)
+from skcal._reduction import REDUCTIONS
+from skcal.inference._null_draws import IndependentSums, SharedSums
+
+# Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
+_CERTAIN = (0.0, np.nextafter(1.0, 0.0))
+
+
+class MergedProblem(NamedTuple):
+    """One binary problem.
+
+    Attributes
+    ----------
+    merged : MergedRows
+    variance : ndarray of shape (n_cells,)
+        Of the weighted sums of the outcomes of a calibrated model.
+    n_rows : int
+    outcomes : ndarray of shape (n_cells,)
+        Weighted sums of the outcomes.
+    """
+
+    merged: MergedRows
+    variance: np.ndarray
+    n_rows: int
+    outcomes: np.ndarray
+
+
+def make_independent(rows, reduction, statistic, is_omnibus):
+    """Problems whose outcomes are independent given the predictions, and their sums.
+
+    Parameters
+    ----------
+    rows : Predictions
+    reduction : {"auto", "top-label"}
+    statistic : BoundMeasure
+    is_omnibus : bool
+
+    Returns
+    -------
+    problems : list of MergedProblem
+    sums : IndependentSums
+    """
+    problems, sources = [], []
+    for sample in REDUCTIONS[reduction](rows):
+        problem, predictions, weights = _merge_sample(sample, statistic, is_omnibus)
+        starts = problem.merged.starts
+        problems.append(problem)
+        sources.append(
+            BernoulliSums(predictions, starts)
+            if weights is None
+            else WeightedBernoulliSums(predictions, starts, weights)
+        )
+    return problems, IndependentSums(sources)
+
+
+def make_shared(rows, reduction, statistic, is_omnibus):
+    """Problems of the columns of the same rows, and their sums; see `make_independent`.
+
+    Parameters
+    ----------
+    reduction : {"classwise", "full"}
+
+    Returns
+    -------
+    problems : list of MergedProblem
+    sums : SharedSums
+    """
+    rows = rows.to_vectors()
+    problems = [
+        _merge_sample(sample, statistic, is_omnibus)[0] for sample in REDUCTIONS[reduction](rows)
+    ]
+    sizes = [len(problem.outcomes) for problem in problems]
+    starts = np.cumsum([0, *sizes[:-1]])
+    cells = np.concatenate(
+        [
+            start + problem.merged.number_rows()
+            for start, problem in zip(starts, problems, strict=True)
+        ]
+    )
+    source = CategoricalSums(rows.proba, cells, sum(sizes), _list_unequal(rows.weights))
+    return problems, SharedSums(source, starts)
+
+
+def _merge_sample(sample, statistic, is_omnibus):
+    """The problem of a Sample, and its predictions and weights in their order."""
+    predictions = sample.predictions.astype(np.float64, copy=False)
+    weights, n_rows = _list_unequal(sample.weights), len(predictions)
+    edges = _CERTAIN if is_omnibus else statistic.fix_bins(n_rows).inner_edges
+    merged = merge_rows(predictions, weights, edges)
+    predictions, outcomes = predictions[merged.order], sample.outcomes[merged.order]
+    variance = predictions * (1 - predictions)
+    if weights is None:
+        outcomes = outcomes.astype(np.float64)
+    else:
+        weights = weights[merged.order]
+        variance, outcomes = weights**2 * variance, weights * outcomes
+    sums = merged.sum_rows(variance), n_rows, merged.sum_rows(outcomes)
+    return MergedProblem(merged, *sums), predictions, weights
+
+
+def _list_unequal(weights):
+    """Weights whose sums are those of float64, None where all are equal."""
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return weights.astype(np.float64, copy=False)
