@@ -54,11 +54,11 @@ class MergedRows(NamedTuple):
         return number
 
 
-def merge_rows(predictions, weights=None, edges=()):
-    """Merge equal predictions; where more than 2 `N_CELLS` are left, merge those of small cells.
+def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
+    """Merge equal predictions; where more than 2 `n_cells` are left, merge those of small cells.
 
-    Cells are closed on the right. No cell is wider than 1 / `N_CELLS`, holds more than a share of
-    1 / `N_CELLS` of the rows unless they are equal, or extends over one of `edges`.
+    Cells are closed on the right. No cell is wider than 1 / `n_cells`, holds more than a share of
+    1 / `n_cells` of the rows unless they are equal, or extends over one of `edges`.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ def merge_rows(predictions, weights=None, edges=()):
         All positive.
     edges : array-like, default=()
         Places in [0, 1] that no cell may extend over.
+    n_cells : int, default=N_CELLS
 
     Returns
     -------
@@ -75,9 +76,9 @@ def merge_rows(predictions, weights=None, edges=()):
     order = np.argsort(predictions)
     predictions = predictions[order]
     starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
-    if len(starts) > 2 * N_CELLS:
-        shares = predictions[np.arange(1, N_CELLS) * len(order) // N_CELLS]
-        widths = np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1]
+    if len(starts) > 2 * n_cells:
+        shares = predictions[np.arange(1, n_cells) * len(order) // n_cells]
+        widths = np.linspace(0.0, 1.0, n_cells + 1)[1:-1]
         inner = np.concatenate([shares, widths, np.asarray(edges, dtype=float)])
         ends = np.searchsorted(predictions, inner, side="right")
         # Many equal rows do not take those below them in.

@@ -124,8 +124,8 @@ def calibration_test(
 
     - the score test of Cox's model [4]_, intercept 0 and slope 1: :math:`U^\top I^{-1} U` with
       :math:`U = \sum_i r_i (1, x_i)`, :math:`I = \sum_i s_i (1, x_i) (1, x_i)^\top`, and the
-      chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees predictions
-      that are too high, too low, too extreme or not extreme enough,
+      chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees
+      predictions that are too high, too low, too extreme or not extreme enough,
     - a chi-squared over at most :math:`\lceil n^{1/3} \rceil` bins of sorted predictions with
       equal sums of :math:`s_i`, the sum of the squared sums of residuals over these; it sees bumps
       and waves,
@@ -139,17 +139,16 @@ def calibration_test(
     predicted probability 0 gives the largest statistic that there is, :math:`-\log` of the
     smallest float; p-values below the smallest normal float count as that.
 
-    **Many rows.** A measure that makes binary problems of more than 4096 rows is compared on
-    merged rows: equal predictions are merged, and beyond 2048 different ones also those that lie
-    in one of about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of
-    the rows (unless they are equal), nor across the edge of one of `n_bins` equal bins. A
-    prediction is moved by less than 1/1024, to the mean of its cell. The sample and the draws are
-    merged alike, so that p stays exact; the measure that is returned is that of the sample itself.
-    With equal weights the sum of the labels of a cell is drawn from its exact law, the Poisson
-    binomial distribution, so that a draw costs the same for every number of rows. Where problems
-    share labels ("classwise", "full"), for whole vectors and for a callable labels are drawn for
-    all rows. The omnibus, and :func:`skcal.metrics.smooth_ece` unless it has a bandwidth or a
-    callable scale, are compared on merged rows for any number of rows.
+    **Merged rows.** The omnibus, and measures that make binary problems, are compared on merged
+    rows: equal predictions are merged, and beyond 2048 different ones also those that lie in one of
+    about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of the rows
+    (unless they are equal), nor across the edge of one of `n_bins` equal bins. A prediction is
+    moved by less than 1/1024, to the mean of its cell. (For the smooth calibration error cells are
+    four times as large.) The sample and the draws are merged alike, so that p stays exact; the
+    measure that is returned is that of the sample itself. With equal weights the sum of the labels
+    of a cell is drawn from its exact law, the Poisson binomial distribution, so that a draw costs
+    the same for every number of rows. Where problems share labels ("classwise", "full"), for whole
+    vectors and for a callable labels are drawn for all rows.
 
     **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
     for the sample and for every draw; the smallest of the p-values over groups is compared with
@@ -277,8 +276,8 @@ def calibration_test_from_summary(
     convex function of the residuals are larger on average and the test is conservative. With 16384
     cells the excess is a share of :math:`10^{-9} / (v (1 - v))` of the variance, at most.
 
-    As in :func:`calibration_test` the statistic is compared on merged cells, about 2000 of them, the
-    sample and the draws alike, and
+    As in :func:`calibration_test` the statistic is compared on merged cells, about 2000 of them,
+    the sample and the draws alike, and
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}}.
 

@@ -6,7 +6,8 @@ from skcal._bound_measure import bind_for_rows
 from skcal._cells._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._cells._counts import count_rows, make_resampler
 from skcal._numerics._cell_moments import average_cells
-from skcal._numerics._merging import BinomialSums, average_kinds, merge_rows
+from skcal._numerics._merging import BinomialSums, average_kinds
+from skcal.inference._merged_problems import merge_for
 from skcal.inference._null_draws import IndependentSums, NullCells, make_cell_measure
 from skcal.inference._resamples import CellResamples, CountedKinds, SmoothResamples
 from skcal.inference._row_source import NARROWEST
@@ -65,7 +66,7 @@ class CellSource:
         return CellResamples(self.statistic, outcomes, places, counts, CountedKinds(counts))
 
     def _merge(self):
-        return merge_rows(self._predictions, self._n_rows, self.statistic.inner_edges)
+        return merge_for(self.statistic, self._predictions, self._n_rows)
 
     def _merge_by_outcome(self):
         """Outcomes, mean predictions and numbers of rows of one outcome in merged cells.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._merging import (
+    N_CELLS,
     BernoulliSums,
     CategoricalSums,
     MergedRows,
@@ -13,9 +14,13 @@ from skcal._numerics._merging import (
 )
 from skcal._reduction import REDUCTIONS
 from skcal.inference._null_draws import IndependentSums, SharedSums
+from skcal.metrics import smooth_calibration_error
 
 # Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
 _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
+# Cells of the smooth calibration error, which costs most and is continuous in the predictions. Of
+# what chance adds to it, a move by 1/256 changes about 1/1000: a move is weighed by the residuals.
+_FEW_CELLS = 1 << 8
 
 
 class MergedProblem(NamedTuple):
@@ -24,17 +29,29 @@ class MergedProblem(NamedTuple):
     Attributes
     ----------
     merged : MergedRows
+        Of equal weights all count as 1.
     variance : ndarray of shape (n_cells,)
         Of the weighted sums of the outcomes of a calibrated model.
     n_rows : int
     outcomes : ndarray of shape (n_cells,)
         Weighted sums of the outcomes.
+    unit : float
+        The weight that counts as 1.
     """
 
     merged: MergedRows
     variance: np.ndarray
     n_rows: int
     outcomes: np.ndarray
+    unit: float
+
+
+def merge_for(statistic, predictions, weights, *, is_omnibus=False):
+    """Merge rows, or cells of a summary, as a statistic allows; see `merge_rows`."""
+    if is_omnibus:
+        return merge_rows(predictions, weights, _CERTAIN)
+    n_cells = _FEW_CELLS if statistic.function is smooth_calibration_error else N_CELLS
+    return merge_rows(predictions, weights, statistic.inner_edges, n_cells)
 
 
 def make_independent(rows, reduction, statistic, is_omnibus):
@@ -97,8 +114,8 @@ def _merge_sample(sample, statistic, is_omnibus):
     """The problem of a Sample, and its predictions and weights in their order."""
     predictions = sample.predictions.astype(np.float64, copy=False)
     weights, n_rows = _list_unequal(sample.weights), len(predictions)
-    edges = _CERTAIN if is_omnibus else statistic.fix_bins(n_rows).inner_edges
-    merged = merge_rows(predictions, weights, edges)
+    statistic = statistic.fix_bins(n_rows)
+    merged = merge_for(statistic, predictions, weights, is_omnibus=is_omnibus)
     predictions, outcomes = predictions[merged.order], sample.outcomes[merged.order]
     variance = predictions * (1 - predictions)
     if weights is None:
@@ -106,8 +123,9 @@ def _merge_sample(sample, statistic, is_omnibus):
     else:
         weights = weights[merged.order]
         variance, outcomes = weights**2 * variance, weights * outcomes
+    unit = float(sample.weights[0]) if weights is None and sample.weights is not None else 1.0
     sums = merged.sum_rows(variance), n_rows, merged.sum_rows(outcomes)
-    return MergedProblem(merged, *sums), predictions, weights
+    return MergedProblem(merged, *sums, unit), predictions, weights
 
 
 def _list_unequal(weights):

@@ -105,7 +105,7 @@ class SharedSums:
         return np.split(self._source.draw(rng, n_draws), self._starts[1:], axis=1)
 
 
-def make_cell_measure(statistic, merged, variance, n_rows, *, is_omnibus):
+def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False):
     """Function of sums of outcomes by cell, one row of an array for each sample.
 
     Parameters
@@ -116,7 +116,9 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, is_omnibus):
     variance : ndarray of shape (n_cells,)
         Of the sums of a calibrated model.
     n_rows : int
-    is_omnibus : bool
+    unit : float, default=1.0
+        Weight of a mass of 1.
+    is_omnibus : bool, default=False
         Whether the function is the omnibus statistic, rather than the measure.
 
     Returns
@@ -131,10 +133,11 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, is_omnibus):
         noise = variance / mass.sum() ** 2
         transform = find_transform(statistic.find_option("scale"))
         return SmoothECEOnPlaces(places, mass, noise, transform).measure
-    statistic = statistic.fix_bins(n_rows)
+    statistic, weights = statistic.fix_bins(n_rows), unit * mass
 
     def measure(sums):
         # The mean outcome of a cell is a soft label.
-        return np.array([statistic(share, places, mass) for share in np.minimum(sums / mass, 1.0)])
+        shares = np.minimum(sums / mass, 1.0)
+        return np.array([statistic(share, places, weights) for share in shares])
 
     return measure

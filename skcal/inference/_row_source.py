@@ -4,14 +4,14 @@ from functools import cached_property
 
 import numpy as np
 
-from skcal._numerics._merging import average_kinds, merge_rows
+from skcal._numerics._merging import average_kinds
 from skcal._sample import Sample
 from skcal._validation import check_labels
-from skcal.inference._merged_problems import make_independent, make_shared
+from skcal.inference._merged_problems import make_independent, make_shared, merge_for
 from skcal.inference._null_draws import NullCells, NullRows, make_cell_measure
 from skcal.inference._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
 
-# Binary problems of more rows are merged; those of fewer are as fast as they are.
+# Resamples of more rows are merged; those of fewer are as fast as they are.
 FEW_ROWS = 1 << 12
 # The scale that resamples of SmoothECE are made for is not finer than this.
 NARROWEST = 1e-3
@@ -62,14 +62,20 @@ class RowSource:
         """
         statistic, rows = self.statistic, self._rows
         reduction = "auto" if self._is_binary else statistic.find_reduction()
-        is_merged = is_omnibus or self._is_large or statistic.is_fast_smooth_ece
-        if not is_merged or reduction is None:
+        if reduction is None:
             return NullRows(statistic, rows, self.estimate)
         make_problems = make_shared if reduction in ("classwise", "full") else make_independent
         problems, sums = make_problems(rows, reduction, statistic, is_omnibus)
         statistic = statistic._replace(reduction="auto")
         measures = [
-            make_cell_measure(statistic, *problem[:3], is_omnibus=is_omnibus)
+            make_cell_measure(
+                statistic,
+                problem.merged,
+                problem.variance,
+                problem.n_rows,
+                unit=problem.unit,
+                is_omnibus=is_omnibus,
+            )
             for problem in problems
         ]
         masses = np.array([problem.merged.mass.sum() for problem in problems])
@@ -115,7 +121,7 @@ class RowSource:
         return None if weights is None else weights.astype(np.float64, copy=False)
 
     def _merge(self):
-        return merge_rows(self._rows.proba, self._weights, self.statistic.inner_edges)
+        return merge_for(self.statistic, self._rows.proba, self._weights)
 
 
 def check_groups(groups, n_rows):
