@@ -100,7 +100,8 @@ def check_integer(name, value, minimum, maximum=2**24):
 def check_n_bins(n_bins):
     """Return a number of bins as an int, or "cube_root"; `count_bins` makes it a number."""
     if isinstance(n_bins, str):
-        check_option("n_bins", n_bins, ("cube_root",))
+        if n_bins != "cube_root":
+            raise ValueError(f'n_bins must be an integer or "cube_root"; got {n_bins!r}.')
         return n_bins
     return check_integer("n_bins", n_bins, minimum=1)
 

@@ -41,8 +41,12 @@ class RowSource:
     error_bound = 0.0
 
     def __init__(self, statistic, rows, is_binary, units=None):
-        if is_binary:  # merged rows would have another number of bins
-            statistic = statistic.fix_bins(rows.n_rows)
+        if statistic.find_reduction() != "top-label":
+            # Merged rows, and resamples, would have another number of bins.
+            n_rows = rows.n_rows
+            if statistic.find_reduction() == "full":
+                n_rows *= rows.proba.shape[1] if rows.proba.ndim == 2 else 2
+            statistic = statistic.fix_bins(n_rows)
         self.statistic, self._rows, self._units = statistic, rows, units
         self._is_binary, self._is_large = is_binary, rows.n_rows > FEW_ROWS
         self.estimate = statistic.measure_rows(rows)

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._binned import bin_index
+from skcal._numerics._binned import bin_index, count_bins
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_integer
-from skcal.recalibration._histogram import check_counts, raise_edges
+from skcal._validation import check_n_bins
+from skcal.recalibration._histogram import check_counts, count_rows, raise_edges
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
@@ -59,9 +59,10 @@ class ScalingBinning(OneVsRestRecalibrator):
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
-    n_bins : int, default=10
-        Number of bins of each map, at most 2^24. Equal values are never split, so that fewer may
-        be filled.
+    n_bins : int or "cube_root", default=10
+        Number of bins of each map, at most 2^24; "cube_root" stands for
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows, of which weights are counts. Equal
+        values are never split, so that fewer may be filled.
 
     Attributes
     ----------
@@ -124,13 +125,13 @@ class ScalingBinning(OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
-        n_bins: int = 10,
+        n_bins: int | Literal["cube_root"] = 10,
     ) -> None:
         super().__init__(input=input, classes=classes)
         self.n_bins = n_bins
 
     def _check_options(self):
-        check_integer("n_bins", self.n_bins, minimum=1)
+        check_n_bins(self.n_bins)
 
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
@@ -143,7 +144,8 @@ class ScalingBinning(OneVsRestRecalibrator):
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
         slope, intercept = map(float, fitted)
         scaled = expit(slope * values + intercept)
-        edges = equal_mass_edges(scaled, sample_weight, self.n_bins)
+        n_bins = count_bins(self.n_bins, count_rows(scaled, sample_weight))
+        edges = equal_mass_edges(scaled, sample_weight, n_bins)
         index = bin_index(scaled, raise_edges(edges))
         means = average_in_bins(index, scaled, sample_weight, edges)
         return BinnedSigmoidMap(slope, intercept, edges, means)
