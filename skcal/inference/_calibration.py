@@ -133,11 +133,11 @@ def calibration_test(
 
     Bins of equal variance rather than of equal numbers of rows have no bin in which an outcome is
     next to impossible, and so decides alone. None of the asymptotic laws need hold, as the smallest
-    p-value is compared with those of draws. It finds most kinds of errors nearly as often as the
-    best of the three, see :ref:`power`. Of several binary problems it is the smallest p-value of
-    all; with "full" rows count as independent in it, but are drawn as they are. An outcome with the
-    predicted probability 0 gives the largest statistic that there is, :math:`-\log` of the
-    smallest float; p-values below the smallest normal float count as that.
+    p-value is compared with those of draws. Other statistics find one kind of error more often, and
+    some other kind hardly ever, see :ref:`power`. Of several binary problems it is the smallest
+    p-value of all; with "full" rows count as independent in it, but are drawn as they are. An
+    outcome with the predicted probability 0 gives the largest statistic that there is,
+    :math:`-\log` of the smallest float; p-values below the smallest normal float count as that.
 
     **Merged rows.** The omnibus, and measures that make binary problems, are compared on merged
     rows: equal predictions are merged, and beyond 2048 different ones also those that lie in one of
