@@ -225,14 +225,15 @@ class CategoricalSums:
     ----------
     proba : ndarray of shape (n_rows, n_classes)
         Probabilities of the labels; rows are divided by their sums.
-    cells : ndarray of int of shape (n_classes, n_rows)
-        Number of the cell that counts a row of each label.
+    cells : ndarray of int of shape (n_classes * n_rows,)
+        Number of the cell that counts a row of each label, row after row of the first label, then
+        of the second.
     n_cells : int
     weights : ndarray of shape (n_rows,) or None, default=None
     """
 
     def __init__(self, proba, cells, n_cells, weights=None):
-        self._cells, self._n_cells, self._weights = cells.ravel(), n_cells, weights
+        self._cells, self._n_cells, self._weights = cells, n_cells, weights
         self._edges = find_label_edges(proba)
         self._rows = np.arange(len(proba))
 
@@ -252,7 +253,7 @@ def find_label_edges(proba):
     Rows are divided by their sums, which may miss 1 by rounding.
     """
     edges = np.cumsum(proba.T, axis=0, dtype=np.float64)
-    return edges[:-1] / edges[-1]
+    return np.ascontiguousarray(edges[:-1] / edges[-1])
 
 
 def draw_labels(rng, edges):

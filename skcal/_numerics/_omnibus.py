@@ -18,7 +18,7 @@ from skcal._numerics._brownian import exceed_range
 
 # The smallest normal float stands for all p-values that are smaller, the smallest float of all for
 # that of an outcome that was predicted to be impossible.
-_MOST_LIKELY = float(-np.log(np.finfo(np.float64).tiny))
+_LARGEST = float(-np.log(np.finfo(np.float64).tiny))
 IMPOSSIBLE = float(-np.log(np.nextafter(0.0, 1.0)))
 # Log odds that differ by less, relative to the largest, are equal but for rounding.
 _EQUAL = 1e-9
@@ -53,8 +53,10 @@ class OmnibusOnPlaces:
         shares, log_odds = variance / self._total, logit(places[chance])
         self._direction = None
         if np.ptp(log_odds) > _EQUAL * np.abs(log_odds).max():
-            self._direction = log_odds - shares @ log_odds
-            self._information = shares @ self._direction**2
+            direction = log_odds - shares @ log_odds
+            self._information = shares @ direction**2
+            if self._information > 0:  # next to certain outcomes may have none
+                self._direction = direction
         self._starts, self._variances = _cut_bins(shares, count_bins("cube_root", n_rows))
 
     def measure(self, sums):
@@ -77,7 +79,7 @@ class OmnibusOnPlaces:
                 _find_kuiper(residuals),
             )
         smallest = np.minimum.reduce(pvalues)
-        return np.minimum(-np.log(np.maximum(smallest, np.finfo(np.float64).tiny)), _MOST_LIKELY)
+        return np.minimum(-np.log(np.maximum(smallest, np.finfo(np.float64).tiny)), _LARGEST)
 
     def _find_cox(self, residuals):
         level = residuals.sum(axis=1) ** 2

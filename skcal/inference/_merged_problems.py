@@ -102,7 +102,7 @@ def make_shared(rows, reduction, statistic, is_omnibus):
     starts = np.cumsum([0, *sizes[:-1]])
     cells = np.concatenate(
         [
-            start + problem.merged.number_rows()
+            (start + problem.merged.number_rows()).astype(np.int32)
             for start, problem in zip(starts, problems, strict=True)
         ]
     )

@@ -110,3 +110,13 @@ def test_weights_count_as_shares(rng):
     for scale in (1e-80, 1e80):
         scaled = make_omnibus(places, scale * weights).measure(scale * outcomes)
         np.testing.assert_allclose(scaled, values, rtol=1e-9)
+
+
+def test_next_to_certain_outcomes_beside_others():
+    """Their variances vanish against those of others, or altogether."""
+    for tiny in (5e-324, 1e-310, 1e-200):
+        places = np.array([tiny, 0.5])
+        sums = np.array([[0.0, 0.0], [0, 1], [1, 0]])
+        values = make_omnibus(places, np.array([1.0, 1e10])).measure(sums * [1, 1e10])
+        assert np.isfinite(values).all()
+        assert values[0] == pytest.approx(values[1])
