@@ -18,7 +18,7 @@ from skcal._numerics._brownian import exceed_range
 
 # The smallest normal float stands for all p-values that are smaller, the smallest float of all for
 # that of an outcome that was predicted to be impossible.
-_LARGEST = float(-np.log(np.finfo(np.float64).tiny))
+_TINY = float(np.finfo(np.float64).tiny)
 IMPOSSIBLE = float(-np.log(np.nextafter(0.0, 1.0)))
 # Log odds that differ by less, relative to the largest, are equal but for rounding.
 _EQUAL = 1e-9
@@ -78,8 +78,8 @@ class OmnibusOnPlaces:
                 self._find_bins(residuals),
                 _find_kuiper(residuals),
             )
-        smallest = np.minimum.reduce(pvalues)
-        return np.minimum(-np.log(np.maximum(smallest, np.finfo(np.float64).tiny)), _LARGEST)
+        smallest = np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)
+        return np.abs(np.log(smallest))
 
     def _find_cox(self, residuals):
         level = residuals.sum(axis=1) ** 2
