@@ -44,7 +44,7 @@ class CellSource:
 
     def make_null(self, *, is_omnibus=False):
         """Source of values for outcomes that are drawn from the mean predictions of cells."""
-        merged = self._merge()
+        merged = self._merge(is_omnibus=is_omnibus)
         predictions, n_rows = self._predictions[merged.order], self._n_rows[merged.order]
         sums = BinomialSums(predictions, n_rows, merged.starts)
         positive = self._counts[1, self._filled][merged.order]
@@ -65,8 +65,8 @@ class CellSource:
         outcomes, places, counts = self._merge_by_outcome()
         return CellResamples(self.statistic, outcomes, places, counts, CountedKinds(counts))
 
-    def _merge(self):
-        return merge_for(self.statistic, self._predictions, self._n_rows)
+    def _merge(self, *, is_omnibus=False):
+        return merge_for(self.statistic, self._predictions, self._n_rows, is_omnibus=is_omnibus)
 
     def _merge_by_outcome(self):
         """Outcomes, mean predictions and numbers of rows of one outcome in merged cells.

@@ -82,7 +82,7 @@ class RowSource:
             )
             for problem in problems
         ]
-        masses = np.array([problem.merged.mass.sum() for problem in problems])
+        masses = np.array([problem.unit * problem.merged.mass.sum() for problem in problems])
         shares = None if is_omnibus else masses / masses.sum()
         return NullCells(measures, sums, [problem.outcomes for problem in problems], shares)
 

@@ -6,11 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._monte_carlo import find_pvalue
-from skcal._numerics._omnibus import OmnibusOnPlaces
+from skcal._numerics._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal.inference import calibration_test, calibration_test_from_summary
 from skcal.inference._draws import Draws
 from skcal.inference._null_draws import NullCells
+from skcal.inference._row_source import RowSource
 from skcal.metrics import MEASURES, cumulative_calibration_error
 from tests.answers import list_numbers
 from tests.inference.samples import (
@@ -186,6 +188,22 @@ def test_an_impossible_outcome_stands_out_most(reduction):
     assert calibration_test(y, proba, **options).pvalue > 0.5
     y[0] = 1
     assert calibration_test(y, proba, **options).pvalue == 0.01
+    if reduction == "auto":
+        summary = summarize(y, proba**0.2)  # more cells than are kept
+        result = calibration_test_from_summary(summary, n_resamples=99, random_state=0)
+        assert (result.statistic, result.pvalue) == (IMPOSSIBLE, 0.01)
+
+
+@pytest.mark.parametrize("reduction", ["confidence", "classwise", "top-label", "full"])
+def test_few_rows_are_compared_by_their_measure(reduction, rng):
+    """With weights, and with weights that differ between the predicted labels alone."""
+    y, proba = draw_classes(rng, 100)
+    for weights in (None, rng.random(100), np.array([0.1, 1, 3])[proba.argmax(axis=1)]):
+        for name in ("expected_calibration_error", "squared_calibration_error", "smooth_ece"):
+            bound = bind_for_rows("statistic", name, {}, reduction, weights)
+            rows = {"sample_weight": weights, "pos_label": None, "labels": None}
+            source = RowSource(*bind_rows(bound, y, proba, **rows))
+            assert source.make_null().observed == pytest.approx(source.estimate, abs=1e-5)
 
 
 def test_draws_of_several_problems_are_those_of_their_rows(rng):
