@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     smooth_ece(y, proba, n_bins=10)  # type: ignore[call-arg]
 
 assert_type(calibration_test(y, proba, n_resamples=19, random_state=0), TestResult)
-assert_type(confidence_interval("smooth_ece", y, proba, n_resamples=19).low, float)
-assert_type(confidence_interval(smooth_ece, y, proba, n_resamples=19), Interval)
+assert_type(confidence_interval(y, proba, n_resamples=19).low, float)
+assert_type(confidence_interval(y, proba, measure=smooth_ece), Interval)
 
 scores = np.column_stack([1 - proba, proba])
 recalibrator = TemperatureScaling().fit(scores, y)

@@ -1,11 +1,13 @@
-"""The exact test and the bootstrap: speed against loops over rows, power, and coverage.
+"""The exact test and the bootstrap: speed against loops over rows, and coverage.
 
 The speeds take a minute; the table of coverage takes a quarter of an hour.
 """
 
 import time
+from functools import partial
 
 import numpy as np
+from scipy.special import softmax
 from timing import make_predictions
 
 from skcal.datasets import make_shrunk
@@ -15,10 +17,11 @@ from skcal.metrics import MEASURES
 N_DRAWS, N_RESAMPLES = 999, 1000
 LOOPED = 10  # draws of the loops that are timed; all of them would take minutes
 TESTED = (
-    "expected_calibration_error",
-    "smooth_ece",
-    "cumulative_calibration_error",
-    "smooth_calibration_error",
+    ("expected_calibration_error", {}),
+    ("smooth_ece", {}),
+    ("smooth_ece", {"scale": "logit"}),
+    ("cumulative_calibration_error", {}),
+    ("smooth_calibration_error", {}),
 )
 COVERED = ("expected_calibration_error", "smooth_ece", "averaged_two_bin_calibration_error")
 N_SAMPLES, N_FEWER = 100, 200
@@ -34,17 +37,40 @@ def compare_tests(n):
     """`calibration_test`, against labels drawn and measured row by row."""
     y, proba = make_predictions(n)
     rng = np.random.default_rng(0)
-    for name in TESTED:
-        measure = MEASURES[name].function
+    for name, options in TESTED:
+        measure = partial(MEASURES[name].function, **options)
 
         def loop(measure=measure):
             for _ in range(LOOPED):
                 measure((rng.random(n) < proba).astype(int), proba)
 
-        def test(name=name):
-            calibration_test(y, proba, statistic=name, n_resamples=N_DRAWS, random_state=0)
+        test = partial(calibration_test, y, proba, statistic=name, random_state=0, **options)
+        show_ratio(f"test, {name} {options or ''}", n, test, loop, N_DRAWS)
+    test = partial(calibration_test, y, proba, random_state=0)
+    print(f"test, omnibus: {min(find_seconds(test) for _ in range(3)):.2f} s", flush=True)
 
-        show_ratio(f"test, {name}", n, test, loop, N_DRAWS)
+
+def compare_classes(n, n_classes=26):
+    """The same of many classes, each by itself."""
+    rng = np.random.default_rng(0)
+    proba = softmax(rng.normal(0, 3, (n, n_classes)), axis=1)
+    edges = np.cumsum(proba, axis=1)
+
+    def draw():
+        return (rng.random((n, 1)) > edges[:, :-1]).sum(axis=1)
+
+    y, options = draw(), {"reduction": "classwise"}
+    for name in ("expected_calibration_error", "smooth_ece", "smooth_calibration_error"):
+        measure = partial(MEASURES[name].function, labels=range(n_classes), **options)
+
+        def loop(measure=measure):
+            for _ in range(LOOPED):
+                measure(draw(), proba)
+
+        test = partial(calibration_test, y, proba, statistic=name, random_state=0, **options)
+        show_ratio(f"test, {name}, {n_classes} classes", n, test, loop, N_DRAWS)
+    test = partial(calibration_test, y, proba, random_state=0, **options)
+    print(f"test, omnibus, {n_classes} classes: {find_seconds(test):.2f} s", flush=True)
 
 
 def compare_intervals(n):
@@ -74,28 +100,6 @@ def show_ratio(title, n, ours, loop, n_draws):
     print(
         f"{title:42} n = {n:7} {ours:7.2f} s, loop {loop:7.1f} s, {loop / ours:5.0f}x", flush=True
     )
-
-
-def tabulate_power():
-    """Share of p-values up to .05 on closed form B, by its slope (1 is calibrated)."""
-    print(f"\nPower at 5 %, {N_SAMPLES} samples of 199 draws\n{'':30} n   slope 1   .8   .6")
-    for name in TESTED:
-        for n in (100, 400, 1600):
-            shares = []
-            for slope in (1.0, 0.8, 0.6):
-                rejected = 0
-                for seed in range(N_SAMPLES):
-                    problem = make_shrunk(n, slope=slope, random_state=seed)
-                    result = calibration_test(
-                        problem.y_true,
-                        problem.y_proba,
-                        statistic=name,
-                        n_resamples=199,
-                        random_state=seed,
-                    )
-                    rejected += result.pvalue <= 0.05
-                shares.append(rejected / N_SAMPLES)
-            print(f"{name:28} {n:4}    " + "  ".join(f"{x:.2f}" for x in shares), flush=True)
 
 
 def tabulate_coverage():
@@ -136,7 +140,7 @@ def find_coverage(name, slope, n, options):
 
 
 compare_tests(10**5)
+compare_classes(20_000)
 compare_intervals(10**5)
 compare_intervals(10**6)
-tabulate_power()
 tabulate_coverage()

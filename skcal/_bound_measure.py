@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._numerics._binned import count_bins
 from skcal._reduction import REDUCTIONS, Predictions, check_predictions
 from skcal._validation import check_option, refuse_unknown_options
 from skcal.metrics import MEASURES, Measure, smooth_ece
@@ -56,14 +57,19 @@ class BoundMeasure(NamedTuple):
 
     @property
     def is_plain_smooth_ece(self):
-        """Whether it is SmoothECE by its definition, on the scale of probabilities.
+        """Whether it is SmoothECE by its definition, on the scale of probabilities."""
+        return self.is_fast_smooth_ece and self.find_option("scale") == "probability"
+
+    @property
+    def is_fast_smooth_ece(self):
+        """Whether it is SmoothECE by its definition, on a scale of its own.
 
         Of all measures this one alone gains by a look at many samples at a time.
         """
         return (
             self.function is smooth_ece
             and self.find_option("bandwidth") is None
-            and self.find_option("scale") == "probability"
+            and not callable(self.find_option("scale"))
         )
 
     @property
@@ -82,6 +88,18 @@ class BoundMeasure(NamedTuple):
         """Edges between the equal bins of measures that have bins, else none."""
         n_bins = self.find_option("n_bins")
         return () if n_bins is None else np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+
+    def fix_bins(self, n_rows):
+        """The same measure, with the number of bins that it has for so many rows."""
+        if self.row is None or self.find_option("n_bins") != "cube_root":
+            return self
+        return self._replace(options=self.options | {"n_bins": count_bins("cube_root", n_rows)})
+
+    def find_reduction(self):
+        """How a measure of the table reduces class probabilities, None for whole vectors."""
+        if self.row is None or not self.row.reduces:
+            return None
+        return self.reduction or self.find_option("reduction")
 
     def __call__(self, y_true, y_proba, sample_weight=None, **keywords):
         """The value as a float that is no NaN; it is given the keywords that it takes."""
@@ -124,7 +142,9 @@ class BoundMeasure(NamedTuple):
         return value
 
 
-def bind_measure(argument, measure, options, *, reduction=None, set_elsewhere=(), caller=None):
+def bind_measure(
+    argument, measure, options, *, reduction=None, set_elsewhere=(), caller=None, others=()
+):
     """Check a measure or its name, and the names of its options.
 
     Parameters
@@ -140,13 +160,15 @@ def bind_measure(argument, measure, options, *, reduction=None, set_elsewhere=()
         Arguments of the function that are no options.
     caller : callable or None, default=None
         The public function, for messages.
+    others : tuple of str, default=()
+        What the caller takes besides the names of measures, for messages.
 
     Returns
     -------
     BoundMeasure
     """
     if isinstance(measure, str):
-        check_option(argument, measure, tuple(MEASURES))
+        check_option(argument, measure, (*others, *MEASURES))
         measure = MEASURES[measure].function
     if not callable(measure):
         raise TypeError(f"{argument} must be a function or the name of a measure; got {measure!r}.")
@@ -175,11 +197,17 @@ def bind_for_labels(measure, options, caller=None):
     return bound
 
 
-def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=None):
+def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=None, others=()):
     """`bind_measure` for a measure that is called for other labels or other rows of a sample."""
     own = ("sample_weight", "pos_label", "labels", "reduction")
     bound = bind_measure(
-        argument, measure, options, reduction=reduction, set_elsewhere=own, caller=caller
+        argument,
+        measure,
+        options,
+        reduction=reduction,
+        set_elsewhere=own,
+        caller=caller,
+        others=others,
     )
     if sample_weight is not None and not bound.takes("sample_weight"):
         raise TypeError(f"{bound.name} has no argument sample_weight, but sample_weight was given.")
@@ -228,14 +256,13 @@ def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
     rows = check_predictions(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
-    if bound.row is not None and bound.row.reduces:
-        reduction = bound.reduction or bound.find_option("reduction")
-        if reduction in ("auto", "confidence"):
-            (sample,) = REDUCTIONS[reduction](rows)
-            rows = Predictions(
-                sample.predictions.astype(np.float64, copy=False), sample.outcomes, sample.weights
-            )
-            return bound._replace(reduction="auto"), _count_outcomes(rows), True
+    reduction = bound.find_reduction()
+    if reduction in ("auto", "confidence"):
+        (sample,) = REDUCTIONS[reduction](rows)
+        rows = Predictions(
+            sample.predictions.astype(np.float64, copy=False), sample.outcomes, sample.weights
+        )
+        return bound._replace(reduction="auto"), _count_outcomes(rows), True
     if not rows.is_multiclass:
         rows = rows._replace(proba=rows.proba.astype(np.float64, copy=False))
     return bound, _count_outcomes(rows), False

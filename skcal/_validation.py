@@ -97,6 +97,15 @@ def check_integer(name, value, minimum, maximum=2**24):
     return int(value)
 
 
+def check_n_bins(n_bins):
+    """Return a number of bins as an int, or "cube_root"; `count_bins` makes it a number."""
+    if isinstance(n_bins, str):
+        if n_bins != "cube_root":
+            raise ValueError(f'n_bins must be an integer or "cube_root"; got {n_bins!r}.')
+        return n_bins
+    return check_integer("n_bins", n_bins, minimum=1)
+
+
 def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
     """Return `value` as a float in [minimum, below), or raise a ValueError."""
     is_number = isinstance(value, int | float | np.integer | np.floating)

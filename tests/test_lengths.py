@@ -1,13 +1,19 @@
 """Numbers of bins, points, terms and resamples become lengths of arrays, which memory must hold."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
 
-from skcal.metrics import kernel_calibration_error
+from skcal._numerics._binned import count_bins
+from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import confidence_interval, calibration_test, calibration_test_from_summary
+from skcal.metrics import expected_calibration_error, kernel_calibration_error
 from skcal.recalibration import BaseRecalibrator
 from skcal.streaming import CalibrationSummary
+from tests.answers import list_numbers
 from tests.public_objects import list_functions_and_classes, list_methods
 
 LENGTHS = ["n_bins", "n_points", "n_terms", "n_resamples", "n_knots", "n_cells"]
@@ -42,9 +48,16 @@ def list_lengths():
                 yield pytest.param(path, function, name, id=f"{path}-{name}")
 
 
-@pytest.mark.parametrize(("path", "function", "name"), list(list_lengths()))
-def test_lengths_that_memory_does_not_hold(path, function, name):
-    """They ended in a MemoryError, an IndexError or the computer's whole memory."""
+def list_with_bins():
+    """Public functions and classes with bins."""
+    for case in list_lengths():
+        path, function, name = case.values
+        if name == "n_bins":
+            yield pytest.param(path, function, id=path)
+
+
+def call(path, function, options):
+    """What a function returns, or the recalibrator that is fitted."""
     parameters = inspect.signature(function).parameters
     required = [key for key, value in parameters.items() if value.default is value.empty]
     arguments = {key: value for key, value in ARGUMENTS.items() if key in required}
@@ -54,14 +67,92 @@ def test_lengths_that_memory_does_not_hold(path, function, name):
         if key in parameters:
             arguments[key] = CalibrationSummary(n_cells=16).update(Y, P)
     arguments |= next((more for end, more in USED_WITH.items() if path.endswith(end)), {})
+    made = function(**arguments, **options)
+    return made.fit(P, Y) if isinstance(made, BaseRecalibrator) else made
 
-    def call(length):
-        made = function(**arguments, **{name: length})
-        return made.fit(P, Y) if isinstance(made, BaseRecalibrator) else made
 
+def assert_same(one, other):
+    """Whether two results of `call` are the same."""
+    if isinstance(one, BaseRecalibrator):
+        one, other = one.predict_proba(P), other.predict_proba(P)
+    if hasattr(one, "curves"):
+        one, other = (tuple(vars(made.curves[0]).values())[:2] for made in (one, other))
+    for first, second in zip(list_numbers(one), list_numbers(other), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(("path", "function", "name"), list(list_lengths()))
+def test_lengths_that_memory_does_not_hold(path, function, name):
+    """They ended in a MemoryError, an IndexError or the computer's whole memory."""
     for length in (2**24 + 1, 10**30):
         with pytest.raises(ValueError, match=f"^{name} must be at most 16777216; got {length}"):
-            call(length)
+            call(path, function, {name: length})
+
+
+@pytest.mark.parametrize(("path", "function"), list(list_with_bins()))
+def test_cube_root_of_the_number_of_rows(path, function):
+    """Of 30 rows, and of 9 where the others have no weight."""
+    expected = call(path, function, {"n_bins": 4})
+    assert_same(call(path, function, {"n_bins": "cube_root"}), expected)
+    for wrong in ("cube root", "auto"):
+        with pytest.raises(ValueError, match=f'n_bins must be an integer or "cube_root".*{wrong}'):
+            call(path, function, {"n_bins": wrong})
+    if "sample_weight" in inspect.signature(function).parameters:
+        weights = {"sample_weight": np.where(np.arange(30) < 9, 1.0, 0.0)}
+        found, expected = (call(path, function, weights | {"n_bins": n}) for n in ("cube_root", 3))
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("reduction", ["confidence", "classwise", "top-label", "full"])
+def test_cube_root_of_merged_rows_and_of_resamples(reduction):
+    """The number of bins is that of the sample, not of its cells, nor of a resample."""
+    proba = rng.dirichlet([1, 1, 1], 1000).round(1)
+    proba /= proba.sum(axis=1, keepdims=True)
+    y, options = rng.integers(3, size=1000), {"random_state": 0, "n_resamples": 9}
+    options |= {"reduction": reduction}
+    if reduction != "top-label":
+        n_bins = 15 if reduction == "full" else 10
+        for function in (
+            partial(calibration_test, y, proba, statistic="expected_calibration_error"),
+            partial(confidence_interval, "expected_calibration_error", y, proba),
+        ):
+            assert function(n_bins="cube_root", **options) == function(n_bins=n_bins, **options)
+    else:
+        samples = [proba.argmax(axis=1) == k for k in range(3)]
+        parts = [
+            expected_calibration_error(
+                y[rows] == k, proba[rows, k], n_bins=int(np.ceil(rows.sum() ** (1 / 3)))
+            )
+            for k, rows in enumerate(samples)
+        ]
+        found = expected_calibration_error(y, proba, n_bins="cube_root", reduction=reduction)
+        assert found == pytest.approx(np.average(parts, weights=[rows.sum() for rows in samples]))
+
+
+def test_cube_root_of_streams_and_of_scikit_learn():
+    """Rows of a stream are counted, also where they share cells."""
+    proba = rng.random(1000)
+    y = (rng.random(1000) < proba).astype(int)
+    summary, options = CalibrationSummary(n_cells=64).update(y, proba), {"random_state": 0}
+    name = "expected_calibration_error"
+    assert summary.measure(name, n_bins="cube_root") == summary.measure(name, n_bins=10)
+    assert summary.error_bound(name, n_bins="cube_root") == summary.error_bound(name, n_bins=10)
+    test, display = calibration_test_from_summary, ReliabilityDisplay.from_summary
+    options |= {"n_resamples": 9, "statistic": name}
+    assert test(summary, n_bins="cube_root", **options) == test(summary, n_bins=10, **options)
+    curves = [
+        display(summary, kind="binned", n_bins=n_bins).curves[0] for n_bins in ("cube_root", 10)
+    ]
+    np.testing.assert_array_equal(curves[0].prob_true, curves[1].prob_true)
+    # The rule of scikit-learn's calibration_curve, from version 1.10 on.
+    display = ReliabilityDisplay.from_predictions(
+        y, proba, kind="binned", n_bins="cube_root", strategy="quantile"
+    )
+    prob_true, prob_pred = calibration_curve(y, proba, n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(display.curves[0].prob_true, prob_true)
+    np.testing.assert_allclose(display.curves[0].prob_pred, prob_pred)
+    for n_rows, n_bins in [(1, 1), (2, 2), (8, 2), (9, 3), (1000, 10), (1001, 11), (10**9, 1000)]:
+        assert count_bins("cube_root", n_rows) == n_bins
 
 
 @pytest.mark.slow

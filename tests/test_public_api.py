@@ -85,8 +85,8 @@ problem = skcal.datasets.make_temperature_family(50, inverse_temperature=2)
 y, X = (problem.y_true > 0.5).astype(int), problem.y_proba[:, None]
 skcal.recalibration.RandomizedSmoothing().fit(X, y).transform(X)
 skcal.metrics.kernel_calibration_error(y, X, method="subsample")
-skcal.diagrams.ReliabilityDisplay.from_predictions(y, X, n_resamples=2)
-skcal.inference.confidence_interval("smooth_ece", y, X, n_resamples=10)
+skcal.diagrams.ReliabilityDisplay.from_predictions(y, X, interval=True)
+skcal.inference.confidence_interval(y, X, n_resamples=10)
 assert look()[1:] == before[1:]
 assert dict(matplotlib.rcParams) == settings
 """

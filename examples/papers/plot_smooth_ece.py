@@ -141,7 +141,7 @@ samples["Figure 6, synthetic"] = (wave, wave_proba)
 
 for name, (y, v) in samples.items():
     n_bins = choose_n_bins(y, v)
-    interval = confidence_interval("smooth_ece", y, v, n_resamples=200, random_state=0)
+    interval = confidence_interval(y, v, random_state=0)
     print(
         f"{name:22}: {len(y):5} rows, {y.mean():.1%} true, {n_bins} bins, "
         f"ECE {expected_calibration_error(y, v, n_bins=n_bins):.5f}, smECE {smooth_ece(y, v):.5f} "

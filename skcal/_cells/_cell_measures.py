@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import uniform_edges
+from skcal._numerics._binned import count_bins, uniform_edges
 from skcal._numerics._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
 from skcal._numerics._cell_bounds import (
     bound_fixed_point,
@@ -76,8 +76,16 @@ def check_measure(name, options):
     return known
 
 
+def _fix_bins(cells, options):
+    """Options with the number of bins for the rows of the cells, for those that depend on it."""
+    if options.get("n_bins") != "cube_root":
+        return options
+    return options | {"n_bins": count_bins("cube_root", cells.n_counted)}
+
+
 def measure_cells(cells, name, options):
     """Value of a measure for the rows that cells stand for."""
+    options = _fix_bins(cells, options)
     known = check_measure(name, options)
     measure = CELL_MEASURES[name]
     reason = measure.refuse and measure.refuse(known)
@@ -100,6 +108,7 @@ def is_averaged(cells, name, options):
 
 def bound_cells(cells, name, options):
     """How far `measure_cells` can be from the measure of the rows themselves."""
+    options = _fix_bins(cells, options)
     value, known = measure_cells(cells, name, options), check_measure(name, options)
     bound = CELL_MEASURES[name].bound(cells, value, known) if cells.facts.spread.any() else 0.0
     return float(max(bound, 0.0) + _find_accuracy(cells, name, value, known) + _ROUNDING)

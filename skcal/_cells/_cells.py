@@ -81,6 +81,11 @@ class Cells:
         """Sum of the weights."""
         return float(self.sums[0].real.sum())
 
+    @property
+    def n_counted(self):
+        """Number of rows; those of weight zero count where other weights than 1 came, too."""
+        return int(self.total_weight) if self.is_counted else self.n_rows
+
     @cached_property
     def moments_and_places(self):
         """Moments by outcome, and the one prediction of each cell; see `fold_zero`."""

@@ -5,6 +5,7 @@ import numpy as np
 from skcal._arrays import bincount, namespace
 from skcal._numerics._binned import (
     bin_index,
+    count_bins,
     percentile_edges,
     sweep_edges,
     uniform_edges,
@@ -17,6 +18,8 @@ BLIND_STRATEGIES = ("uniform", "quantile")
 
 
 def find_edges(sample, n_bins, strategy):
+    """Edges of bins; `n_bins` may be "cube_root", of the number of rows that are present."""
+    n_bins = count_bins(n_bins, sample.n_present)
     if strategy == "uniform":
         return uniform_edges(n_bins)
     if strategy == "quantile" and sample.weights is None:

@@ -14,6 +14,11 @@ _LONGEST_SWEEP = 1 << 12
 TWO_ROWS = 2 - 1e-9
 
 
+def count_bins(n_bins, n_rows):
+    """The number of bins; "cube_root" is ceil(n_rows^(1/3)), as scikit-learn rounds it."""
+    return int(np.ceil(n_rows ** (1 / 3))) if n_bins == "cube_root" else n_bins
+
+
 def uniform_edges(n_bins):
     """Edges of `n_bins` bins of equal width on [0, 1]."""
     return np.linspace(0.0, 1.0, n_bins + 1)

@@ -18,6 +18,8 @@ _FEW_TRIALS = 128
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
 # byte.
 _N_PARTS = 256
+# What a byte can count.
+_BYTE = 255
 
 
 class MergedRows(NamedTuple):
@@ -52,11 +54,11 @@ class MergedRows(NamedTuple):
         return number
 
 
-def merge_rows(predictions, weights=None, edges=()):
-    """Merge equal predictions; where more than 2 `N_CELLS` are left, merge those of small cells.
+def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
+    """Merge equal predictions; where more than 2 `n_cells` are left, merge those of small cells.
 
-    Cells are closed on the right. No cell is wider than 1 / `N_CELLS`, holds more than a share of
-    1 / `N_CELLS` of the rows unless they are equal, or extends over one of `edges`.
+    Cells are closed on the right. No cell is wider than 1 / `n_cells`, holds more than a share of
+    1 / `n_cells` of the rows unless they are equal, or extends over one of `edges`.
 
     Parameters
     ----------
@@ -65,6 +67,7 @@ def merge_rows(predictions, weights=None, edges=()):
         All positive.
     edges : array-like, default=()
         Places in [0, 1] that no cell may extend over.
+    n_cells : int, default=N_CELLS
 
     Returns
     -------
@@ -73,9 +76,9 @@ def merge_rows(predictions, weights=None, edges=()):
     order = np.argsort(predictions)
     predictions = predictions[order]
     starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
-    if len(starts) > 2 * N_CELLS:
-        shares = predictions[np.arange(1, N_CELLS) * len(order) // N_CELLS]
-        widths = np.linspace(0.0, 1.0, N_CELLS + 1)[1:-1]
+    if len(starts) > 2 * n_cells:
+        shares = predictions[np.arange(1, n_cells) * len(order) // n_cells]
+        widths = np.linspace(0.0, 1.0, n_cells + 1)[1:-1]
         inner = np.concatenate([shares, widths, np.asarray(edges, dtype=float)])
         ends = np.searchsorted(predictions, inner, side="right")
         # Many equal rows do not take those below them in.
@@ -213,6 +216,56 @@ class BinomialSums:
         shape = n_draws, len(self._n_rows)
         drawn = rng.binomial(self._n_rows, self._predictions, size=shape)
         return np.add.reduceat(drawn, self._starts, axis=1).astype(np.float64)
+
+
+class CategoricalSums:
+    """Draws of weighted sums of outcomes by cell, where the outcomes of a row are its one label.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_rows, n_classes)
+        Probabilities of the labels; rows are divided by their sums.
+    cells : ndarray of int of shape (n_classes * n_rows,)
+        Number of the cell that counts a row of each label, row after row of the first label, then
+        of the second.
+    n_cells : int
+    weights : ndarray of shape (n_rows,) or None, default=None
+    """
+
+    def __init__(self, proba, cells, n_cells, weights=None):
+        self._cells, self._n_cells, self._weights = cells, n_cells, weights
+        self._edges = find_label_edges(proba)
+        self._rows = np.arange(len(proba))
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        return np.stack([self.sum_labels(draw_labels(rng, self._edges)) for _ in range(n_draws)])
+
+    def sum_labels(self, labels):
+        """Sums of one vector of labels, the numbers of their columns."""
+        cells = self._cells[labels * len(self._rows) + self._rows]
+        return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
+
+
+def find_label_edges(proba):
+    """Where labels end in [0, 1], but for the last, in an array of shape (n_classes - 1, n_rows).
+
+    Rows are divided by their sums, which may miss 1 by rounding.
+    """
+    edges = np.cumsum(proba.T, axis=0, dtype=np.float64)
+    return np.ascontiguousarray(edges[:-1] / edges[-1])
+
+
+def draw_labels(rng, edges):
+    """A label for each row, the number of its column; see `find_label_edges`."""
+    uniform, labels = rng.random(edges.shape[1]), np.zeros(edges.shape[1], dtype=np.intp)
+    # Column by column is the fastest: a label has as many edges below it as its number.
+    for start in range(0, len(edges), _BYTE):
+        passed = np.zeros(len(uniform), dtype=np.uint8)
+        for edge in edges[start : start + _BYTE]:
+            passed += uniform >= edge
+        labels += passed
+    return labels
 
 
 def _find_laws(predictions, starts, ends):

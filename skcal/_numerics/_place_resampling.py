@@ -19,12 +19,16 @@ _MOST_CELLS = 1 << 17
 _SMALLEST = _COARSE / _MOST_CELLS
 # The integrals may err by so many times what `smoothed_errors` allows.
 _LENIENCE = 10
-# Bandwidths that are looked for are below so many times the usual one, where all places are small.
+# Bandwidths that are looked for are below so many times the usual one, where a shorter grid does.
 _WIDE = 20
 # Outcomes on this few places are likely to repeat.
 _FEW = 16
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
+# Parts of the range of the points in which noise is summed, to see where it lies.
+_N_PARTS = 64
+# Parts with less than this share of it count for nothing.
+_NEGLIGIBLE = 1e-3
 # Numbers on a grid that are worked on at a time.
 _BUDGET = 1 << 20
 
@@ -41,8 +45,10 @@ class SmoothECEOnPlaces:
         Predictions in [0, 1].
     mass : ndarray of shape (n_places,)
         Weights of the places.
-    noise : float
-        Variance of the mean residual of a calibrated model.
+    noise : ndarray of shape (n_places,)
+        Variances that the places give to the mean residual of a calibrated model.
+    transform : callable or None, default=None
+        Increasing function of the predictions, on whose scale they are near each other.
 
     Notes
     -----
@@ -51,21 +57,31 @@ class SmoothECEOnPlaces:
     The first grid is made for it; smaller values are found again on finer grids. With
     h = 1/n_cells of the grid that a value s was found on, it is within 0.0657 (h/s)^4 E|r| + 5e-6
     of SmoothECE, r the merged residuals and s above 6 h: within 1e-5, and hundred times nearer as a
-    rule. A value below 5e-5 is within 5e-5. Where all predictions are small these are shares of
-    the length that they take.
+    rule. A value below 5e-5 is within 5e-5. Where all predictions are small, and where they are
+    transformed, these are shares of the length that they take.
     """
 
-    def __init__(self, places, mass, noise):
+    def __init__(self, places, mass, noise, transform=None):
         self._places, self._mass = places, mass
-        spread = np.ptp(places)
-        usual = max((noise * spread) ** (1 / 3) / 2, 0.8 * noise**0.5)
-        self._scales = [_Scale(places, 1.0, usual)]
-        # Where all predictions are small, as those of rare events, so are the bandwidths. The
-        # upper end of [0, 1] is then out of reach, and as well may lie nearer.
+        points = places if transform is None else transform(places)
+        usual = _find_usual(points, noise)
+        # Bandwidths below are likely, others are not.
         self._most = _WIDE * usual
-        width = places.max() + _REACH * self._most
-        if noise > 0 and width < 0.5:
-            self._scales.append(_Scale(places, width, usual))
+        if transform is None:
+            self._scales = [_Scale(places, 1.0, usual)]
+            # Where all predictions are small, as those of rare events, so are the bandwidths. The
+            # upper end of [0, 1] is then out of reach, and as well may lie nearer.
+            width = places.max() + _REACH * self._most
+            if usual > 0 and width < 0.5:
+                self._scales.append(_Scale(places, width, usual))
+        else:
+            # There is no end to reflect at; no bandwidth is above 1.
+            points = points - points.min()
+            self._scales = [
+                _Scale(points + reach, points.max() + 2 * reach, usual)
+                for reach in (_REACH, _REACH * self._most)
+                if 0 < reach <= _REACH
+            ]
 
     def measure(self, sums):
         """SmoothECE for each row of an array of summed outcomes.
@@ -130,6 +146,19 @@ class _Scale:
         rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
         entries = shares.ravel(), (nodes.ravel(), rows.ravel())
         return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()
+
+
+def _find_usual(points, noise):
+    """SmoothECE that calibrated outcomes lead to, about, from their variances at points.
+
+    The smoothed residual at t has a variance of about V'(t) / (3.5 s), V' the density of the noise
+    and s the bandwidth, which makes s^(3/2) about a third of the integral of its square root.
+    """
+    total, spread = noise.sum(), np.ptp(points)
+    density, _ = np.histogram(points, _N_PARTS, weights=noise)
+    density = density[density > _NEGLIGIBLE * total]  # as a rule no outcome comes true elsewhere
+    rough = np.sqrt(density * spread / _N_PARTS).sum() ** (2 / 3) / 2
+    return max(rough, 0.8 * total**0.5)
 
 
 def _find_bandwidths(moments, sizes, start, smallest):

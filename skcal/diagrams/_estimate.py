@@ -13,11 +13,13 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
+from skcal._numerics._binned import count_bins
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
     check_flag,
     check_integer,
+    check_n_bins,
     check_option,
     check_rng,
 )
@@ -40,7 +42,7 @@ class CurveOptions(NamedTuple):
     """Checked options of `ReliabilityDisplay.from_predictions`."""
 
     kind: str
-    n_bins: int
+    n_bins: int | str
     strategy: str
     scale: str
     bandwidth: float | None
@@ -66,7 +68,7 @@ def check_options(
 ):
     """Check the options of `ReliabilityDisplay.from_predictions`."""
     check_option("kind", kind, KINDS)
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
     check_option("band", band, BANDS)
@@ -228,7 +230,8 @@ class Estimate:
         elif options.kind == "isotonic":
             points = _find_isotonic_knots(source.merged.sorted)
         else:
-            self.edges = find_edges(rows, options.n_bins, options.strategy)
+            n_bins = count_bins(options.n_bins, source.n_rows)
+            self.edges = find_edges(rows, n_bins, options.strategy)
             _, *points = average_by_bin(rows, self.edges)
         self.prob_pred, self.prob_true = points
 

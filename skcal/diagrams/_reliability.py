@@ -212,7 +212,7 @@ class ReliabilityDisplay(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Reduction = "auto",
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
-        n_bins: int = 15,
+        n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -244,8 +244,9 @@ class ReliabilityDisplay(CurveDisplay):
             How class probabilities become binary predictions, see :meth:`from_predictions`.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
-        n_bins : int, default=15
-            Number of bins, at most 2^24, if they are needed.
+        n_bins : int or "cube_root", default=15
+            Number of bins, at most 2^24, or "cube_root", if they are needed; see
+            :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
@@ -333,7 +334,7 @@ class ReliabilityDisplay(CurveDisplay):
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
-        n_bins: int = 15,
+        n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -377,8 +378,9 @@ class ReliabilityDisplay(CurveDisplay):
             "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
             "binned" the mean of the outcomes at the mean of the predictions of every bin that is
             not empty.
-        n_bins : int, default=15
-            Number of bins, at most 2^24, if they are needed.
+        n_bins : int or "cube_root", default=15
+            Number of bins, at most 2^24, or "cube_root", if they are needed; see
+            :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
             sorted, see :func:`skcal.metrics.expected_calibration_error`.
@@ -528,7 +530,7 @@ class ReliabilityDisplay(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
-        n_bins: int = 15,
+        n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -557,8 +559,9 @@ class ReliabilityDisplay(CurveDisplay):
             How class probabilities become one binary problem, see :meth:`from_predictions`.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
-        n_bins : int, default=15
-            Number of bins, at most 2^24, if they are needed.
+        n_bins : int or "cube_root", default=15
+            Number of bins, at most 2^24, or "cube_root", if they are needed; see
+            :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default="uniform"
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
@@ -631,7 +634,7 @@ class ReliabilityDisplay(CurveDisplay):
         summary: CalibrationSummary,
         *,
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
-        n_bins: int = 15,
+        n_bins: int | Literal["cube_root"] = 15,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
         interval: bool = False,
@@ -651,8 +654,9 @@ class ReliabilityDisplay(CurveDisplay):
             draw a panel for each class.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
-        n_bins : int, default=15
-            Number of bins of equal width, at most 2^24, if they are needed.
+        n_bins : int or "cube_root", default=15
+            Number of bins of equal width, at most 2^24, or "cube_root", if they are needed; see
+            :func:`skcal.metrics.expected_calibration_error`.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic"}, default="wilson"

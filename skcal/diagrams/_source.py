@@ -25,6 +25,8 @@ class RowSource:
         What is summed in bins and smoothed.
     merged : Sample
         What is sorted: all predictions that can be told apart, with their outcomes.
+    n_rows : int
+        Number of rows whose weight is not zero.
     n_samples : float
         Effective number of rows, the square of the sum of weights over the sum of their squares.
     is_counted : bool
@@ -35,6 +37,7 @@ class RowSource:
 
     def __init__(self, sample):
         self.rows = self.merged = sample
+        self.n_rows = sample.n_present
 
     @property
     def n_samples(self):
@@ -93,6 +96,8 @@ class CellSource:
         Rows of hard outcomes with the moments of every cell: what is summed in bins and smoothed.
     merged : Sample
         A row with a soft outcome at the mean of every cell: what is sorted.
+    n_rows : int
+        Number of rows.
     n_samples : float
         Number of rows; with weights their effective number is not known.
     is_counted : bool
@@ -106,7 +111,8 @@ class CellSource:
             for outcomes, predictions, weights in (cells.matched, cells.averaged)
         )
         self.is_counted = cells.is_counted
-        self.n_samples = float(cells.total_weight if cells.is_counted else cells.n_rows)
+        self.n_rows = cells.n_counted
+        self.n_samples = float(self.n_rows)
 
     def list_rows(self, most):
         """None: single rows are not known."""

@@ -1,4 +1,4 @@
-"""The exact test of calibration, by any measure, of rows and of summaries."""
+"""The exact test of calibration, of rows and of summaries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._monte_carlo import find_pvalue, find_smallest_pvalue
 from skcal._typing import ArrayLike, RandomState, Reduction
+from skcal._validation import refuse_unknown_options
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._row_source import RowSource, check_groups
@@ -18,12 +19,15 @@ from skcal.inference._test_result import TestResult
 if TYPE_CHECKING:
     from skcal.streaming import CalibrationSummary
 
+# The statistic that is no measure: the smallest of three p-values, see `calibration_test`.
+OMNIBUS = "omnibus"
+
 
 def calibration_test(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    statistic: str | Callable[..., Any] = "smooth_calibration_error",
+    statistic: str | Callable[..., Any] = "omnibus",
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
@@ -34,10 +38,10 @@ def calibration_test(
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
-    r"""Test whether a model is calibrated, by any measure, exactly at every number of rows.
+    r"""Test whether a model is calibrated, exactly at every number of rows.
 
     Under the hypothesis labels are drawn from the predictions. So labels are drawn many times, and
-    the measure of the sample is compared with those of the draws. Rows must be independent.
+    the statistic of the sample is compared with those of the draws. Rows must be independent.
 
     Parameters
     ----------
@@ -46,8 +50,9 @@ def calibration_test(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
-    statistic : str or callable, default="smooth_calibration_error"
-        A name in :data:`skcal.metrics.MEASURES`, or a function
+    statistic : str or callable, default="omnibus"
+        "omnibus", the smallest p-value of three tests that see different errors, see Notes; a name
+        in :data:`skcal.metrics.MEASURES`; or a function
         ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
         returns a float, the larger the less calibrated. Of these arguments it is given those
         that it has.
@@ -63,7 +68,8 @@ def calibration_test(
         labels of `y_true`.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
-        :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
+        :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure;
+        for the omnibus that is the positive label, or the confidence if there are more than two.
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each row. The hypothesis is then that the model is calibrated in every
         group, and the error over all groups is controlled, see Notes.
@@ -79,9 +85,11 @@ def calibration_test(
     Returns
     -------
     TestResult
-        The measure of the sample as statistic and as estimate, the p-value, and the mean of the
-        measure over the draws, ``null_mean``. With `groups` both measure and mean are those of the
-        group that stands out most, ``worst_group``.
+        The statistic of the sample, the p-value, an estimate of the error, and the mean of the
+        statistic over the draws, ``null_mean``. A measure is statistic and estimate; the omnibus
+        statistic is :math:`-\log` of the smallest of its p-values, and its estimate is
+        :func:`skcal.metrics.cumulative_calibration_error`, in units of probability. With `groups`
+        all but the p-value are those of the group that stands out most, ``worst_group``.
 
     Raises
     ------
@@ -107,19 +115,40 @@ def calibration_test(
     so that p is at most u with a probability of at most u, for every measure, at every number of
     rows [1]_ [2]_: T is one of n_resamples + 1 values, each of which is the largest with the same
     probability. Statistics equal up to rounding count as ties. "confidence" reads whether
-    the largest probability comes true, which is Bernoulli with that probability.
+    the largest probability comes true, which is Bernoulli with that probability; so does
+    "top-label" for the rows of each label.
 
-    **Many rows.** A measure that makes one binary problem of more than 4096 rows is compared on
-    merged rows: equal predictions are merged, and beyond 2048 different ones also those that lie
-    in one of about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of
-    the rows (unless they are equal), nor across the edge of one of `n_bins` equal bins. A
-    prediction is moved by less than 1/1024, to the mean of its cell. The sample and the draws are
-    merged alike, so that p stays exact; the measure that is returned is that of the sample itself.
-    With equal weights the sum of the labels of a cell is drawn from its exact law, the Poisson
-    binomial distribution, so that a draw costs the same for every number of rows. For several
-    binary problems ("classwise", "top-label", "full"), for whole vectors and for a callable,
-    labels are drawn for all rows. :func:`skcal.metrics.smooth_ece` is compared on merged rows for
-    any number of rows.
+    **Omnibus.** With the residuals :math:`r_i = w_i (y_i - v_i)`, their variances
+    :math:`s_i = w_i^2 v_i (1 - v_i)` and the log odds :math:`x_i` of the predictions, it is
+    :math:`-\log` of the smallest of the asymptotic p-values of
+
+    - the score test of Cox's model [4]_, intercept 0 and slope 1: :math:`U^\top I^{-1} U` with
+      :math:`U = \sum_i r_i (1, x_i)`, :math:`I = \sum_i s_i (1, x_i) (1, x_i)^\top`, and the
+      chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees
+      predictions that are too high, too low, too extreme or not extreme enough,
+    - a chi-squared over at most :math:`\lceil n^{1/3} \rceil` bins of sorted predictions with
+      equal sums of :math:`s_i`, the sum of the squared sums of residuals over these; it sees bumps
+      and waves,
+    - :func:`cumulative_calibration_test` (Kuiper), which sees errors of one sign on a long range.
+
+    Bins of equal variance rather than of equal numbers of rows have no bin in which an outcome is
+    next to impossible, and so decides alone. None of the asymptotic laws need hold, as the smallest
+    p-value is compared with those of draws. Other statistics find one kind of error more often, and
+    some other kind hardly ever, see :ref:`power`. Of several binary problems it is the smallest
+    p-value of all; with "full" rows count as independent in it, but are drawn as they are. An
+    outcome with the predicted probability 0 gives the largest statistic that there is,
+    :math:`-\log` of the smallest float; p-values below the smallest normal float count as that.
+
+    **Merged rows.** The omnibus, and measures that make binary problems, are compared on merged
+    rows: equal predictions are merged, and beyond 2048 different ones also those that lie in one of
+    about 2000 small cells, none of them wider than 1/1024, nor with more than 1/1024 of the rows
+    (unless they are equal), nor across the edge of one of `n_bins` equal bins. A prediction is
+    moved by less than 1/1024, to the mean of its cell. (For the smooth calibration error cells are
+    four times as large.) The sample and the draws are merged alike, so that p stays exact; the
+    measure that is returned is that of the sample itself. With equal weights the sum of the labels
+    of a cell is drawn from its exact law, the Poisson binomial distribution, so that a draw costs
+    the same for every number of rows. Where problems share labels ("classwise", "full"), for whole
+    vectors and for a callable labels are drawn for all rows.
 
     **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
     for the sample and for every draw; the smallest of the p-values over groups is compared with
@@ -144,6 +173,8 @@ def calibration_test(
        Evaluating model calibration in classification. AISTATS 22.
        :doi:`10.48550/arXiv.1902.06977`
     .. [3] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    .. [4] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika
+       45. :doi:`10.1093/biomet/45.3-4.562`
 
     Examples
     --------
@@ -162,8 +193,9 @@ def calibration_test(
     >>> calibration_test(y_true, y_proba, groups=site, random_state=0).worst_group
     'south'
     """
+    is_omnibus, statistic, options = _find_measure(statistic, options, calibration_test)
     statistic = bind_for_rows(
-        "statistic", statistic, options, reduction, sample_weight, calibration_test
+        "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)
     )
     draws = Draws(n_resamples, random_state, n_jobs)
     statistic, rows, is_binary = bind_rows(
@@ -177,21 +209,20 @@ def calibration_test(
     if rows.is_soft:
         raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
     names, parts = split_groups(rows, groups)
-    return compare_with_draws(
-        [RowSource(statistic, part, is_binary) for part in parts], draws, names
-    )
+    sources = [RowSource(statistic, part, is_binary) for part in parts]
+    return compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
 
 
 def calibration_test_from_summary(
     summary: CalibrationSummary,
     *,
-    statistic: str = "smooth_calibration_error",
+    statistic: str = "omnibus",
     n_resamples: int = 999,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
-    r"""Test whether a model is calibrated, by any measure that a summary answers.
+    r"""Test whether a model is calibrated, from a summary of a stream.
 
     This is :func:`calibration_test` without the rows: exact for predictions rounded to their
     cells. Rows must be independent.
@@ -201,8 +232,9 @@ def calibration_test_from_summary(
     summary : CalibrationSummary
         Summary of hard labels without weights, of one binary problem (`reduction` "auto" or
         "confidence").
-    statistic : str, default="smooth_calibration_error"
-        A name in :data:`skcal.metrics.MEASURES`.
+    statistic : str, default="omnibus"
+        "omnibus", see :func:`calibration_test`, or a name in :data:`skcal.metrics.MEASURES` of a
+        measure that summaries answer.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -215,9 +247,10 @@ def calibration_test_from_summary(
     Returns
     -------
     TestResult
-        The answer of the summary (see :meth:`skcal.streaming.CalibrationSummary.measure`) as
-        statistic and as estimate, the p-value, and the mean of the measure over the draws,
-        ``null_mean``.
+        The statistic, the p-value, an estimate of the error, and the mean of the statistic over
+        the draws, ``null_mean``. The answer of the summary (see
+        :meth:`skcal.streaming.CalibrationSummary.measure`) is statistic and estimate of a measure;
+        the omnibus has those of :func:`calibration_test`.
 
     Raises
     ------
@@ -243,8 +276,8 @@ def calibration_test_from_summary(
     convex function of the residuals are larger on average and the test is conservative. With 16384
     cells the excess is a share of :math:`10^{-9} / (v (1 - v))` of the variance, at most.
 
-    As in :func:`calibration_test` the measure is compared on merged cells, about 2000 of them, the
-    sample and the draws alike, and
+    As in :func:`calibration_test` the statistic is compared on merged cells, about 2000 of them,
+    the sample and the draws alike, and
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}}.
 
@@ -270,12 +303,26 @@ def calibration_test_from_summary(
     >>> calibration_test_from_summary(off, n_resamples=99, random_state=0).pvalue
     0.01
     """
-    statistic = bind_for_cells("statistic", statistic, options, calibration_test_from_summary)
+    is_omnibus, statistic, options = _find_measure(
+        statistic, options, calibration_test_from_summary
+    )
+    statistic = bind_for_cells(
+        "statistic", statistic, options, calibration_test_from_summary, (OMNIBUS,)
+    )
     draws = Draws(n_resamples, random_state, n_jobs)
-    return compare_with_draws([CellSource(statistic, check_summary("summary", summary))], draws)
+    source = CellSource(statistic, check_summary("summary", summary))
+    return compare_with_draws([source], draws, is_omnibus=is_omnibus)
 
 
-def compare_with_draws(sources, draws, names=None):
+def _find_measure(statistic, options, caller):
+    """Whether the statistic is the omnibus one, and the measure and options of the estimate."""
+    if not (isinstance(statistic, str) and statistic == OMNIBUS):
+        return False, statistic, options
+    refuse_unknown_options(OMNIBUS, options, [], caller)
+    return True, "cumulative_calibration_error", {}
+
+
+def compare_with_draws(sources, draws, names=None, *, is_omnibus=False):
     """The test of one source, or of several with the names of their groups.
 
     Parameters
@@ -283,12 +330,14 @@ def compare_with_draws(sources, draws, names=None):
     sources : list of RowSource or CellSource
     draws : Draws
     names : list or None, default=None
+    is_omnibus : bool, default=False
+        Whether the omnibus statistic is compared, rather than the measure.
 
     Returns
     -------
     TestResult
     """
-    nulls = [source.make_null() for source in sources]
+    nulls = [source.make_null(is_omnibus=is_omnibus) for source in sources]
     drawn = draws.run(*(null.draw for null in nulls))
     observed = np.array([null.observed for null in nulls])
     if names is None:
@@ -297,7 +346,8 @@ def compare_with_draws(sources, draws, names=None):
         pvalue, worst, _ = find_smallest_pvalue(np.column_stack([observed, drawn]))
     estimate = sources[worst].estimate
     chance = float(drawn[worst].mean())
-    return TestResult(estimate, pvalue, estimate, names and names[worst], chance)
+    statistic = float(observed[worst]) if is_omnibus else estimate
+    return TestResult(statistic, pvalue, estimate, names and names[worst], chance)
 
 
 def split_groups(rows, groups):

@@ -7,9 +7,10 @@ from skcal._cells._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._cells._counts import count_rows, make_resampler
 from skcal._cross_fit import CountParts, Residuals
 from skcal._numerics._cell_moments import average_cells
-from skcal._numerics._merging import BinomialSums, average_kinds, merge_rows
+from skcal._numerics._merging import BinomialSums, average_kinds
 from skcal._reduction import Predictions
-from skcal.inference._null_draws import NullCells
+from skcal.inference._merged_problems import merge_for
+from skcal.inference._null_draws import IndependentSums, NullCells, make_cell_measure
 from skcal.inference._resamples import CellResamples, CountedKinds, SmoothResamples
 from skcal.inference._row_source import NARROWEST
 from skcal.streaming import CalibrationSummary
@@ -31,9 +32,9 @@ class CellSource:
     """
 
     def __init__(self, statistic, cells):
-        self.statistic, self._cells = statistic, cells
+        self._cells, self._counts = cells, count_rows("summary", cells)
+        self.statistic = statistic = statistic.fix_bins(int(self._counts.sum()))
         self._question = cells, statistic.row.name, statistic.options
-        self._counts = count_rows("summary", cells)
         self.estimate = measure_cells(*self._question)
         self._predictions, _, n_rows, self._filled = average_cells(*cells.moments_and_places)
         self._n_rows = n_rows.astype(np.int64)
@@ -43,15 +44,18 @@ class CellSource:
         """How far the estimate may be from the value of the rows."""
         return bound_cells(*self._question)
 
-    def make_null(self):
+    def make_null(self, *, is_omnibus=False):
         """Source of values for outcomes that are drawn from the mean predictions of cells."""
-        merged = self._merge()
+        merged = self._merge(is_omnibus=is_omnibus)
         predictions, n_rows = self._predictions[merged.order], self._n_rows[merged.order]
         sums = BinomialSums(predictions, n_rows, merged.starts)
         positive = self._counts[1, self._filled][merged.order]
         outcomes = merged.sum_rows(positive).astype(np.float64)
-        variance = (n_rows * predictions * (1 - predictions)).sum()
-        return NullCells(self.statistic, merged, sums, outcomes, variance)
+        variance = merged.sum_rows(n_rows * predictions * (1 - predictions))
+        measure = make_cell_measure(
+            self.statistic, merged, variance, int(n_rows.sum()), is_omnibus=is_omnibus
+        )
+        return NullCells([measure], IndependentSums([sums]), [outcomes], np.ones(1))
 
     def make_resamples(self):
         """Source of values for resamples, with the value that they vary around."""
@@ -69,8 +73,8 @@ class CellSource:
         rows = Predictions(places, outcomes, counts)
         return Residuals(self.statistic, rows, CountParts(counts), is_binary=True)
 
-    def _merge(self):
-        return merge_rows(self._predictions, self._n_rows, self.statistic.inner_edges)
+    def _merge(self, *, is_omnibus=False):
+        return merge_for(self.statistic, self._predictions, self._n_rows, is_omnibus=is_omnibus)
 
     def _merge_by_outcome(self):
         """Outcomes, mean predictions and numbers of rows of one outcome in merged cells.
@@ -92,14 +96,14 @@ class CellSource:
         return outcomes.astype(np.float64), means, counts
 
 
-def bind_for_cells(argument, name, options, caller=None):
+def bind_for_cells(argument, name, options, caller=None, others=()):
     """Check the name of a measure and its options, and return the BoundMeasure."""
     if not isinstance(name, str):
         raise TypeError(
             f"{argument} must be the name of a measure for a summary, which has no rows to call a "
             f"function for; got {name!r}."
         )
-    bound = bind_for_rows(argument, name, options, "auto", None, caller)
+    bound = bind_for_rows(argument, name, options, "auto", None, caller, others)
     return bound._replace(reduction="auto")
 
 

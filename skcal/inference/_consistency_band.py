@@ -13,7 +13,7 @@ from skcal._typing import ArrayLike
 from skcal._validation import (
     check_confidence_level,
     check_flag,
-    check_integer,
+    check_n_bins,
     check_option,
 )
 
@@ -52,7 +52,7 @@ def consistency_band(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile"] = "uniform",
     confidence_level: float = 0.95,
     simultaneous: bool = False,
@@ -80,8 +80,9 @@ def consistency_band(
         How class probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. The other reductions give several
         problems, or rows that are not independent.
-    n_bins : int, default=15
-        Number of bins, at most 2^24.
+    n_bins : int or "cube_root", default=15
+        Number of bins, at most 2^24, or "cube_root", see
+        :func:`skcal.metrics.expected_calibration_error`.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass. Bins must not be chosen by a look at the outcomes.
     confidence_level : float, default=0.95
@@ -136,7 +137,7 @@ def consistency_band(
     >>> band.low, band.high
     (array([0. , 0.7]), array([0.5, 1. ]))
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, BLIND_STRATEGIES)
     level = check_confidence_level(confidence_level)
     check_flag("simultaneous", simultaneous)

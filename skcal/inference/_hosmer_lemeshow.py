@@ -11,11 +11,11 @@ from skcal._independent_rows import (
     list_weights,
     reduce_to_labelled_sample,
 )
-from skcal._numerics._binned import bin_index, gap_norm, uniform_edges
+from skcal._numerics._binned import bin_index, count_bins, gap_norm, uniform_edges
 from skcal._numerics._classical_tests import chi_squared_pvalue, sum_squared_groups
 from skcal._numerics._histogram import equal_mass_edges
 from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_option
+from skcal._validation import check_n_bins, check_option
 from skcal.inference._test_result import TestResult
 
 # Degrees of freedom that a logistic model takes from the data that it was fitted on.
@@ -30,7 +30,7 @@ def hosmer_lemeshow_test(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
-    n_bins: int = 10,
+    n_bins: int | Literal["cube_root"] = 10,
     strategy: Literal["quantile", "uniform"] = "quantile",
     data: Literal["external", "training"] = "external",
 ) -> TestResult:
@@ -56,8 +56,9 @@ def hosmer_lemeshow_test(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
-    n_bins : int, default=10
-        Number of groups, at most 2^24.
+    n_bins : int or "cube_root", default=10
+        Number of groups, at most 2^24; "cube_root" stands for :math:`\lceil n^{1/3} \rceil` with n
+        the number of rows, of which weights are counts.
     strategy : {"quantile", "uniform"}, default="quantile"
         Groups of equal mass, or of equal width; equal predictions always share a group. Those of
         equal mass end at the quantiles of the predictions, linear between ranks, as in
@@ -119,7 +120,7 @@ def hosmer_lemeshow_test(
     >>> round(result.statistic, 3), round(result.pvalue, 6), round(result.estimate, 3)
     (13.889, 0.000964, 0.075)
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("quantile", "uniform"))
     check_option("data", data, _FITTED_DEGREES)
     sample = reduce_to_labelled_sample(
@@ -131,6 +132,7 @@ def hosmer_lemeshow_test(
         reduction=reduction,
     )
     check_counts(sample)
+    n_bins = count_bins(n_bins, sample.total_weight)
     if strategy == "uniform":
         edges = uniform_edges(n_bins)
     else:

@@ -1,8 +1,14 @@
-"""Values of a measure for outcomes that are drawn from the predictions."""
+"""Values of a statistic for outcomes that are drawn from the predictions."""
 
 import numpy as np
 
+from skcal._estimates._smooth import find_transform
+from skcal._numerics._merging import draw_labels, find_label_edges
+from skcal._numerics._omnibus import OmnibusOnPlaces
 from skcal._numerics._place_resampling import SmoothECEOnPlaces
+
+# Sums of outcomes that are drawn at a time.
+_BUDGET = 1 << 22
 
 
 class NullRows:
@@ -19,9 +25,7 @@ class NullRows:
     def __init__(self, statistic, rows, observed):
         self._statistic, self._rows, self.observed = statistic, rows, observed
         if rows.proba.ndim == 2:
-            cumulative = np.cumsum(rows.proba, axis=1, dtype=np.float64)
-            # Rows sum to 1 within a tolerance only.
-            self._edges = cumulative[:, :-1] / cumulative[:, -1:]
+            self._edges = find_label_edges(rows.proba)
 
     def draw(self, rng, n_draws):
         """Values for labels drawn from the predictions."""
@@ -33,48 +37,107 @@ class NullRows:
         )
 
     def _draw_target(self, rng):
-        uniform = rng.random(self._rows.n_rows)
         if self._rows.proba.ndim == 1:
-            return (uniform < self._rows.proba).astype(np.intp)
-        column = np.count_nonzero(uniform[:, None] >= self._edges, axis=1)
+            return (rng.random(self._rows.n_rows) < self._rows.proba).astype(np.intp)
+        column = draw_labels(rng, self._edges)
         is_reversed = not self._rows.is_multiclass and self._rows.positive_column == 0
         return 1 - column if is_reversed else column
 
 
 class NullCells:
-    """A measure of a binary problem whose rows are merged in small cells.
+    """A statistic of binary problems whose rows are merged in small cells.
+
+    Parameters
+    ----------
+    measures : list
+        A function of sums of outcomes by cell for each problem, see `make_cell_measure`.
+    sums : object
+        Its ``draw(rng, n_draws)`` returns the sums of all problems, in arrays of n_draws rows.
+    outcomes : list of ndarray of shape (n_cells,)
+        Sums of the outcomes of the sample, of which the value is `observed`.
+    shares : ndarray of shape (n_problems,) or None
+        Weights of the mean over the problems; None takes the largest value instead.
+    """
+
+    def __init__(self, measures, sums, outcomes, shares):
+        self._measures, self._sums, self._shares = measures, sums, shares
+        self._step = max(1, _BUDGET // sum(map(len, outcomes)))
+        (self.observed,) = self._measure([values[None] for values in outcomes])
+
+    def draw(self, rng, n_draws):
+        """Values for outcomes drawn from the predictions."""
+        starts = range(0, n_draws, self._step)
+        sizes = [min(self._step, n_draws - start) for start in starts]
+        return np.concatenate([self._measure(self._sums.draw(rng, size)) for size in sizes])
+
+    def _measure(self, sums):
+        values = [measure(own) for measure, own in zip(self._measures, sums, strict=True)]
+        return np.max(values, axis=0) if self._shares is None else self._shares @ np.stack(values)
+
+
+class IndependentSums:
+    """Sums of outcomes of problems that share no rows, each with its own source."""
+
+    def __init__(self, sources):
+        self._sources = sources
+
+    def draw(self, rng, n_draws):
+        """Sums of each problem."""
+        return [source.draw(rng, n_draws) for source in self._sources]
+
+
+class SharedSums:
+    """Sums of outcomes of problems that read the same labels.
+
+    Parameters
+    ----------
+    source : CategoricalSums
+        Of all cells, those of one problem after those of another.
+    starts : ndarray of int of shape (n_problems,)
+        The first cell of each problem.
+    """
+
+    def __init__(self, source, starts):
+        self._source, self._starts = source, starts
+
+    def draw(self, rng, n_draws):
+        """Sums of each problem."""
+        return np.split(self._source.draw(rng, n_draws), self._starts[1:], axis=1)
+
+
+def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False):
+    """Function of sums of outcomes by cell, one row of an array for each sample.
 
     Parameters
     ----------
     statistic : BoundMeasure
+        Of one binary problem.
     merged : MergedRows
-    sums : BernoulliSums, WeightedBernoulliSums or BinomialSums
-        Source of sums of outcomes by cell.
-    outcomes : ndarray of shape (n_cells,)
-        Weighted sum of the outcomes of each cell, of which the value is `observed`.
-    variance : float
-        Variance of the sum of all outcomes of a calibrated model.
+    variance : ndarray of shape (n_cells,)
+        Of the sums of a calibrated model.
+    n_rows : int
     unit : float, default=1.0
-        Weight of an outcome that is drawn.
+        Weight of a mass of 1.
+    is_omnibus : bool, default=False
+        Whether the function is the omnibus statistic, rather than the measure.
+
+    Returns
+    -------
+    callable
+        ``f(sums) -> values``
     """
+    places, mass = merged.places, merged.mass
+    if is_omnibus:
+        return OmnibusOnPlaces(places, mass, variance, n_rows).measure
+    if statistic.is_fast_smooth_ece:
+        noise = variance / mass.sum() ** 2
+        transform = find_transform(statistic.find_option("scale"))
+        return SmoothECEOnPlaces(places, mass, noise, transform).measure
+    statistic, weights = statistic.fix_bins(n_rows), unit * mass
 
-    def __init__(self, statistic, merged, sums, outcomes, variance, unit=1.0):
-        self._statistic, self._merged = statistic, merged
-        self._sums, self._unit = sums, unit
-        self._batch = None
-        if statistic.is_plain_smooth_ece:
-            noise = variance / merged.mass.sum() ** 2
-            self._batch = SmoothECEOnPlaces(merged.places, merged.mass, noise)
-        (self.observed,) = self.measure(outcomes[None])
+    def measure(sums):
+        # The mean outcome of a cell is a soft label.
+        shares = np.minimum(sums / mass, 1.0)
+        return np.array([statistic(share, places, weights) for share in shares])
 
-    def draw(self, rng, n_draws):
-        """Values for outcomes drawn from the predictions."""
-        return self.measure(self._unit * self._sums.draw(rng, n_draws))
-
-    def measure(self, outcomes):
-        """Values for weighted sums of outcomes by cell, one row of an array for each sample."""
-        if self._batch is not None:
-            return self._batch.measure(outcomes)
-        places, mass = self._merged.places, self._merged.mass
-        shares = np.minimum(outcomes / mass, 1.0)  # the mean outcome of a cell is a soft label
-        return np.array([self._statistic(share, places, mass) for share in shares])
+    return measure

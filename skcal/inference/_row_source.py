@@ -5,19 +5,15 @@ from functools import cached_property
 import numpy as np
 
 from skcal._cross_fit import CountParts, Residuals, RowParts
-from skcal._numerics._merging import (
-    BernoulliSums,
-    WeightedBernoulliSums,
-    average_kinds,
-    merge_rows,
-)
+from skcal._numerics._merging import average_kinds
 from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal._validation import check_labels
-from skcal.inference._null_draws import NullCells, NullRows
+from skcal.inference._merged_problems import make_independent, make_shared, merge_for
+from skcal.inference._null_draws import NullCells, NullRows, make_cell_measure
 from skcal.inference._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
 
-# Binary problems of more rows are merged; those of fewer are as fast as they are.
+# Resamples of more rows are merged; those of fewer are as fast as they are.
 FEW_ROWS = 1 << 12
 # The scale that resamples of SmoothECE are made for is not finer than this.
 NARROWEST = 1e-3
@@ -47,12 +43,23 @@ class RowSource:
     error_bound = 0.0
 
     def __init__(self, statistic, rows, is_binary, units=None):
+        if statistic.find_reduction() != "top-label":
+            # Merged rows, and resamples, would have another number of bins.
+            n_rows = rows.n_rows
+            if statistic.find_reduction() == "full":
+                n_rows *= rows.proba.shape[1] if rows.proba.ndim == 2 else 2
+            statistic = statistic.fix_bins(n_rows)
         self.statistic, self._rows, self._units = statistic, rows, units
         self._is_binary, self._is_large = is_binary, rows.n_rows > FEW_ROWS
         self.estimate = statistic.measure_rows(rows)
 
-    def make_null(self):
+    def make_null(self, *, is_omnibus=False):
         """Source of values for outcomes that are drawn from the predictions.
+
+        Parameters
+        ----------
+        is_omnibus : bool, default=False
+            Whether values are those of the omnibus statistic, rather than of the measure.
 
         Returns
         -------
@@ -60,18 +67,26 @@ class RowSource:
             With `observed`, the value to compare, and `draw(rng, n_draws)`.
         """
         statistic, rows = self.statistic, self._rows
-        if not (self._is_binary and (self._is_large or statistic.is_plain_smooth_ece)):
+        reduction = "auto" if self._is_binary else statistic.find_reduction()
+        if reduction is None:
             return NullRows(statistic, rows, self.estimate)
-        merged, unit = self._merge(), self._find_unit()
-        predictions, weights = rows.proba[merged.order], unit
-        if unit is None:
-            weights, unit = self._weights[merged.order], 1.0
-            sums = WeightedBernoulliSums(predictions, merged.starts, weights)
-        else:
-            sums = BernoulliSums(predictions, merged.starts)
-        outcomes = merged.sum_rows(weights * rows.target[merged.order])
-        variance = (weights**2 * predictions * (1 - predictions)).sum()
-        return NullCells(statistic, merged, sums, outcomes, variance, unit)
+        make_problems = make_shared if reduction in ("classwise", "full") else make_independent
+        problems, sums = make_problems(rows, reduction, statistic, is_omnibus)
+        statistic = statistic._replace(reduction="auto")
+        measures = [
+            make_cell_measure(
+                statistic,
+                problem.merged,
+                problem.variance,
+                problem.n_rows,
+                unit=problem.unit,
+                is_omnibus=is_omnibus,
+            )
+            for problem in problems
+        ]
+        masses = np.array([problem.unit * problem.merged.mass.sum() for problem in problems])
+        shares = None if is_omnibus else masses / masses.sum()
+        return NullCells(measures, sums, [problem.outcomes for problem in problems], shares)
 
     def make_resamples(self):
         """Source of values for resamples.
@@ -131,14 +146,7 @@ class RowSource:
         return Predictions(places, kinds % 2, mass), kind
 
     def _merge(self):
-        return merge_rows(self._rows.proba, self._weights, self.statistic.inner_edges)
-
-    def _find_unit(self):
-        """Weight of all rows, None where they differ."""
-        weights = self._weights
-        if weights is None:
-            return 1.0
-        return float(weights[0]) if (weights == weights[0]).all() else None
+        return merge_for(self.statistic, self._rows.proba, self._weights)
 
 
 def check_groups(argument, groups, n_rows):

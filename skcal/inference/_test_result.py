@@ -15,7 +15,7 @@ class TestResult(NamedTuple):
         Probability (or a bound of it) that a calibrated model gives a statistic at least as
         extreme; never 0.
     estimate : float
-        Estimate of the calibration error that the statistic is built on.
+        Estimate of the calibration error that the statistic is built on, or one that goes with it.
     worst_group : label or None
         Group that stands out most, of a test that compares groups; None for all others.
     null_mean : float or None

@@ -17,7 +17,7 @@ from skcal._numerics._binned import (
 )
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_flag, check_integer, check_number, check_option
+from skcal._validation import check_flag, check_n_bins, check_number, check_option
 
 
 def expected_calibration_error(
@@ -28,7 +28,7 @@ def expected_calibration_error(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
     norm: float = 1,
     bin_width_penalty: bool = False,
@@ -58,8 +58,10 @@ def expected_calibration_error(
         label apart and averages by mass, "classwise" averages over the classes one against the
         rest, "full" pools all pairs of row and class, "auto" takes the positive label of a
         binary problem (or `pos_label`) and the confidence otherwise.
-    n_bins : int, default=15
-        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
+    n_bins : int or "cube_root", default=15
+        Number of bins, at most 2^24; not used by ``strategy="sweep"``. "cube_root" stands for
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows whose weight is not zero, as in
+        scikit-learn from version 1.10.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. "sweep"
         takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_,
@@ -122,7 +124,7 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.25
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     check_flag("bin_width_penalty", bin_width_penalty)
@@ -155,7 +157,7 @@ def maximum_calibration_error(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
 ) -> float:
     r"""Maximum calibration error (MCE): largest gap between predictions and outcomes of a bin.
@@ -179,8 +181,9 @@ def maximum_calibration_error(
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`; "classwise" is the mean of the largest gaps.
-    n_bins : int, default=15
-        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
+    n_bins : int or "cube_root", default=15
+        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
+        used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. For "sweep"
         see :func:`expected_calibration_error`.
@@ -236,7 +239,7 @@ def adaptive_calibration_error(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "classwise",
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
 ) -> float:
     r"""Adaptive calibration error (ACE): plain mean of the gaps of equal-mass bins of each class.
 
@@ -259,8 +262,9 @@ def adaptive_calibration_error(
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="classwise"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`. ACE is defined for each class against the rest.
-    n_bins : int, default=15
-        Number of bins of equal mass, at most 2^24; equal predictions always share a bin.
+    n_bins : int or "cube_root", default=15
+        Number of bins of equal mass, at most 2^24, or "cube_root", see
+        :func:`expected_calibration_error`; equal predictions always share a bin.
 
     Returns
     -------
@@ -296,7 +300,7 @@ def adaptive_calibration_error(
     >>> adaptive_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.25
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     samples = reduce_to_samples(
         y_true,
         y_proba,
@@ -309,7 +313,7 @@ def adaptive_calibration_error(
 
     def measure(sample):
         edges = find_edges(sample, n_bins, "quantile")
-        return mean_gap(*sample.sum_by_bin(lambda v: bin_index(v, edges), n_bins))
+        return mean_gap(*sample.sum_by_bin(lambda v: bin_index(v, edges), len(edges) - 1))
 
     return average_over_samples(measure, samples)
 
@@ -322,7 +326,7 @@ def squared_calibration_error(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "quantile",
     debias: bool | Literal["outcomes", "residuals"] = True,
 ) -> float:
@@ -347,8 +351,9 @@ def squared_calibration_error(
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`.
-    n_bins : int, default=15
-        Number of bins, at most 2^24; not used by ``strategy="sweep"``.
+    n_bins : int or "cube_root", default=15
+        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
+        used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="quantile"
         Bins of equal width or of equal mass, see :func:`expected_calibration_error`.
     debias : bool or {"outcomes", "residuals"}, default=True
@@ -398,7 +403,7 @@ def squared_calibration_error(
     >>> round(squared_calibration_error(y_true, y_proba, n_bins=2), 4)
     -0.0208
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     if not isinstance(debias, bool | np.bool_):
         check_option("debias", debias, ("outcomes", "residuals"))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skcal._numerics._binned import count_bins
 from skcal._numerics._simplex_binning import (
     DISTANCES,
     average_over_bins,
@@ -16,7 +17,7 @@ from skcal._numerics._simplex_binning import (
 )
 from skcal._reduction import check_class_vectors
 from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_option
+from skcal._validation import check_integer, check_n_bins, check_option
 
 
 def canonical_calibration_error(
@@ -27,7 +28,7 @@ def canonical_calibration_error(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     strategy: Literal["uniform", "median_variance"] = "uniform",
-    n_bins: int = 10,
+    n_bins: int | Literal["cube_root"] = 10,
     min_samples: int = 10,
     max_bins: int | None = None,
     distance: str | Callable[..., Any] = "total_variation",
@@ -58,8 +59,9 @@ def canonical_calibration_error(
         "uniform" takes bins of equal width for each component, and puts rows together whose
         components all share bins. "median_variance" halves the rows again and again, the bin
         with the largest variance first, at the median of its component with the largest variance.
-    n_bins : int, default=10
-        Number of bins of each component, at most 2^24. Not used by ``strategy="median_variance"``.
+    n_bins : int or "cube_root", default=10
+        Number of bins of each component, at most 2^24, or "cube_root", see
+        :func:`expected_calibration_error`. Not used by ``strategy="median_variance"``.
     min_samples : int, default=10
         Least number of rows in a bin. Not used by ``strategy="uniform"``.
     max_bins : int, default=None
@@ -134,7 +136,7 @@ def canonical_calibration_error(
     0.0
     """
     check_option("strategy", strategy, ("uniform", "median_variance"))
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     min_samples = check_integer("min_samples", min_samples, 1, np.inf)
     limit = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
     if not callable(distance):
@@ -144,7 +146,8 @@ def canonical_calibration_error(
     )
     proba, weights = vectors.proba, vectors.weights
     if strategy == "uniform":
-        bins = bin_uniformly(proba, weights, n_bins)
+        n_rows = len(proba) if weights is None else np.count_nonzero(weights)
+        bins = bin_uniformly(proba, weights, count_bins(n_bins, n_rows))
     elif has_enough(weights, len(proba), min_samples):
         rows = proba
         if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:

@@ -25,7 +25,7 @@ from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_ga
 from skcal._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._sample import CHUNK
 from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_integer, check_number, check_option
+from skcal._validation import check_n_bins, check_number, check_option
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergence
 
 # So many distinct predictions are summed over pair by pair.
@@ -84,7 +84,7 @@ def calibration_decomposition(
     estimator: Literal["kernel", "isotonic", "binned"] = "kernel",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
     bandwidth: float = 0.05,
-    n_bins: int = 15,
+    n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
 ) -> Decomposition:
     r"""Decompose a proper score into calibration error and sharpness gap.
@@ -119,8 +119,8 @@ def calibration_decomposition(
     bandwidth : float, default=0.05
         Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but not
         less than 0.001.
-    n_bins : int, default=15
-        Number of bins, from 1 to 2^24.
+    n_bins : int or "cube_root", default=15
+        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
         sorted, see :func:`expected_calibration_error`.
@@ -206,7 +206,7 @@ def calibration_decomposition(
     check_option("kernel", kernel, ("gaussian", "epanechnikov"))
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     predictions = check_predictions(
         y_true,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rv_discrete
 
 from skcal._arrays import read_numbers
-from skcal._numerics._binned import bin_index, quantile_edges
+from skcal._numerics._binned import bin_index, count_bins, quantile_edges
 from skcal._numerics._regression import (
     area_to_diagonal,
     center_levels,
@@ -17,7 +17,7 @@ from skcal._numerics._regression import (
 )
 from skcal._typing import ArrayLike
 from skcal._validation import (
-    check_integer,
+    check_n_bins,
     check_number,
     check_option,
     check_sample_weight,
@@ -234,7 +234,7 @@ def expected_normalized_calibration_error(
     *,
     y_std: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    n_bins: int = 10,
+    n_bins: int | Literal["cube_root"] = 10,
 ) -> float:
     r"""Expected normalized calibration error (ENCE) of predicted standard deviations.
 
@@ -251,8 +251,9 @@ def expected_normalized_calibration_error(
         Predicted standard deviations, positive.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
-    n_bins : int, default=10
-        Number of bins of equal mass, at most 2^24; equal standard deviations always share a bin.
+    n_bins : int or "cube_root", default=10
+        Number of bins of equal mass, at most 2^24, or "cube_root", see
+        :func:`expected_calibration_error`; equal standard deviations always share a bin.
 
     Returns
     -------
@@ -297,7 +298,7 @@ def expected_normalized_calibration_error(
     >>> expected_normalized_calibration_error(y_true, y_pred, y_std=[1, 1, 4, 4], n_bins=2)
     0.25
     """
-    n_bins = check_integer("n_bins", n_bins, minimum=1)
+    n_bins = check_n_bins(n_bins)
     targets = _check_values("y_true", y_true)
     means = _check_values("y_pred", y_pred, len(targets))
     deviations = _check_values("y_std", y_std, len(targets))
@@ -320,6 +321,7 @@ def expected_normalized_calibration_error(
             "Bins of equal mass read sample_weight as counts, which must sum to at least 2; "
             f"got {counts.sum():g}. Scale them to sum to the number of rows."
         )
+    n_bins = count_bins(n_bins, len(deviations))
     bins = bin_index(deviations, quantile_edges(distinct, counts, n_bins))
     squares, variances = _square_by_bin(bins, errors, deviations)
     return mean_normalized_gap(bins, squares, variances, weights)

@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, uniform_edges
+from skcal._numerics._binned import bin_index, count_bins, uniform_edges
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_number, check_option
+from skcal._validation import check_n_bins, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
@@ -51,8 +51,10 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
-    n_bins : int, default=15
-        Number of bins of each map, at most 2^24.
+    n_bins : int or "cube_root", default=15
+        Number of bins of each map, at most 2^24; "cube_root" stands for
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows of the map, of which weights are
+        counts.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass; the latter never split equal probabilities, and
         read `sample_weight` as counts of rows.
@@ -130,7 +132,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
-        n_bins: int = 15,
+        n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile"] = "uniform",
         multiclass: Literal["one-vs-rest", "top-label"] = "one-vs-rest",
         min_proba: float = 0.0,
@@ -142,7 +144,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         self.min_proba = min_proba
 
     def _check_options(self):
-        check_integer("n_bins", self.n_bins, minimum=1)
+        check_n_bins(self.n_bins)
         check_option("strategy", self.strategy, ("uniform", "quantile"))
         check_option("multiclass", self.multiclass, ("one-vs-rest", "top-label"))
         check_number("min_proba", self.min_proba, 0, below=0.5)
@@ -195,10 +197,11 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         return share_in_proportion(proba, top, confidence)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        n_bins = count_bins(self.n_bins, count_rows(values, sample_weight))
         if self.strategy == "uniform":
-            edges = uniform_edges(self.n_bins)
+            edges = uniform_edges(n_bins)
         else:
-            edges = equal_mass_edges(values, sample_weight, self.n_bins)
+            edges = equal_mass_edges(values, sample_weight, n_bins)
         means = average_in_bins(self._find_bin(values, edges), outcomes, sample_weight, edges)
         return BinMap(edges, np.clip(means, self.min_proba, 1 - self.min_proba))
 
@@ -208,6 +211,11 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     def _find_bin(self, values, edges):
         is_exact = self.input == "proba" and self.strategy == "uniform"
         return bin_index(values, edges if is_exact else raise_edges(edges))
+
+
+def count_rows(values, sample_weight):
+    """Number of rows, of which weights are counts."""
+    return len(values) if sample_weight is None else float(sample_weight.sum())
 
 
 def raise_edges(edges):

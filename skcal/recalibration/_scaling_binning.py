@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._binned import bin_index
+from skcal._numerics._binned import bin_index, count_bins
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_integer
-from skcal.recalibration._histogram import check_counts, raise_edges
+from skcal._validation import check_n_bins
+from skcal.recalibration._histogram import check_counts, count_rows, raise_edges
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -64,9 +64,10 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
-    n_bins : int, default=10
-        Number of bins of each map, at most 2^24. Equal values are never split, so that fewer may
-        be filled.
+    n_bins : int or "cube_root", default=10
+        Number of bins of each map, at most 2^24; "cube_root" stands for
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows, of which weights are counts. Equal
+        values are never split, so that fewer may be filled.
 
     Attributes
     ----------
@@ -132,13 +133,13 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
-        n_bins: int = 10,
+        n_bins: int | Literal["cube_root"] = 10,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_bins = n_bins
 
     def _check_options(self):
-        check_integer("n_bins", self.n_bins, minimum=1)
+        check_n_bins(self.n_bins)
 
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
@@ -151,7 +152,8 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
         slope, intercept = map(float, fitted)
         scaled = expit(slope * values + intercept)
-        edges = equal_mass_edges(scaled, sample_weight, self.n_bins)
+        n_bins = count_bins(self.n_bins, count_rows(scaled, sample_weight))
+        edges = equal_mass_edges(scaled, sample_weight, n_bins)
         index = bin_index(scaled, raise_edges(edges))
         means = average_in_bins(index, scaled, sample_weight, edges)
         return BinnedSigmoidMap(slope, intercept, edges, means)

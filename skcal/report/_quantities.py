@@ -14,8 +14,6 @@ SHOWN = (
     "smooth_calibration_error",
     "cumulative_calibration_error",
 )
-# Of these it finds predictions that are too extreme or not extreme enough most often.
-TESTED = "smooth_ece"
 
 
 def describe_sample(problem):
@@ -65,13 +63,11 @@ def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures that are shown, and the exact test."""
     rows = problem.keywords | {"reduction": problem.reduction}
     options = rows | {"n_jobs": n_jobs, "random_state": seed}
-    summaries, tests = {}, {}
+    draws, summaries = options | {"n_resamples": n_resamples}, {}
     for name in SHOWN:
         interval = confidence_interval(
             *problem.data, measure=name, confidence_level=confidence_level, **options
         )
-        tests[name] = calibration_test(
-            *problem.data, statistic=name, n_resamples=n_resamples, **options
-        )
-        summaries[name] = MeasureSummary(*interval, tests[name].null_mean)
-    return summaries, tests[TESTED]
+        chance = calibration_test(*problem.data, statistic=name, **draws).null_mean
+        summaries[name] = MeasureSummary(*interval, chance)
+    return summaries, calibration_test(*problem.data, **draws)

@@ -60,7 +60,7 @@ class CalibrationReport:
     >>> from skcal.report import calibration_report
     >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
     >>> report
-    CalibrationReport(verdict='inconclusive')
+    CalibrationReport(verdict='under-confident')
     >>> round(report.models[None].measures["smooth_ece"].estimate, 3)
     0.178
     """
@@ -182,7 +182,7 @@ def calibration_report(
     -----
     **Verdict.** The first of these rules that applies decides:
 
-    1. The exact test of :func:`~skcal.inference.calibration_test`, with SmoothECE [1]_, rejects at
+    1. The exact test of :func:`~skcal.inference.calibration_test` rejects at
        1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
        support it. Where measures read the confidence, "over-confident" or "under-confident" if the
        interval of mean confidence minus accuracy is above or below 0. Where they read the
@@ -196,7 +196,7 @@ def calibration_report(
     3. Probabilities say no more than the base rate: "uninformative".
     4. Else "calibrated".
 
-    **Size.** An average error is SmoothECE without chance, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
+    **Size.** An average error is SmoothECE [1]_ without chance, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
     with T the value and :math:`T_0` its mean over labels that are drawn from the predictions,
     because independent errors add up in squares; or the size of the mean residual, if that is
     larger. Its upper bound U solves
@@ -210,10 +210,6 @@ def calibration_report(
 
     **Intervals** of measures are those of :func:`~skcal.inference.confidence_interval`, which hold
     near calibration and far from it.
-
-    **Test.** SmoothECE is tested rather than the smooth calibration error, the default of
-    :func:`~skcal.inference.calibration_test`, because it finds predictions that are too extreme or
-    not extreme enough far more often, and is what the diagram shows.
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
     of log odds is by profile likelihood, with weights that sum to their effective number of rows;

@@ -51,8 +51,8 @@ OPTIONS = {
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
     "method": mostly(["auto", "exact", "grid"], ["x"]),
-    "confidence_interval.method": mostly(["percentile", "basic", "bca"], ["x"]),
-    "confidence_interval_from_summary.method": mostly(["percentile", "basic"], ["bca"]),
+    "confidence_interval.method": mostly(["auto", "cross-fit", "percentile", "basic", "bca"], ["x"]),
+    "confidence_interval_from_summary.method": mostly(["auto", "percentile", "basic"], ["bca"]),
     "CrossFitProba.method": mostly(["predict_proba", "decision_function"], ["x"]),
     "kernel_calibration_error.method": mostly(
         ["exact", "subsample", "fourier", "binning"], ["auto"]
@@ -61,7 +61,7 @@ OPTIONS = {
     "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
     "min_samples": mostly([1, 2, 10], [0, "x"]),
     "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
-    "n_bins": mostly([1, 2, 10, 15, 1000], [0, 2.0, None, 2**63]),
+    "n_bins": mostly([1, 2, 10, 15, 1000, "cube_root"], [0, 2.0, None, 2**63]),
     "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),
     "n_knots": mostly([2, 6, 100], [1, 2.0, 2**63]),
     "n_points": mostly([2, 3, 21], [1, 2.0]),

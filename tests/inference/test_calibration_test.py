@@ -6,13 +6,23 @@ from itertools import product
 import numpy as np
 import pytest
 
+from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics._monte_carlo import find_pvalue
+from skcal._numerics._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal.inference import calibration_test, calibration_test_from_summary
 from skcal.inference._draws import Draws
 from skcal.inference._null_draws import NullCells
-from skcal.metrics import MEASURES
+from skcal.inference._row_source import RowSource
+from skcal.metrics import MEASURES, cumulative_calibration_error
 from tests.answers import list_numbers
-from tests.inference.samples import OF_SUMMARIES, bind_source, draw_binary, draw_classes, summarize
+from tests.inference.samples import (
+    OF_SUMMARIES,
+    bind_source,
+    check_level,
+    draw_binary,
+    draw_classes,
+    summarize,
+)
 
 FIVE = [f"{kind}_calibration_error" for kind in ("smooth", "expected", "cumulative", "squared")] + [
     "smooth_ece"
@@ -71,6 +81,144 @@ def test_pvalue_is_the_probability_of_all_outcomes(rng, name, n_classes, weights
     assert result.statistic == result.estimate == pytest.approx(observed, abs=1e-12)
     error = np.sqrt(chance @ (values - mean) ** 2 / 2999)
     assert result.null_mean == pytest.approx(mean, abs=4 * error)
+
+
+def draw_omnibus_case(kind):
+    """Outcomes that can be listed: predictions by column, columns of problems, weights."""
+    v = np.array([0.02, 0.3, 0.3, 0.3, 0.6, 0.6, 0.9, 0.9])
+    if kind in ("binary", "summary"):
+        return np.column_stack([1 - v, v]), [[0, 1, 1, 0, 0, 1, 0, 1]], None
+    if kind == "weights":
+        return np.column_stack([1 - v, v]), [[0, 1, 1, 0, 0, 1, 0, 1]], UNEVEN
+    return np.random.default_rng(0).dirichlet([1, 1, 1], 6), [[0, 2, 1, 1, 2, 0]], None
+
+
+def find_omnibus(outcomes, v, weights):
+    """The statistic of rows of outcomes of one binary problem, row by row."""
+    order = np.argsort(v)
+    v, outcomes = v[order], outcomes[:, order]
+    weights = np.ones(len(v)) if weights is None else weights[order]
+    starts = np.flatnonzero(np.diff(v, prepend=-1))
+    mass, sums = (np.add.reduceat(x, starts, axis=-1) for x in (weights, weights * outcomes))
+    variance = np.add.reduceat(weights**2 * v * (1 - v), starts)
+    return OmnibusOnPlaces(v[starts], mass, variance, len(v)).measure(sums)
+
+
+@pytest.mark.parametrize("kind", ["binary", "weights", "summary", "classwise", "full", "top-label"])
+def test_omnibus_pvalue_is_the_probability_of_all_outcomes(kind):
+    proba, (y,), weights = draw_omnibus_case(kind)
+    n, n_classes = proba.shape
+    codes = np.array(list(product(range(n_classes), repeat=n)))
+    chance = proba[np.arange(n), codes].prod(axis=1)
+    hits = codes[:, :, None] == np.arange(n_classes)
+    top = proba.argmax(axis=1)
+    if n_classes == 2:
+        values = find_omnibus(hits[:, :, 1], proba[:, 1], weights)
+    elif kind == "classwise":
+        values = np.max([find_omnibus(hits[:, :, k], proba[:, k], None) for k in range(3)], axis=0)
+    elif kind == "full":
+        values = find_omnibus(hits.reshape(len(codes), -1), proba.ravel(), None)
+    else:
+        parts = [
+            find_omnibus(hits[:, top == k, k], proba[top == k, k], None) for k in np.unique(top)
+        ]
+        values = np.max(parts, axis=0)
+    observed = values[(codes == y).all(axis=1)][0]
+    exact = chance @ (values >= observed - 1e-9)
+    options = {"n_resamples": 2999, "random_state": 0}
+    if kind == "summary":
+        result = calibration_test_from_summary(summarize(y, proba[:, 1]), **options)
+    else:
+        options["reduction"] = kind if n_classes == 3 else "auto"
+        result = calibration_test(y, proba, sample_weight=weights, **options)
+    assert 0.01 < exact < 0.99
+    assert result.pvalue == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 2999))
+    assert result.statistic == pytest.approx(observed, rel=1e-9)
+    spread = np.sqrt(chance @ (values - chance @ values) ** 2 / 2999)
+    assert result.null_mean == pytest.approx(chance @ values, abs=4 * spread)
+    reduction = {"reduction": kind} if n_classes == 3 else {}
+    error = cumulative_calibration_error(y, proba, sample_weight=weights, **reduction)
+    assert result.estimate == pytest.approx(error, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "kind", "n_samples"),
+    [
+        (30, "ties", 300),
+        (30, "weights", 300),
+        (300, "rare", 300),
+        (60, "classwise", 300),
+        (60, "groups", 200),
+        pytest.param(3000, "plain", 2000, marks=pytest.mark.slow),
+        pytest.param(300, "rare", 4000, marks=pytest.mark.slow),
+        pytest.param(5000, "summary", 1000, marks=pytest.mark.slow),
+    ],
+)
+def test_level_of_the_omnibus(n, kind, n_samples):
+    rng, pvalues = np.random.default_rng(n), []
+    proba = rng.beta(0.2, 9.8, n) if kind == "rare" else rng.random(n)
+    proba = proba.round(1) if kind == "ties" else proba
+    options = {"n_resamples": 39}
+    if kind == "weights":
+        options["sample_weight"] = rng.exponential(size=n)
+    if kind == "groups":
+        options["groups"] = np.arange(n) % 3
+    if kind == "classwise":
+        options["reduction"], proba = kind, rng.dirichlet([0.5] * 4, n)
+    for seed in range(n_samples):
+        options["random_state"] = seed
+        if kind == "classwise":
+            y = (rng.random((n, 1)) > proba.cumsum(axis=1)).sum(axis=1)
+            result = calibration_test(y, proba, labels=range(4), **options)
+        elif kind == "summary":
+            y = rng.random(n) < proba
+            result = calibration_test_from_summary(summarize(y, proba), **options)
+        else:
+            result = calibration_test(rng.random(n) < proba, proba, **options)
+        pvalues.append(result.pvalue)
+    check_level(pvalues)
+
+
+@pytest.mark.parametrize("reduction", ["auto", "classwise", "top-label", "full"])
+def test_an_impossible_outcome_stands_out_most(reduction):
+    """However many other rows there are, whose outcomes of 1 are next to impossible."""
+    proba = np.concatenate([[0.0], np.geomspace(1e-9, 1e-5, 5000)])
+    y = np.zeros(5001, dtype=int)
+    options = {"reduction": reduction, "n_resamples": 99, "random_state": 0}
+    assert calibration_test(y, proba, **options).pvalue > 0.5
+    y[0] = 1
+    assert calibration_test(y, proba, **options).pvalue == 0.01
+    if reduction == "auto":
+        summary = summarize(y, proba**0.2)  # more cells than are kept
+        result = calibration_test_from_summary(summary, n_resamples=99, random_state=0)
+        assert (result.statistic, result.pvalue) == (IMPOSSIBLE, 0.01)
+
+
+@pytest.mark.parametrize("reduction", ["confidence", "classwise", "top-label", "full"])
+def test_few_rows_are_compared_by_their_measure(reduction, rng):
+    """With weights, and with weights that differ between the predicted labels alone."""
+    y, proba = draw_classes(rng, 100)
+    for weights in (None, rng.random(100), np.array([0.1, 1, 3])[proba.argmax(axis=1)]):
+        for name in ("expected_calibration_error", "squared_calibration_error", "smooth_ece"):
+            bound = bind_for_rows("statistic", name, {}, reduction, weights)
+            rows = {"sample_weight": weights, "pos_label": None, "labels": None}
+            source = RowSource(*bind_rows(bound, y, proba, **rows))
+            assert source.make_null().observed == pytest.approx(source.estimate, abs=1e-5)
+
+
+def test_draws_of_several_problems_are_those_of_their_rows(rng):
+    """The mean of a measure over draws on merged rows, and over draws of labels of all rows."""
+    y, proba = draw_classes(rng, 3000)
+    options = {"n_resamples": 99, "random_state": 0}
+    for reduction in ("classwise", "top-label", "full"):
+        for name in ("expected_calibration_error", "cumulative_calibration_error"):
+            measure = partial(MEASURES[name].function, reduction=reduction, labels=range(3))
+            by_rows = calibration_test(
+                y, proba, statistic=lambda y, p, measure=measure: measure(y, p), **options
+            )
+            merged = calibration_test(y, proba, statistic=name, reduction=reduction, **options)
+            assert merged.estimate == pytest.approx(by_rows.estimate)
+            assert merged.null_mean == pytest.approx(by_rows.null_mean, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +330,7 @@ def test_groups_of_classes_and_groups_without_weight(rng):
     assert (result.worst_group, result.pvalue) == ("a", 0.01)
 
 
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", ["omnibus", *FIVE])
 @pytest.mark.parametrize("n", [6, 6000])
 def test_certain_predictions(name, n):
     proba = np.tile([0.0, 1.0, 1.0], n // 3)
@@ -196,13 +344,13 @@ def test_certain_predictions(name, n):
         assert of_summary.pvalue == pvalue
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", ["omnibus", *MEASURES])
 def test_single_row(name):
     """The outcome against the odds has its own probability, 0.2."""
     options = {"statistic": name, "n_resamples": 999, "random_state": 0}
     surprising = calibration_test([1], [0.2], **options)
     assert calibration_test([0], [0.2], **options).pvalue == 1
-    if MEASURES[name].is_signed:
+    if name in MEASURES and MEASURES[name].is_signed:
         assert surprising[:3] == (0, 1, 0)  # one row says nothing about a square
     else:
         assert surprising.pvalue == pytest.approx(0.2, abs=4 * 0.0127)

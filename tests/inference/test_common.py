@@ -25,7 +25,7 @@ DRAWN = {"n_resamples": 39, "random_state": 0}
 # Weights are read as counts of rows, or as importance of rows with one outcome each.
 COUNTING = ("cox_recalibration", "hosmer_lemeshow_test")
 CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
-IMPORTANCE = (*CERTAIN, "t_cal", "calibration_test", "bootstrap")
+IMPORTANCE = (*CERTAIN, "t_cal", "calibration_test", "confidence_interval")
 # Tests and bands of one binary problem whose rows are independent.
 BINARY = {
     name: getattr(inference, name)
@@ -33,7 +33,7 @@ BINARY = {
 } | {"t_cal": partial(t_cal_test, **DRAWN)}
 # All functions of labels and probabilities; a mean embedding also takes points.
 CALLS = BINARY | {
-    "bootstrap": partial(confidence_interval, "smooth_ece", **DRAWN),
+    "confidence_interval": partial(confidence_interval, **DRAWN),
     "calibration_test": partial(calibration_test, **DRAWN),
     "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
@@ -44,7 +44,7 @@ Y = (np.random.default_rng(4).random(120) < V).astype(int)
 FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
 # Functions that draw, with rows that make other numbers of other draws.
 RANDOM = {
-    confidence_interval: partial(confidence_interval, "smooth_ece", Y, V),
+    confidence_interval: partial(confidence_interval, Y, V),
     confidence_interval_from_summary: partial(
         confidence_interval_from_summary, "smooth_ece", FIRST
     ),
@@ -123,7 +123,7 @@ def test_every_measure_for_two_and_more_classes(name, rng):
         assert test.estimate == test.statistic == value
         assert test.pvalue * 20 == pytest.approx(round(test.pvalue * 20))
         for method in ("percentile", "basic", "bca"):
-            interval = confidence_interval(name, *rows, method=method, **options)
+            interval = confidence_interval(*rows, measure=name, method=method, **options)
             assert interval.estimate == value
             assert interval.low <= interval.high
             assert {type(number) for number in (*interval, test.null_mean)} == {float}
@@ -263,7 +263,7 @@ def test_several_or_dependent_problems_are_refused(call, reduction):
         call(Y, V, reduction=reduction)
 
 
-@parametrize([name for name in CALLS if name != "bootstrap"])
+@parametrize([name for name in CALLS if name != "confidence_interval"])
 def test_soft_labels_are_refused(call):
     with pytest.raises(ValueError, match="y_true must hold labels; "):
         call([0, 0.25, 1], [0.2, 0.3, 0.7])
@@ -285,7 +285,7 @@ of_summaries = pytest.mark.parametrize(
     ("argument", "call"),
     [
         ("summary", partial(calibration_test_from_summary, **DRAWN)),
-        ("summary", partial(confidence_interval_from_summary, "smooth_ece", **DRAWN)),
+        ("summary", partial(confidence_interval_from_summary, **DRAWN)),
         ("first", lambda summary: compare_summaries(summary, FIRST, **DRAWN)),
         ("second", lambda summary: compare_summaries(FIRST, summary, **DRAWN)),
     ],
@@ -335,5 +335,7 @@ def test_a_billion_rows_cost_no_more(name):
     # What was chance among 500 rows is certain now.
     result = calibration_test_from_summary(summary, statistic=name, n_resamples=19, random_state=0)
     assert result.pvalue == 0.05
-    low, high = confidence_interval_from_summary(name, summary, n_resamples=20, random_state=0)[1:]
+    low, high = confidence_interval_from_summary(
+        summary, measure=name, n_resamples=20, random_state=0
+    )[1:]
     assert 0 < high - low < 1e-3

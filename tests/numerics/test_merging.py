@@ -5,7 +5,15 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from skcal._numerics._merging import N_CELLS, BernoulliSums, WeightedBernoulliSums, merge_rows
+from skcal._numerics._merging import (
+    N_CELLS,
+    BernoulliSums,
+    CategoricalSums,
+    WeightedBernoulliSums,
+    draw_labels,
+    find_label_edges,
+    merge_rows,
+)
 
 
 class Scripted:
@@ -105,3 +113,38 @@ def test_cells_are_small(kind, rng):
     for bins in (edges, np.arange(1, N_CELLS) / N_CELLS):
         assert (np.searchsorted(bins, low) == np.searchsorted(bins, high)).all()
     assert (high[:-1] < low[1:]).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 300])
+def test_labels_have_the_probabilities_of_their_columns(rng, n_classes):
+    """Rows miss a sum of 1 by rounding; columns of 0 are never drawn."""
+    proba = rng.dirichlet(np.full(n_classes, 0.5), 4) * 1.0004
+    proba[0] = 0
+    proba[0, -1] = 1
+    edges = find_label_edges(proba)
+    labels = np.stack([draw_labels(rng, edges) for _ in range(4000)])
+    assert (labels[:, 0] == n_classes - 1).all()
+    for column, row in zip(labels.T, proba, strict=True):
+        counts, expected = np.bincount(column, minlength=n_classes), 4000 * row / row.sum()
+        assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 5).all()
+        assert not counts[row == 0].any()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_categorical_sums_are_those_of_the_labels(rng, monkeypatch, weighted):
+    """A row counts in the cell of its label alone; classes may share cells."""
+    proba, cells = rng.dirichlet([1, 1, 1], 50), rng.integers(7, size=(3, 50))
+    weights = rng.random(50) if weighted else None
+    source, drawn = CategoricalSums(proba, cells.ravel(), 8, weights), []
+
+    def note_labels(*arguments):
+        drawn.append(draw_labels(*arguments))
+        return drawn[-1]
+
+    monkeypatch.setattr("skcal._numerics._merging.draw_labels", note_labels)
+    sums = source.draw(rng, 5)
+    for row, labels in zip(sums, drawn, strict=True):
+        expected = np.zeros(8)
+        for i, label in enumerate(labels):
+            expected[cells[label, i]] += 1 if weights is None else weights[i]
+        np.testing.assert_allclose(row, expected)

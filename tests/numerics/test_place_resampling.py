@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skcal._estimates._smooth import find_transform
 from skcal._numerics import _place_resampling
 from skcal._numerics._grid import cubic_nodes, sum_moments
 from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
@@ -18,20 +19,22 @@ CASES = {
 }
 
 
-def make_measure(places, mass):
+def make_measure(places, mass, scale="probability"):
     """With the variance of the mean residual under calibration."""
-    noise = (mass * places * (1 - places)).sum() / mass.sum() ** 2
-    return SmoothECEOnPlaces(places, mass, noise).measure
+    noise = mass * places * (1 - places) / mass.sum() ** 2
+    return SmoothECEOnPlaces(places, mass, noise, find_transform(scale)).measure
 
 
+@pytest.mark.parametrize("scale", ["probability", "logit"])
 @pytest.mark.parametrize("kind", CASES)
-def test_values_are_those_of_the_measure(rng, kind):
+def test_values_are_those_of_the_measure(rng, kind, scale):
     places = np.sort(CASES[kind](rng))
     mass = rng.integers(1, 200, len(places)).astype(float)
     sums = rng.binomial(mass.astype(int), places, (12, len(places))).astype(float)
     sums[:2] = np.outer([0, 1], mass)
-    expected = [smooth_ece(row / mass, places, sample_weight=mass) for row in sums]
-    np.testing.assert_allclose(make_measure(places, mass)(sums), expected, rtol=0, atol=1e-5)
+    expected = [smooth_ece(row / mass, places, sample_weight=mass, scale=scale) for row in sums]
+    values = make_measure(places, mass, scale)(sums)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
 
 
 def test_one_place_and_no_residual():
@@ -73,7 +76,7 @@ def test_tiny_values_are_known_to_be_tiny():
     # The fixed point is below any bandwidth that is larger than its error.
     assert reference.unreflected_error_at(places, residuals, 1e-5) < 1e-5
     sums = mass * places + mass.sum() * residuals
-    (value,) = SmoothECEOnPlaces(places, mass, 1e-7).measure(sums[None])
+    (value,) = SmoothECEOnPlaces(places, mass, np.full(2, 5e-8)).measure(sums[None])
     assert 0 <= value < 5e-5
 
 
