@@ -9,7 +9,7 @@ from sklearn.calibration import calibration_curve
 
 from skcal._numerics._binned import count_bins
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import confidence_interval, calibration_test, calibration_test_from_summary
+from skcal.inference import calibration_test, calibration_test_from_summary, confidence_interval
 from skcal.metrics import expected_calibration_error, kernel_calibration_error
 from skcal.recalibration import BaseRecalibrator
 from skcal.streaming import CalibrationSummary
@@ -114,7 +114,7 @@ def test_cube_root_of_merged_rows_and_of_resamples(reduction):
         n_bins = 15 if reduction == "full" else 10
         for function in (
             partial(calibration_test, y, proba, statistic="expected_calibration_error"),
-            partial(confidence_interval, "expected_calibration_error", y, proba),
+            partial(confidence_interval, y, proba, measure="expected_calibration_error"),
         ):
             assert function(n_bins="cube_root", **options) == function(n_bins=n_bins, **options)
     else:

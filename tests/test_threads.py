@@ -208,7 +208,7 @@ def test_questions_to_one_summary(reduction):
         ]
         if reduction == "auto":
             interval = inference.confidence_interval_from_summary
-            questions.append(partial(interval, "smooth_ece", summary, **drawn))
+            questions.append(partial(interval, summary, method="percentile", **drawn))
             questions.append(partial(TEST_SUMMARY, summary, **drawn))
         return questions
 
@@ -258,10 +258,10 @@ def list_jobs():
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
         "confidence_interval": [
-            partial(interval, "smooth_ece", y, proba, **many),
-            partial(interval, ece, labels, triple, method="bca", debias=True, **many),
+            partial(interval, y, proba, method="percentile", **many),
+            partial(interval, labels, triple, measure=ece, method="bca", **many),
         ],
-        "confidence_interval_from_summary": [partial(of_summary, "smooth_ece", summary, **many)],
+        "confidence_interval_from_summary": [partial(of_summary, summary, method="basic", **many)],
         "calibration_test": [
             partial(test, y, proba),
             partial(test, y, proba, groups=np.arange(400) % 3),

@@ -44,9 +44,7 @@ def test_jobs_leave_the_filters_of_warnings():
         expected = list(warnings.filters)
         for _ in range(3):
             inference.calibration_test(y, proba, **options)
-            inference.confidence_interval(
-                y, proba, measure="expected_calibration_error", **options
-            )
+            inference.confidence_interval(y, proba, measure="expected_calibration_error", **options)
             metrics.squared_kernel_calibration_error(y, proba, block_size=2)
             assert warnings.filters == expected
 

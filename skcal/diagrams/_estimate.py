@@ -18,7 +18,6 @@ from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
     check_flag,
-    check_integer,
     check_n_bins,
     check_option,
     check_rng,

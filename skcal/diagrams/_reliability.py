@@ -105,9 +105,8 @@ class ReliabilityDisplay(CurveDisplay):
     labels it is too wide. An isotonic curve [3]_ has none, since its steps are chosen by the
     outcomes.
 
-    The interval of smECE holds the given share of the values of bootstrap resamples. Each of these
-    is, like smECE itself, too large where the error is small, so that the interval may lie above
-    the value of the sample.
+    The interval of smECE is that of :func:`skcal.inference.confidence_interval`: it contains 0
+    where the rows may come from a calibrated model.
 
     The isotonic band is a simultaneous confidence band for the mean outcome, if that increases
     with the prediction [5]_. Where the diagonal leaves it, the model is not calibrated. It has a
@@ -687,8 +686,8 @@ class ReliabilityDisplay(CurveDisplay):
         Raises
         ------
         ValueError
-            If an argument is invalid, if the summary is empty, or if an isotonic band or resamples
-            are asked for and it holds weights or soft labels.
+            If an argument is invalid, if the summary is empty, or if an isotonic band or an
+            interval is asked for and it holds weights or soft labels.
         TypeError
             If `summary` is no summary.
 
@@ -704,8 +703,7 @@ class ReliabilityDisplay(CurveDisplay):
         :func:`skcal.metrics.smooth_ece`. Bins whose edges are edges of cells, 2, 4, 8, ... of them,
         hold exactly their own rows; otherwise the rows of a cell that is cut by an edge are
         divided between two bins. The isotonic curve and its band are those of predictions moved to
-        the mean of their cell. Numbers of rows are resampled by outcome and cell, so that a
-        resample costs the same for every number of rows.
+        the mean of their cell.
 
         With weights `n_samples` is the number of rows, as their effective number is not known.
 

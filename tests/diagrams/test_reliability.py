@@ -91,7 +91,7 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_what_is_computed_may_be_drawn_later(kind, scale, binary):
     model, X, y = binary
-    options = {"kind": kind, "scale": scale, "n_bins": 5, "n_resamples": 9, "random_state": 0}
+    options = {"kind": kind, "scale": scale, "n_bins": 5, "interval": True, "random_state": 0}
     options["layers"] = ("density", "band", "rug", "witness")
     drawn = ReliabilityDisplay.from_estimator(model, X, y, **options)
     y_proba = model.predict_proba(X)
@@ -159,7 +159,7 @@ def test_square_holds_the_predictions(rare, kind):
 @pytest.mark.parametrize("reduction", ["classwise", "top-label"])
 def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
     model, X, y = multiclass
-    options = {"n_resamples": 5, "random_state": 0, "name": "model"}
+    options = {"interval": True, "random_state": 0, "name": "model"}
     display = ReliabilityDisplay.from_estimator(model, X, y, reduction=reduction, **options)
     assert (display.pos_label, display.reduction) == (["a", "b", "c"], reduction)
     assert set(display.figure_.axes) == set(display.ax_)  # none is empty
@@ -258,7 +258,7 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
     results = {"estimator": [model], "indices": {"test": [np.arange(len(y))]}}
     for options, error, message in (
         ({"reduction": "classwise"}, ValueError, "must be one of 'auto', 'confidence', 'full'"),
-        ({"n_resamples": 9}, TypeError, "unexpected keyword arguments: n_resamples"),
+        ({"interval": True}, TypeError, "unexpected keyword arguments: interval"),
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_cv_results(results, X, y, **options)

@@ -6,7 +6,7 @@ import pytest
 from skcal.diagrams import ReliabilityDisplay
 from skcal.streaming import CalibrationSummary
 
-RESAMPLES = {"n_resamples": 200, "random_state": 0}
+INTERVAL = {"interval": True, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_cells_stand_for_their_rows(data):
 @pytest.mark.parametrize("kind", ["smooth", "binned"])
 def test_band_and_interval_agree_with_those_of_the_rows(data, kind):
     curve, expected = (
-        display.curves[0] for display in draw_both(data, kind=kind, n_bins=8, **RESAMPLES)
+        display.curves[0] for display in draw_both(data, kind=kind, n_bins=8, **INTERVAL)
     )
     assert_near(curve.layers["band"], expected.layers["band"], low=1e-6, high=1e-6)
     low, high = curve.smooth_ece_interval
@@ -120,7 +120,7 @@ def test_number_of_rows_costs_nothing(data):
     summary = summarize(*data)
     for _ in range(20):
         summary = summary + summary
-    (curve,) = ReliabilityDisplay.from_summary(summary, n_resamples=20, random_state=0).curves
+    (curve,) = ReliabilityDisplay.from_summary(summary, **INTERVAL).curves
     assert curve.n_samples == 3000 * 2**20
     low, high = curve.smooth_ece_interval
     assert low <= curve.smooth_ece <= high <= low + 0.01
@@ -139,7 +139,7 @@ def test_bad_input(data):
         (summary, {"kind": "spline"}, ValueError, "kind must be"),
         (full, {"band": "isotonic"}, ValueError, "band='isotonic' needs independent rows"),
         (weighted, {"band": "isotonic"}, ValueError, "must hold labels without weights"),
-        (weighted, RESAMPLES, ValueError, "must hold labels without weights"),
+        (weighted, INTERVAL, ValueError, "must hold labels without weights"),
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_summary(bad, **options)

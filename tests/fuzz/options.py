@@ -51,7 +51,9 @@ OPTIONS = {
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
     "method": mostly(["auto", "exact", "grid"], ["x"]),
-    "confidence_interval.method": mostly(["auto", "cross-fit", "percentile", "basic", "bca"], ["x"]),
+    "confidence_interval.method": mostly(
+        ["auto", "cross-fit", "percentile", "basic", "bca"], ["x"]
+    ),
     "confidence_interval_from_summary.method": mostly(["auto", "percentile", "basic"], ["bca"]),
     "CrossFitProba.method": mostly(["predict_proba", "decision_function"], ["x"]),
     "kernel_calibration_error.method": mostly(

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, norm
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import consistency_band, isotonic_band
-from skcal.metrics import smooth_ece, smooth_ece_curve
+from skcal.metrics import smooth_ece_curve
 from tests.diagrams.artists import (
     assert_vertices,
     find_shown,
@@ -85,23 +85,21 @@ def test_bars_of_bins_are_wilsons_intervals(rows):
     np.testing.assert_allclose(tiny.low, band.low, atol=1e-12)
 
 
-def test_interval_is_of_percentiles_of_resampled_rows(rows):
-    """Against smECE of redrawn rows: equal laws, so equal percentiles up to chance."""
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_interval_is_the_confidence_interval(rows, scale):
     y, proba = rows
-    display = draw(y, proba, n_resamples=400, random_state=0, name="model")
+    options = {"interval": True, "random_state": 0, "scale": scale}
+    display = draw(y, proba, name="model", **options)
     low, high = interval = display.curves[0].smooth_ece_interval
-    drawn = np.random.default_rng(1).integers(0, 500, (400, 500))
-    errors = [smooth_ece(y[i], proba[i]) for i in drawn]
-    atol = 0.5 * np.std(errors)
-    np.testing.assert_allclose(interval, np.quantile(errors, [0.025, 0.975]), atol=atol)
+    assert interval == confidence_interval(y, proba, scale=scale, random_state=0)[1:]
     expected = f"model (smECE = {display.smooth_ece:.3f} [{low:.3f}, {high:.3f}])"
     assert display.line_.get_label() == list_legend(display.ax_)[1] == expected
     assert draw(y, proba).curves[0].smooth_ece_interval is None
-    # The same resamples, whatever is drawn beside.
-    for options in ({"layers": ["density"]}, {"kind": "isotonic"}, {"band": "isotonic"}):
-        display = draw(y, proba, n_resamples=400, random_state=0, **options)
+    # The same halves, whatever is drawn beside.
+    for beside in ({"layers": ["density"]}, {"kind": "isotonic"}, {"band": "isotonic"}):
+        display = draw(y, proba, **options, **beside)
         assert display.curves[0].smooth_ece_interval == interval
-        assert (display.band_ is None) == ("band" not in options)
+        assert (display.band_ is None) == ("band" not in beside)
 
 
 CROWDED = np.r_[np.linspace(0.4, 0.9, 10), np.full(90, 0.995)]
@@ -208,8 +206,8 @@ def test_bands_that_cannot_be(rows):
         ({"band": "isotonic", "sample_weight": np.ones(500)}, "sample_weight must be None"),
         ({"band": "isotonic", "confidence_level": 0}, "confidence_level must be above 0"),
         ({"confidence_level": 95}, "confidence_level must be at least 0 and below 1; got 95"),
-        ({"n_resamples": -1}, "n_resamples must be at least 0; got -1"),
-        ({"n_resamples": 2, "random_state": "a"}, "random_state must be None, an integer"),
+        ({"interval": True, "reduction": "full"}, "interval=True needs independent rows"),
+        ({"interval": True, "random_state": "a"}, "random_state must be None, an integer"),
     ):
         with pytest.raises(ValueError, match=message):
             draw(*rows, **options)

@@ -14,7 +14,7 @@ from tests.diagrams.artists import assert_same_curve, read_vertices
 
 every_layer = pytest.mark.parametrize("name", LAYERS)
 draw = ReliabilityDisplay.from_predictions
-RESAMPLES = {"n_resamples": 5, "random_state": 0}
+INTERVAL = {"interval": True, "random_state": 0}
 POINTS = {"prob_pred": [0.2, 0.8], "prob_true": [0.3, 0.7]}
 
 
@@ -26,7 +26,7 @@ def list_artists(display, name):
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 @pytest.mark.parametrize("kind", ["smooth", "binned"])
 def test_layer_is_drawn_if_named(name, scale, kind, rows):
-    display = draw(*rows, layers=[name], kind=kind, scale=scale, **RESAMPLES)
+    display = draw(*rows, layers=[name], kind=kind, scale=scale, **INTERVAL)
     display.figure_.canvas.draw()
     artists = list_artists(display, name)
     assert set(artists) == set(display.ax_.collections)
@@ -43,7 +43,7 @@ def test_layer_is_drawn_if_named(name, scale, kind, rows):
 
 @every_layer
 def test_layer_of_several_curves(name, rows):
-    curve = draw(*rows, layers=[name], **RESAMPLES).curves[0]
+    curve = draw(*rows, layers=[name], **INTERVAL).curves[0]
     curves = [curve, ReliabilityCurve(**POINTS, pos_label=1), curve]
     alone = ReliabilityDisplay(curves=[curve], layers=[name]).plot()
     several = ReliabilityDisplay(curves=curves, layers=[name]).plot()
@@ -63,7 +63,7 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
     display = ReliabilityDisplay.from_cv_results(results, X, y, layers=[name])
     assert len(list_artists(display, name)) == (4 if name == "split_density" else 2)
     summary = CalibrationSummary().update(*rows)
-    display = ReliabilityDisplay.from_summary(summary, layers=[name], **RESAMPLES)
+    display = ReliabilityDisplay.from_summary(summary, layers=[name], **INTERVAL)
     display.figure_.canvas.draw()
     assert getattr(display, f"{name}_") is not None
 
@@ -80,7 +80,7 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
     ],
 )
 def test_degenerate_predictions(y, proba, n_steps, kind, scale):
-    display = draw(y, proba, kind=kind, scale=scale, layers=LAYERS.keys(), **RESAMPLES)
+    display = draw(y, proba, kind=kind, scale=scale, layers=LAYERS.keys(), **INTERVAL)
     display.figure_.canvas.draw()
     (curve,) = display.curves
     assert np.isfinite(curve.prob_true).all()
@@ -105,7 +105,7 @@ def test_layer_is_documented(name):
 
 @pytest.mark.parametrize("name", [name for name, layer in LAYERS.items() if layer.Data])
 def test_data_by_hand(name, rows):
-    computed = vars(draw(*rows, layers=[name], **RESAMPLES).curves[0].layers[name])
+    computed = vars(draw(*rows, layers=[name], **INTERVAL).curves[0].layers[name])
     plain = {key: np.asarray(value).tolist() for key, value in computed.items()}
     before = copy.deepcopy(plain)
     by_dictionary = ReliabilityCurve(**POINTS, layers={name: plain})
