@@ -74,7 +74,7 @@ for name, y in models.items():
 corners = np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
 figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
 ReliabilityDisplay.from_predictions(
-    models["confused"], y_proba, n_resamples=200, random_state=0, name="confused", ax=axes[0]
+    models["confused"], y_proba, interval=True, random_state=0, name="confused", ax=axes[0]
 )
 places = y_proba @ corners
 cells = np.unique(np.round(places * 7), axis=0, return_inverse=True)[1].ravel()

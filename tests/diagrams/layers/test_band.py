@@ -6,7 +6,7 @@ from scipy.special import logit
 from scipy.stats import binomtest, norm
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import consistency_band, isotonic_band
+from skcal.inference import confidence_interval, consistency_band, isotonic_band
 from skcal.metrics import smooth_ece_curve
 from tests.diagrams.artists import (
     assert_vertices,
