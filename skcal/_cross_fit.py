@@ -23,6 +23,8 @@ N_PAIRS = 25
 _N_BATCHES = 50
 # The share of the residuals of some rows that is added or taken off for a derivative.
 _STEP = 1e-4
+# NumPy deals out so many rows exactly.
+_MANY = 10**9
 # What smooth calibration error times this is a lower bound of, for all measures that are no norms.
 _PART = 0.25
 # Kernels of bandwidth 1, the largest value, reach so far on scales without ends.
@@ -81,16 +83,21 @@ class CountParts(_Parts):
 
     def __init__(self, counts):
         self._counts = counts.astype(np.int64)
+        self._filled = np.maximum(self._counts, 1)
         self.n_units = int(self._counts.sum())
         self.unit = 1 / self.n_units
 
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
+        if self.n_units >= _MANY:  # parts of so many rows are nearly of one size by chance
+            parts = rng.multinomial(self._counts, np.full(n_parts, 1 / n_parts)).T
+            yield from parts / self._filled
+            return
         left, ends = self._counts.copy(), np.arange(n_parts + 1) * self.n_units // n_parts
         for size in np.diff(ends):
             part = rng.multivariate_hypergeometric(left, size, method="marginals")
             left -= part
-            yield part / self._counts
+            yield part / self._filled
 
 
 class _Problem(NamedTuple):

@@ -17,7 +17,7 @@ LEVELS = (
     {"_independent_rows", "_estimates"},
     {"metrics", "recalibration", "datasets"},
     {"_predict_proba", "_bound_measure", "_cells"},
-    {"scorers", "model_selection", "streaming"},
+    {"scorers", "model_selection", "streaming", "_cross_fit"},
     {"inference"},
     {"diagrams"},
     {"report"},

@@ -140,10 +140,11 @@ class SmoothResiduals:
         def exceed(bandwidth):
             return bound(bandwidth) - bandwidth
 
-        bandwidths = np.geomspace(estimate, self._smallest, _N_BANDWIDTHS)
-        if estimate <= self._smallest or exceed(estimate) > 0:
+        if estimate <= self._smallest:
+            return 0.0
+        if exceed(estimate) > 0:
             return float(estimate)
-        for end, start in pairwise(bandwidths):
+        for end, start in pairwise(np.geomspace(estimate, self._smallest, _N_BANDWIDTHS)):
             if exceed(start) > 0:
                 return brentq(exceed, start, end, xtol=1e-7)
         return 0.0

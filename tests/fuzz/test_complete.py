@@ -16,7 +16,8 @@ PUBLIC = [
     obj for obj in list_functions_and_classes().values() if not is_record(obj) and obj not in EXEMPT
 ]
 # Arguments that are data, or made of them; and jobs, which change nothing.
-DATA = {"sample_weight", "labels", "pos_label", "reduction", "groups", "classes", "input", "cv"}
+DATA = {"sample_weight", "labels", "pos_label", "reduction", "groups", "clusters", "classes"}
+DATA |= {"input", "cv"}
 DATA |= {"params", "by", "progress", "n_jobs", "recalibrator", "upper_outcome", "y_true", "y_proba"}
 
 

@@ -45,9 +45,7 @@ FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
 # Functions that draw, with rows that make other numbers of other draws.
 RANDOM = {
     confidence_interval: partial(confidence_interval, Y, V),
-    confidence_interval_from_summary: partial(
-        confidence_interval_from_summary, "smooth_ece", FIRST
-    ),
+    confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST),
     calibration_test: partial(calibration_test, Y, V),
     calibration_test_from_summary: partial(calibration_test_from_summary, FIRST),
     compare_summaries: partial(compare_summaries, FIRST, SECOND),
