@@ -132,7 +132,11 @@ def check_plot_options(plot, options, caller):
     valid = list(inspect.signature(plot).parameters)
     unknown = sorted(set(options) - set(valid))
     if unknown:
+        from matplotlib.lines import Line2D
+
         hint = suggest_name(unknown[0], [*valid, *inspect.signature(caller).parameters])
+        if hasattr(Line2D, f"set_{unknown[0]}"):
+            hint = f" Style the curve with curve_kwargs={{{unknown[0]!r}: ...}}."
         raise TypeError(f"plot() got unexpected keyword arguments: {', '.join(unknown)}.{hint}")
 
 

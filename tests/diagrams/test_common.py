@@ -296,6 +296,11 @@ def test_bad_curves(Display):
 def test_options_that_do_not_exist(Display, way, binary):
     foo, twice = {"foo": 1}, {"ls": "-", "linestyle": ":"}
     for options, error, message in (
+        (
+            {"color": "red"},
+            TypeError,
+            r"color\. Style the curve with curve_kwargs={'color': \.\.\.}",
+        ),
         ({"colour": "red"}, TypeError, r"plot\(\) got unexpected keyword arguments: colour"),
         ({"bandwidth": 0}, ValueError, "bandwidth must be at least"),
         ({"curve_kwargs": foo}, AttributeError, "unexpected keyword argument 'foo'"),
