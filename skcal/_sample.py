@@ -237,20 +237,18 @@ class Sample:
         positive = sum_moments(weigh(True), n_cells, order=2)
         return mass / self.total_weight, positive / self.total_weight
 
-    def resampler(self, bandwidth, place=None, width=1.0):
+    def resampler(self, bandwidth):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
-        Rows are drawn one by one where they have soft labels or unequal weights, where they are
-        few, and where `place` moves them to a scale of this width; else by outcome and by groups.
+        Rows are drawn one by one where they have soft labels or unequal weights and where they are
+        few; else by outcome and by groups.
         """
-        bandwidth = bandwidth / width
         n_groups, n_cells = choose_cells(bandwidth)
         many = self.n_present > max(FEW_ROWS, 2 * n_groups)
-        if place is None and many and self._is_plain():
+        if many and self._is_plain():
             return CellResampler(self.moments_by_outcome(n_cells), n_groups)
         rows = next(self.present_chunks(size=len(self.predictions)))
-        places = rows[0] if place is None else place(rows[0])
-        return RowResampler(*rows, n_cells, places, width)
+        return RowResampler(*rows, n_cells)
 
     def moments_by_outcome(self, n_cells):
         """Sums of a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells."""

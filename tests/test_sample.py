@@ -117,7 +117,6 @@ SOFT = Sample(PLAIN.predictions, np.r_[PLAIN.outcomes[:-1], 0.5])
     ("sample", "options", "kind"),
     [
         (PLAIN, {}, CellResampler),
-        (PLAIN, {"place": np.sqrt}, RowResampler),
         (make_sample(FEW_ROWS), {}, RowResampler),
         (make_sample(MANY, weighted=True), {}, RowResampler),
         (Sample(PLAIN.predictions, PLAIN.outcomes, np.full(MANY, 0.5)), {}, CellResampler),
@@ -140,18 +139,3 @@ def test_groups_hold_the_rows_of_the_sample():
     expected_nodes, expected_size = PLAIN.residual_on_grid(resampler.n_cells)
     np.testing.assert_allclose(nodes, expected_nodes, atol=1e-15)
     assert size == pytest.approx(expected_size, rel=1e-12)
-
-
-@every_weighting
-@pytest.mark.parametrize("width", [1.0, 4.0])
-def test_rows_on_another_scale(weighted, width):
-    """A place has the length `width`, by which residuals and the bandwidth are divided."""
-    sample = make_sample(300, weighted=weighted)
-    place = np.asarray if width == 1 else np.sqrt
-    resampler = sample.resampler(0.004, **({} if width == 1 else {"place": place, "width": width}))
-    present = read_weights(sample) > 0
-    p, y = sample.predictions[present], sample.outcomes[present]
-    np.testing.assert_array_equal(resampler.places, place(p))
-    np.testing.assert_array_equal(resampler.residual, (y - p) / width)
-    assert resampler.width == width
-    assert 6 * 4 * width / 0.004 <= resampler.n_cells < 1.1 * 6 * 4 * width / 0.004

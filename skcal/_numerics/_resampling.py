@@ -56,21 +56,16 @@ class RowResampler:
         Rows of weight zero are absent: they are never drawn.
     n_cells : int
         Number of cells of the grid.
-    places : ndarray of shape (n_rows,), default=None
-        Where the predictions lie on [0, 1]; None leaves them where they are.
-    width : float, default=1.0
-        Length of the scale that the places on [0, 1] stand for. SmoothECE is a bandwidth on that
-        scale.
     """
 
-    def __init__(self, predictions, outcomes, weights, n_cells, places=None, width=1.0):
+    def __init__(self, predictions, outcomes, weights, n_cells):
         if weights is None:
             weights = np.ones(len(predictions))
         present = weights > 0
-        self.places = (predictions if places is None else places)[present]
+        self.places = predictions[present]
         self.weights = weights[present]
-        self.residual = (outcomes - predictions)[present] / width
-        self.n_cells, self.width = n_cells, width
+        self.residual = (outcomes - predictions)[present]
+        self.n_cells = n_cells
         self.size = max(n_cells, len(self.weights))
 
     def draw(self, rng):
@@ -121,8 +116,6 @@ class CellResampler:
     :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 3e-3 with 4 groups in a
     bandwidth. Equal predictions lose nothing.
     """
-
-    width = 1.0
 
     def __init__(self, moments, n_groups):
         self.n_cells = self.size = moments.shape[-1]
@@ -186,7 +179,7 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
     for batch in _split(n_resamples, resampler.size):
         drawn = [resampler.draw(rng) for _ in values[batch]]
         values[batch] = _measure_resamples(*resampler.residual_nodes(drawn), start)
-    return values * resampler.width
+    return values
 
 
 def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):

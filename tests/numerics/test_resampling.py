@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.special import erf, erfinv
 
-from skcal._estimates._smooth import trace_curve
 from skcal._numerics import _resampling as resampling
 from skcal._numerics._resampling import CellResampler, RowResampler, find_fixed_points
 from skcal._numerics._smooth import TOLERANCE, cosine_moments, count_intervals
@@ -202,23 +201,6 @@ def test_fixed_points_far_away_and_below_the_smallest_point():
     start = np.array([0.4, 1e-3, 1e-4 + 5e-8])
     found, _ = find_and_count(lambda points, rows: np.full(len(points), 1e-6), start)
     np.testing.assert_array_equal(found, 1e-6)  # the error at the smallest point
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_rows_on_a_line_of_another_length(weighted):
-    """As those of logits; bounds of the docstrings times the range of the scale."""
-    v, y = draw_sample(400, seed=7, low=0.01, high=0.3)
-    weights = np.random.default_rng(1).exponential(size=400) if weighted else None
-    expected = smooth_ece(y, v, sample_weight=weights, scale="logit")
-    sample = Sample(v, y, weights)
-    _, line = trace_curve(sample, expected, 0.3, 101, "logit")
-    resampler = sample.resampler(min(0.3, expected), line.place, line.width)
-    (value,) = resampling.bootstrap_smooth_ece(resampler, 1, IdentityDraws())
-    assert value == pytest.approx(expected, abs=2e-6 * line.width)
-    rng = np.random.default_rng(3)
-    for value in resampling.bootstrap_smooth_ece(resampler, 3, np.random.default_rng(3)):
-        expected = smooth_ece(y, v, sample_weight=resampler.draw(rng), scale="logit")
-        assert value == pytest.approx(expected, abs=2e-6 * line.width)
 
 
 @pytest.mark.parametrize("bandwidth", [0.3, 0.03, 0.004])

@@ -1,0 +1,107 @@
+"""Cross-fitted ends: what batches and halves tell, against sums over rows."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from skcal._numerics._cross_fit import (
+    SmoothResiduals,
+    find_deviation,
+    find_factor,
+    find_lower_end,
+    find_reach,
+)
+from skcal.metrics import smooth_ece
+
+
+def test_deviation_of_a_mean_is_that_of_its_batches(rng):
+    values = rng.normal(size=40)
+    # Batches of equal weight: the standard error of the mean, for contributions of values / 40.
+    found = find_deviation(values / 40, np.full(40, 1 / 40))
+    assert found == pytest.approx(values.std(ddof=1) / np.sqrt(40), rel=1e-12)
+    # Contributions in the proportion of the weights do not vary.
+    shares = rng.dirichlet(np.ones(40))
+    assert find_deviation(3 * shares, shares) == pytest.approx(0, abs=1e-15)
+
+
+def test_factor_is_students(rng):
+    assert find_factor(50, 0.95) == pytest.approx(t(49).ppf(0.975), rel=1e-12)
+    assert find_factor(10**7, 0.9) == pytest.approx(norm.ppf(0.95), rel=1e-6)
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("unit", [0.0, 1e-3])
+def test_reach_is_the_root_of_its_equation(deviation, unit):
+    reach = find_reach(deviation, unit, 2.0)
+    assert reach**2 == pytest.approx(4 * (deviation**2 + unit * reach), rel=1e-12)
+    assert reach >= 2 * deviation
+    confirmed = np.array([0.1, 0.3])  # pairs of halves that vary: a standard error of 0.1
+    low = find_lower_end(confirmed, deviation, unit, 2.0)
+    assert low == pytest.approx(0.2 - find_reach(np.hypot(deviation, 0.1), unit, 2.0))
+
+
+@pytest.fixture
+def rows(rng):
+    v = rng.random(60)
+    y = (rng.random(60) < v**2).astype(float)
+    weights = rng.dirichlet(np.full(60, 4.0))
+    batches = (np.arange(60) % 6 == np.arange(6)[:, None]).astype(float)
+    halves = (rng.random((3, 60)) < 0.5).astype(float)
+    return v, y, weights, batches, halves
+
+
+def smooth(v, masses, bandwidth, points):
+    """Masses at v smoothed by the reflected kernel."""
+    shifts = 2.0 * np.arange(-3, 4)[:, None, None]
+    kernel = norm.pdf(points[:, None] - v + shifts, scale=bandwidth)
+    kernel += norm.pdf(points[:, None] + v + shifts, scale=bandwidth)
+    return kernel.sum(axis=0) @ masses
+
+
+@pytest.mark.parametrize("bandwidth", [0.03, 0.2, 1.0])
+def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
+    v, y, weights, batches, halves = rows
+    found = SmoothResiduals(v, y - v, weights, batches, halves)
+    value, contributions, confirmed = found.measure(bandwidth)
+    expected = smooth_ece(y, v, sample_weight=weights, bandwidth=bandwidth)
+    assert value == pytest.approx(expected, rel=2e-3)
+    points = (np.arange(4000) + 0.5) / 4000
+    whole = smooth(v, weights * (y - v), bandwidth, points)
+    for batch, contribution in zip(batches, contributions, strict=True):
+        own = smooth(v, batch * weights * (y - v), bandwidth, points)
+        assert contribution == pytest.approx(np.mean(np.sign(whole - own) * own), abs=1e-3)
+    for half, both in zip(halves, confirmed, strict=True):
+        first = smooth(v, half * weights * (y - v), bandwidth, points)
+        second = whole - first
+        expected = np.mean(np.sign(first) * second + np.sign(second) * first)
+        assert both == pytest.approx(expected, abs=1e-3)
+
+
+def test_ends_are_where_bounds_meet_their_bandwidth(rows):
+    v, _, weights, batches, halves = rows
+    found = SmoothResiduals(v, 0.9 * np.ones(60), weights, batches, halves)
+    # All residuals are 0.9: at every bandwidth the value is 0.9, and nothing varies but weights.
+    low, high = found.find_low(0.9, 0.0, 0.0, 0.0), found.find_high(0.9, 0.0, 0.0)
+    assert high == pytest.approx(0.9, abs=1e-3)
+    # Each half confirms 0.9 times the weight of the other one.
+    assert low == pytest.approx(0.9, abs=1e-3)
+    wide = found.find_low(0.9, 0.0, 0.0, wide=0.4)
+    assert low == wide
+    # Opposite residuals at one place cancel: there is nothing to be found.
+    nothing = SmoothResiduals(
+        np.full(60, 0.5),
+        np.tile([0.5, -0.5], 30),
+        weights * 0 + 1 / 60,
+        batches,
+        np.ones((2, 60)) * [[0.5], [0.5]],
+    )
+    assert nothing.find_low(0.2, 0.0, 2.0, 0.0) == 0
+
+
+def test_scale_of_another_length(rows):
+    """Places and bandwidth are shares of it: the same residuals on four times the length."""
+    v, y, weights, batches, halves = rows
+    short = SmoothResiduals(v, y - v, weights, batches, halves)
+    long = SmoothResiduals(v, y - v, weights, batches, halves, width=4.0)
+    for one, other in zip(short.measure(0.1), long.measure(0.4), strict=True):
+        np.testing.assert_allclose(one, other)
