@@ -63,6 +63,8 @@ def _find_tests(path):
     tests = set(_find_importers(path, (ROOT / "tests").rglob("test_*.py")))
     if path.parent == PACKAGE:
         tests.add(ROOT / "tests" / "test_common.py")
+    if "skcal._arrays" in _read_imports(path):  # branches for other libraries than NumPy
+        tests.add(ROOT / "tests" / "test_array_api.py")
     waiting = [path]
     for file in waiting:  # which grows
         room = file.parent.relative_to(PACKAGE).as_posix().removeprefix("_")

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.fft import next_fast_len
 from scipy.optimize import brentq
-from scipy.sparse import coo_array
 from scipy.special import stdtrit
 
-from skcal._numerics._grid import share_by_cubics
+from skcal._numerics._grid import share_places
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
 # Bandwidths that an interval of SmoothECE may end at are not smaller than this part of the scale.
@@ -87,7 +86,7 @@ class SmoothResiduals:
 
     def __init__(self, places, residual, weights, batches, halves, width=1.0):
         self._width, self._smallest = width, _NARROWEST * width
-        share = _share_places(places, next_fast_len(int(_CELLS / _NARROWEST), real=True))
+        share = share_places(places, next_fast_len(int(_CELLS / _NARROWEST), real=True))
         residual = weights * residual
         nodes, shares = [], []
         for batch in batches:
@@ -163,16 +162,3 @@ class SmoothResiduals:
         if start >= 1 or exceed(1.0) >= 0:
             return float(max(start, 1.0))
         return brentq(exceed, start, 1.0, xtol=1e-7)
-
-
-def _share_places(places, n_cells):
-    """Matrix that takes residuals at the places to the nodes of a grid on [0, 1]."""
-    place = places * n_cells
-    cell = np.minimum(place.astype(np.intp), n_cells - 1)
-    inside = place - cell
-    shares, _ = share_by_cubics(np.stack([inside**k for k in range(4)]))
-    nodes = cell + np.arange(-1, 3)[:, None]
-    nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
-    rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
-    entries = shares.ravel(), (nodes.ravel(), rows.ravel())
-    return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()

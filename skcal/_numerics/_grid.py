@@ -1,6 +1,7 @@
 """From rows to a grid on [0, 1]: one pass over chunks of the data, no sort."""
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from skcal._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
@@ -86,6 +87,20 @@ def share_by_cubics(moments):
     nodes = np.arange(-1, 3)[:, None] + np.arange(len(one))
     nodes[0, 0], nodes[3, -1] = 1, len(one) - 1
     return shares, nodes
+
+
+def share_places(places, n_cells):
+    """Sparse matrix that takes masses at places on [0, 1] to the nodes of a grid, by cubics."""
+    place = places * n_cells
+    cell = np.minimum(place.astype(np.intp), n_cells - 1)
+    inside = place - cell
+    shares, _ = share_by_cubics(np.stack([inside**k for k in range(4)]))
+    # `share_by_cubics` numbers the nodes of one row for each cell of the grid.
+    nodes = cell + np.arange(-1, 3)[:, None]
+    nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
+    rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
+    entries = shares.ravel(), (nodes.ravel(), rows.ravel())
+    return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()
 
 
 def linear_nodes(moments):

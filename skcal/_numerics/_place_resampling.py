@@ -2,9 +2,8 @@
 
 import numpy as np
 from scipy.fft import next_fast_len
-from scipy.sparse import coo_array
 
-from skcal._numerics._grid import share_by_cubics
+from skcal._numerics._grid import share_places
 from skcal._numerics._resampling import find_fixed_points, smoothed_errors
 from skcal._numerics._smooth import LAST_MODE, cosine_moments
 
@@ -123,7 +122,7 @@ class _Scale:
         return values * self._width
 
     def _measure_on_grid(self, residuals, sizes, n_cells):
-        share, smallest = self._share_places(n_cells), 0.9 * _COARSE / n_cells
+        share, smallest = share_places(self._places, n_cells), 0.9 * _COARSE / n_cells
         n_modes = int(LAST_MODE / smallest) + 2  # all others vanish
         sizes = sizes / _LENIENCE
         values, step = np.empty(len(residuals)), max(1, _BUDGET // n_cells)
@@ -133,19 +132,6 @@ class _Scale:
             moments = cosine_moments(np.ascontiguousarray(nodes.T))[:, :n_modes]
             values[rows] = _find_bandwidths(moments, sizes[rows], self._usual, smallest)
         return values
-
-    def _share_places(self, n_cells):
-        """Matrix that takes residuals at the places to the nodes of a grid."""
-        place = self._places * n_cells
-        cell = np.minimum(place.astype(np.intp), n_cells - 1)
-        inside = place - cell
-        shares, nodes = share_by_cubics(np.stack([inside**k for k in range(4)]))
-        # `share_by_cubics` numbers the nodes of one row for each cell of the grid.
-        nodes = cell + np.arange(-1, 3)[:, None]
-        nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
-        rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
-        entries = shares.ravel(), (nodes.ravel(), rows.ravel())
-        return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()
 
 
 def _find_usual(points, noise):

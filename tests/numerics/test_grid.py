@@ -53,3 +53,12 @@ def test_weights_are_those_of_lagrange(rng, v, n_cells, find_nodes, around):
 def test_running_sums_of_whole_numbers_are_exact(rng, n):
     values = rng.integers(-9, 10, n)
     assert_array_equal(grid.cumulate(values.astype(float)), np.cumsum(values))
+
+
+@pytest.mark.parametrize("n_cells", [3, 64])
+def test_matrix_shares_as_the_sums_over_cells_do(rng, n_cells):
+    places = np.sort(np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]))
+    residuals = rng.standard_normal(34)
+    shares = grid.share_places(places, n_cells)
+    moments = grid.sum_moments([(places.copy(), residuals.copy())], n_cells, 4)
+    assert_allclose(shares @ residuals, grid.cubic_nodes(moments), rtol=0, atol=1e-13)

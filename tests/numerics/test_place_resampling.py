@@ -5,7 +5,6 @@ import pytest
 
 from skcal._estimates._smooth import find_transform
 from skcal._numerics import _place_resampling
-from skcal._numerics._grid import cubic_nodes, sum_moments
 from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
 from tests import reference
@@ -94,15 +93,6 @@ def test_grids_are_made_for_calibrated_outcomes(rng, start, length, mass, record
     assert len(first) == 60
     assert abs(np.log(np.median(first) * n_cells / 20)) < np.log(1.4)
     assert sum(len(values) for _, values in others) <= 3
-
-
-@pytest.mark.parametrize("n_cells", [3, 64])
-def test_residuals_are_shared_as_by_the_measure(rng, n_cells):
-    places = np.sort(np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]))
-    residuals = rng.standard_normal(34)
-    shares = _Scale(places, 1.0, 0.1)._share_places(n_cells)
-    moments = sum_moments([(places.copy(), residuals.copy())], n_cells, 4)
-    np.testing.assert_allclose(shares @ residuals, cubic_nodes(moments), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(
