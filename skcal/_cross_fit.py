@@ -1,6 +1,7 @@
 """Intervals of errors by cross-fitting, which hold for calibrated models and for all others."""
 
 from copy import copy
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ _STEP = 1e-4
 _MANY = 10**9
 # What smooth calibration error times this is a lower bound of, for all measures that are no norms.
 _PART = 0.25
-# Kernels of bandwidth 1, the largest value, reach so far on scales without ends.
+# Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
 # SmoothECE of long scales is small beside them: one wide bandwidth, as a part of the scale, tells
 # what is wrong on the whole of it.
@@ -126,7 +127,7 @@ class Residuals:
     """
 
     def __init__(self, statistic, rows, parts, is_binary):
-        self._rows, self.parts, self.is_binary = rows, parts, is_binary
+        self.parts, self.is_binary, self.is_soft = parts, is_binary, rows.is_soft
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         self.weights = weights / weights.sum(dtype=np.float64)
         self.problems = [_find_problem(rows)]
@@ -156,10 +157,11 @@ class Residuals:
 
     def measure(self, shares):
         """Value where these shares of the residuals are left."""
-        return float(self._mass @ [self._measure(*pair) for pair in self._leave(shares)])
-
-    def _measure(self, problem, target):
-        return self.statistic.measure_rows(problem.rows, target)
+        values = [
+            self.statistic.measure_rows(problem.rows, target)
+            for problem, target in self._leave(shares)
+        ]
+        return float(self._mass @ values)
 
     def _leave(self, shares):
         """Problems, and their outcomes where these shares of the residuals are left."""
@@ -167,6 +169,18 @@ class Residuals:
             left = shares[problem.number]
             left = left[:, None] if problem.residual.ndim == 2 else left
             yield problem, np.clip(problem.expected + left * problem.residual, 0.0, 1.0)
+
+    @cached_property
+    def _has_room(self):
+        """Whether a little of the residual of a row can be taken to the other side."""
+        has_room = np.ones(len(self.weights), dtype=bool)
+        for problem in self.problems:
+            turned = problem.expected - _STEP * problem.residual
+            inside = (turned >= 0) & (turned <= 1)
+            np.logical_and.at(
+                has_room, problem.number, inside if inside.ndim == 1 else inside.all(axis=1)
+            )
+        return has_room
 
     def _differentiate(self, shares):
         """Derivatives by the shares, of the one measure that tells its weight function."""
@@ -206,9 +220,24 @@ class Residuals:
             if self._has_witness:
                 gain = self._differentiate(half) @ rest
             else:
-                gain = (self.measure(half + _STEP * rest) - self.measure(half)) / _STEP
+                gain = self._find_gain(half, rest)
             gains.append(gain / (self.weights @ rest))
         return sum(gains) / 2
+
+    def _find_gain(self, half, rest):
+        """Derivative of the value from `half` on, towards the residuals of `rest`.
+
+        From both sides: where the half has no residuals, as in bins without its rows, a norm grows
+        in every direction, and from one side that would be taken for an error. Outcomes that were
+        predicted to be impossible have no other side.
+        """
+        turned = rest * self._has_room
+        sides = self.measure(half + _STEP * turned) - self.measure(half - _STEP * turned)
+        gain = sides / (2 * _STEP)
+        if not self._has_room.all():
+            alone = self.measure(half + _STEP * (rest - turned)) - self.measure(half)
+            gain += alone / _STEP
+        return gain
 
 
 def _find_problem(rows, number=slice(None)):
@@ -224,10 +253,10 @@ def _find_problem(rows, number=slice(None)):
 
 def _list_problems(rows, reduction, weights):
     """Binary problems, and of which rows each of them is made."""
-    numbered = rows._replace(weights=np.arange(rows.n_rows))
+    numbered = rows._replace(weights=np.arange(1, rows.n_rows + 1))  # 0 would be absent
     problems = []
     for sample in REDUCTIONS[reduction](numbered):
-        number = sample.weights
+        number = sample.weights - 1
         kept = Predictions(
             sample.predictions.astype(np.float64, copy=False),
             sample.outcomes.astype(np.float64),
@@ -255,8 +284,8 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     """
     statistic, n_units = residuals.statistic, residuals.parts.n_units
     is_signed = statistic.row is not None and statistic.row.is_signed
-    # No measure of the table is above 1, or the estimate; signed ones have no end.
-    least, most = (-np.inf, np.inf) if is_signed else (0.0, max(1.0, estimate))
+    is_bounded = statistic.row is not None and statistic.row.reduces and not is_signed
+    least, most = -np.inf if is_signed else 0.0, max(1.0, estimate) if is_bounded else np.inf
     if n_units == 1:  # nothing is known about how values vary
         return least, most
     n_batches = min(_N_BATCHES, n_units)
@@ -271,10 +300,15 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     if is_signed:
         # A square may be nearly flat in the residuals, where its own chance is of second order.
         deviation = float(np.hypot(deviation, confirmed.std(ddof=1)))
-        return float(confirmed.mean()) - factor * deviation, estimate + factor * deviation
+        reach = factor * deviation
+        if deviation == 0 and not residuals.is_soft:  # nothing has been seen to vary
+            reach = find_reach(0.0, residuals.parts.unit, factor)
+        return float(confirmed.mean()) - reach, estimate + reach
     unit = _find_unit(residuals, whole)
     high = min(estimate + find_reach(deviation, unit, factor), most)
     if not statistic.is_norm:
+        if callable(statistic.find_option("scale")):  # on which distances may mean anything
+            return 0.0, high
         bound = residuals.replace(smooth_calibration_error)
         return _PART * find_cross_fitted(bound, 1.0, confidence_level, n_pairs, rng)[0], high
     return max(find_lower_end(confirmed, deviation, unit, factor), 0.0), high
@@ -283,20 +317,28 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
 def _find_unit(residuals, value):
     """What a row that is drawn adds to the value of a norm, at most, about."""
     size = residuals.mean_size
-    return residuals.parts.unit * min(2 * value / size, 1.0) if size > 0 else 0.0
+    if size == 0:
+        return 0.0 if residuals.is_soft else residuals.parts.unit
+    part = 2 * value / size
+    return residuals.parts.unit * (part if residuals.statistic.row is None else min(part, 1.0))
 
 
 def _find_bandwidths(residuals, estimate, batches, halves, factor):
     """Ends for SmoothECE: those of its value at every bandwidth, where they are the bandwidth."""
     (problem,) = residuals.problems
     places, width, wide = problem.expected, 1.0, 0.0
+    unit = _find_unit(residuals, estimate)
     transform = find_transform(residuals.statistic.find_option("scale"))
     if transform is not None:
         places = transform(places)
-        start, end = places.min() - _REACH, places.max() + _REACH
         wide = _WIDE * np.ptp(places)
+        # No end is above the mean size of the residuals and its own reach.
+        widest = residuals.mean_size + find_reach(np.sqrt(residuals.parts.unit), unit, factor)
+        margin = _REACH * max(min(widest, 1.0), wide)
+        start, end = places.min() - margin, places.max() + margin
         places, width = (places - start) / (end - start), end - start
-    found = SmoothResiduals(places, problem.residual, residuals.weights, batches, halves, width)
-    unit = _find_unit(residuals, estimate)
-    low = found.find_low(estimate, unit, factor, wide)
-    return low, found.find_high(estimate, unit, factor)
+    found = SmoothResiduals(
+        places, problem.residual, residuals.weights, batches, halves, estimate, width
+    )
+    low = found.find_low(unit, factor, wide)
+    return low, found.find_high(unit, factor)

@@ -15,8 +15,11 @@ from scipy.special import stdtrit
 from skcal._numerics._grid import share_places
 from skcal._numerics._smooth import cosine_moments, evaluate_cosines
 
-# Bandwidths that an interval of SmoothECE may end at are not smaller than this part of the scale.
+# An interval of SmoothECE does not end below this part of the scale, nor, if the estimate is
+# smaller, below a quarter of the estimate, as far as there are cells enough.
 _NARROWEST = 1e-3
+_PART = 0.25
+_MOST_CELLS = 1 << 16
 # Cells and points of a grid in a bandwidth.
 _CELLS, _POINTS = 4, 12
 # Bandwidths between the narrowest one and the estimate that are looked at for the lower end.
@@ -80,13 +83,16 @@ class SmoothResiduals:
         The weights sum to 1.
     batches, halves : iterable of ndarray of shape (n_kinds,)
         Share of each residual in each batch, and in the first of two halves.
+    estimate : float
+        SmoothECE of the sample.
     width : float, default=1.0
         Length of the scale that [0, 1] stands for.
     """
 
-    def __init__(self, places, residual, weights, batches, halves, width=1.0):
-        self._width, self._smallest = width, _NARROWEST * width
-        share = share_places(places, next_fast_len(int(_CELLS / _NARROWEST), real=True))
+    def __init__(self, places, residual, weights, batches, halves, estimate, width=1.0):
+        part = max(min(_NARROWEST, _PART * estimate / width), _CELLS / _MOST_CELLS)
+        self._width, self._smallest, self._estimate = width, part * width, estimate
+        share = share_places(places, next_fast_len(int(_CELLS / part), real=True))
         residual = weights * residual
         nodes, shares = [], []
         for batch in batches:
@@ -107,7 +113,7 @@ class SmoothResiduals:
         confirmed : ndarray of shape (n_halves,)
         """
         part = bandwidth / self._width
-        n_points = next_fast_len(int(np.clip(_POINTS / part, 64, _POINTS / _NARROWEST)), real=True)
+        n_points = next_fast_len(int(max(_POINTS / part, 64)), real=True)
         smoothed = evaluate_cosines(self._moments, part, n_points)
         smoothed[:, [0, -1]] /= 2
         smoothed /= n_points
@@ -118,7 +124,7 @@ class SmoothResiduals:
         confirmed = (np.sign(first) * second + np.sign(second) * first).sum(axis=1)
         return float(np.abs(whole).sum()), contributions, confirmed
 
-    def find_low(self, estimate, unit, factor, wide):
+    def find_low(self, unit, factor, wide):
         """The smallest SmoothECE that the population may have.
 
         smECE_s of the population falls with s. So where it is certainly above L, SmoothECE is above
@@ -130,15 +136,16 @@ class SmoothResiduals:
             deviation = find_deviation(contributions, self._shares)
             return find_lower_end(confirmed, deviation, unit, factor)
 
-        start = float(np.clip(bound(wide), 0.0, min(wide, estimate))) if wide > 0 else 0.0
-        return max(start, self._find_crossing(bound, estimate))
+        start = float(np.clip(bound(wide), 0.0, min(wide, self._estimate))) if wide > 0 else 0.0
+        return max(start, self._find_crossing(bound))
 
-    def _find_crossing(self, bound, estimate):
+    def _find_crossing(self, bound):
         """The largest bandwidth up to the estimate of which its bound is not below it, or 0."""
 
         def exceed(bandwidth):
             return bound(bandwidth) - bandwidth
 
+        estimate = self._estimate
         if estimate <= self._smallest:
             return 0.0
         if exceed(estimate) > 0:
@@ -148,7 +155,7 @@ class SmoothResiduals:
                 return brentq(exceed, start, end, xtol=1e-7)
         return 0.0
 
-    def find_high(self, estimate, unit, factor):
+    def find_high(self, unit, factor):
         """The largest s that smECE_s of the population may have."""
 
         def exceed(bandwidth):
@@ -156,7 +163,7 @@ class SmoothResiduals:
             deviation = find_deviation(contributions, self._shares)
             return value + find_reach(deviation, unit, factor) - bandwidth
 
-        start = max(estimate, self._smallest)
+        start = max(self._estimate, self._smallest)
         if exceed(start) <= 0:
             return float(start)
         if start >= 1 or exceed(1.0) >= 0:

@@ -43,8 +43,9 @@ class OmnibusOnPlaces:
 
     def __init__(self, places, mass, variance, n_rows):
         self._mass, self._mean = mass, mass * places
-        self._is_certain = variance <= 0
-        self._chance = chance = np.flatnonzero(~self._is_certain)
+        self._is_certain = (places == 0) | (places == 1)
+        # Squares of the smallest weights may vanish.
+        self._chance = chance = np.flatnonzero(~self._is_certain & (variance > 0))
         if len(chance) == 0:
             return
         variance = variance[chance]

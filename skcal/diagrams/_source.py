@@ -3,10 +3,12 @@
 import numpy as np
 
 from skcal._bound_measure import bind_measure
+from skcal._cells._cell_measures import bound_cells, measure_cells
 from skcal._cells._counts import count_rows
 from skcal._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
 from skcal._independent_rows import check_single_rows
 from skcal._numerics._binned import bin_index
+from skcal._numerics._cell_moments import average_cells
 from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal.inference import confidence_interval
@@ -124,14 +126,17 @@ class CellSource:
 
     def find_interval(self, scale, confidence_level, rng):
         """Ends of the confidence interval of SmoothECE."""
-        self.check_counts()
-        rows = self.rows
-        statistic = bind_measure("measure", "smooth_ece", {"scale": scale}, reduction="auto")
-        rows = Predictions(rows.predictions, rows.outcomes, rows.weights)
-        residuals = Residuals(statistic, rows, CountParts(rows.weights), is_binary=True)
-        estimate = statistic.measure_rows(rows)
+        cells, question = self._cells, ("smooth_ece", {"scale": scale})
+        counts = count_rows("summary", cells)
+        predictions, _, _, filled = average_cells(*cells.moments_and_places)
+        outcomes, cell = np.nonzero(counts[:, filled])
+        counts = counts[outcomes, filled[cell]]
+        rows = Predictions(predictions[cell], outcomes, counts.astype(np.float64))
+        statistic = bind_measure("measure", *question, reduction="auto")
+        residuals = Residuals(statistic, rows, CountParts(counts), is_binary=True)
+        estimate, bound = measure_cells(cells, *question), bound_cells(cells, *question)
         low, high = find_cross_fitted(residuals, estimate, confidence_level, N_PAIRS, rng)
-        return min(low, estimate), max(high, estimate)
+        return max(min(low, estimate) - bound, 0.0), max(high, estimate) + bound
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""

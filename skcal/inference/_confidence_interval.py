@@ -15,7 +15,7 @@ from skcal._numerics._bootstrap import (
     percentile_interval,
 )
 from skcal._typing import ArrayLike, RandomState, Reduction
-from skcal._validation import check_confidence_level, check_option
+from skcal._validation import check_confidence_level, check_integer, check_option
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._interval import Interval
@@ -29,6 +29,8 @@ _METHODS_WITHOUT_ROWS = ("auto", "cross-fit", "percentile", "basic")
 _METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
 # Resamples of the bootstrap, unless the user says how many.
 _N_RESAMPLES = 1000
+# Pairs of halves are kept, and more of them say hardly more.
+_MOST_PAIRS = 1000
 # Parts of the sample that are left out, one after the other, for the acceleration of BCa.
 _N_PARTS = 200
 
@@ -67,7 +69,7 @@ def confidence_interval(
         ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
         returns a float. Of these arguments it is given those that it has.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights of the measure. A row keeps its weight when it is drawn.
+        Non-negative weights of the measure. A row keeps its weight when it is drawn or dealt out.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -91,8 +93,8 @@ def confidence_interval(
         Name of the cluster of each row, for rows that depend on each other within clusters, such
         as those of one patient. Whole clusters are dealt out or drawn.
     n_resamples : int, default=None
-        Number of pairs of halves, 25 by default, or of bootstrap resamples, 1000 by default; from
-        2 to 2^24.
+        Number of pairs of halves, from 2 to 1000 and 25 by default, or of bootstrap resamples,
+        from 2 to 2^24 and 1000 by default.
     n_jobs : int, default=None
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
@@ -160,8 +162,9 @@ def confidence_interval(
     Three measures are no norms: :func:`skcal.metrics.interval_calibration_error`,
     :func:`skcal.metrics.surrogate_interval_calibration_error`, and SmoothECE averaged over several
     binary problems. Their lower end is a quarter of that of
-    :func:`skcal.metrics.smooth_calibration_error`, which is below them by theory [4]_: it is
-    certain, but far from sharp.
+    :func:`skcal.metrics.smooth_calibration_error`, which is below them by theory [4]_ (0 for a
+    callable `scale`): it holds, but is far from sharp. The upper end of
+    :func:`skcal.metrics.maximum_calibration_error` is too low where the worst bin holds few rows.
 
     **Many rows.** A measure of one binary problem with more than 4096 rows is computed from rows
     that are merged by outcome in about 2000 small cells (see :func:`calibration_test`), so
@@ -170,7 +173,8 @@ def confidence_interval(
 
     **Clusters.** The interval relies on the number of clusters, not of rows. With few of them the
     bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row tells
-    nothing about the variation: its cross-fitted interval reaches to infinity.
+    nothing about the variation: its cross-fitted interval is [0, 1], or all numbers for signed
+    measures and those of whole vectors.
 
     References
     ----------
@@ -245,8 +249,8 @@ def confidence_interval_from_summary(
     confidence_level : float, default=0.95
         Between 0 and 1, exclusive.
     n_resamples : int, default=None
-        Number of pairs of halves, 25 by default, or of bootstrap resamples, 1000 by default; from
-        2 to 2^24.
+        Number of pairs of halves, from 2 to 1000 and 25 by default, or of bootstrap resamples,
+        from 2 to 2^24 and 1000 by default.
     n_jobs : int, default=None
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
@@ -353,8 +357,11 @@ def _check_form(statistic, method, methods, confidence_level, n_resamples, rando
     check_option("method", method, methods)
     if method == "auto":
         method = "percentile" if statistic.row is None else "cross-fit"
-    if n_resamples is None:
-        n_resamples = N_PAIRS if method == "cross-fit" else _N_RESAMPLES
+    if method == "cross-fit":
+        n_resamples = N_PAIRS if n_resamples is None else n_resamples
+        check_integer("n_resamples", n_resamples, minimum=2, maximum=_MOST_PAIRS)
+    elif n_resamples is None:
+        n_resamples = _N_RESAMPLES
     draws = Draws(n_resamples, random_state, n_jobs, minimum=2)
     return draws, method, check_confidence_level(confidence_level)
 

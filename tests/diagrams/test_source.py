@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import confidence_interval_from_summary
 from skcal.streaming import CalibrationSummary
 
 INTERVAL = {"interval": True, "random_state": 0}
@@ -89,6 +90,15 @@ def test_band_and_interval_agree_with_those_of_the_rows(data, kind):
     low, high = curve.smooth_ece_interval
     assert low < high
     assert_near(curve, expected, smooth_ece_interval=(high - low) / 4)
+
+
+def test_interval_of_a_summary_is_that_of_the_function(data):
+    for scale in (1, 50):  # of many rows in each cell, too
+        summary = summarize(*(np.repeat(column, scale) for column in data))
+        (curve,) = ReliabilityDisplay.from_summary(summary, **INTERVAL).curves
+        expected = np.array(confidence_interval_from_summary(summary, random_state=0)[1:])
+        length = np.ptp(expected)
+        np.testing.assert_allclose(curve.smooth_ece_interval, expected, atol=length / 8)
 
 
 @pytest.mark.parametrize("reduction", ["auto", "confidence", "classwise", "top-label", "full"])

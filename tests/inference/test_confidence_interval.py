@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from skcal._bound_measure import BoundMeasure
+from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
 from skcal._numerics._bootstrap import accelerated_interval
 from skcal.datasets import make_shrunk
 from skcal.inference import _row_source, confidence_interval, confidence_interval_from_summary
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._resamples import CellResamples, RowResamples, SmoothResamples, Units
+from skcal.inference._row_source import RowSource
 from skcal.metrics import MEASURES, expected_calibration_error
 from tests.inference.samples import OF_SUMMARIES, bind_source, draw_binary, summarize
 
@@ -119,7 +120,9 @@ def test_cross_fitted_intervals_hold_their_estimate(name, rng):
     alone = confidence_interval(y[kept], proba[kept], clusters=cluster[kept], **options)
     np.testing.assert_allclose(found, alone, atol=1e-9)
     low, high = confidence_interval([1], [0.7], **options)[1:]
-    assert (low, high) == ((-np.inf, np.inf) if MEASURES[name].is_signed else (0, 1))
+    row = MEASURES[name]
+    assert low == (-np.inf if row.is_signed else 0)
+    assert high == (1 if row.reduces and not row.is_signed else np.inf)
 
 
 @pytest.mark.parametrize("reduction", ["classwise", "top-label", "full"])
@@ -139,6 +142,53 @@ def test_rows_of_several_problems_stay_together(name, reduction, rng):
         assert found.low < found.estimate < found.high
 
 
+@pytest.mark.parametrize(("n_classes", "n_bins"), [(2, 200), (5, 15)])
+def test_sparse_bins_of_calibrated_rows_are_no_error(rng, n_classes, n_bins):
+    """Bins with rows of one half alone: whatever they show, nothing confirms it."""
+    lows = []
+    for seed in range(12):
+        proba = rng.dirichlet(np.ones(n_classes), 100)
+        y = (rng.random((100, 1)) > np.cumsum(proba, axis=1)[:, :-1]).sum(axis=1)
+        options = {"measure": "expected_calibration_error", "n_bins": n_bins}
+        if n_classes > 2:
+            options = {"measure": "canonical_calibration_error"}
+        lows.append(confidence_interval(y, proba, random_state=seed, **options).low)
+    assert np.count_nonzero(lows) <= binom(12, 0.05).ppf(0.999)
+
+
+@pytest.mark.parametrize("name", ["smooth_ece", "expected_calibration_error"])
+def test_certain_predictions_that_all_come_true(name):
+    """Of n rows none is wrong; up to t^2 of them may be among as many others."""
+    y = np.arange(300) % 2
+    found = confidence_interval(y, y.astype(float), measure=name, random_state=0)
+    assert found[:2] == (0, 0)
+    assert found.high == pytest.approx(t(49).ppf(0.975) ** 2 / 300, rel=1e-3)
+    # Soft labels are no outcomes of chance: nothing more may happen.
+    soft = np.linspace(0, 1, 300)
+    assert confidence_interval(soft, soft, measure=name, random_state=0).high < 1e-3
+
+
+def test_impossible_outcomes_count_in_full():
+    """Predictions of 0, a fifth of which is wrong: the interval is that of a mean of 0.2."""
+    y, v = np.arange(2000) % 5 == 0, np.zeros(2000)
+    found = confidence_interval(y, v, measure="expected_calibration_error", random_state=0)
+    assert found.estimate == pytest.approx(0.2)
+    deviation = np.sqrt(0.2 * 0.8 / 2000)
+    assert 1.2 * deviation < found.estimate - found.low < 2.8 * deviation
+    assert 1.2 * deviation < found.high - found.estimate < 2.8 * deviation
+
+
+def test_the_first_row_may_be_alone():
+    """As the only row of its predicted label it is a problem of its own."""
+    proba = np.array([[0.1, 0.1, 0.8], *(30 * [[0.6, 0.3, 0.1]])])
+    statistic = bind_for_rows("measure", "expected_calibration_error", {}, "top-label", None)
+    data = {"sample_weight": None, "pos_label": None, "labels": None}
+    bound = bind_rows(statistic, [2, *(29 * [0]), 1], proba, **data)
+    residuals = RowSource(*bound, Units(31)).make_residuals()
+    numbers = np.concatenate([problem.number for problem in residuals.problems])
+    np.testing.assert_array_equal(np.sort(numbers), np.arange(31))
+
+
 def test_a_callable_is_cross_fitted_if_it_takes_soft_labels(rng):
     y, proba = draw_binary(rng, 100, slope=0.3)
     options = {"method": "cross-fit", "random_state": 0, "n_bins": 5}
@@ -149,7 +199,16 @@ def test_a_callable_is_cross_fitted_if_it_takes_soft_labels(rng):
             y_true, y_proba, n_bins=n_bins, sample_weight=sample_weight
         )
 
-    np.testing.assert_allclose(confidence_interval(y, proba, measure=measure, **options), named)
+    # How much a row may add to a callable is not known.
+    found = confidence_interval(y, proba, measure=measure, **options)
+    np.testing.assert_allclose(found, named, rtol=0.1)
+
+    def measure_percent(y_true, y_proba, *, n_bins):
+        return 100 * measure(y_true, y_proba, n_bins=n_bins)
+
+    found = confidence_interval(y, proba, measure=measure_percent, **options)
+    assert found.low == pytest.approx(100 * named.low, rel=0.05)
+    assert found.high == pytest.approx(100 * named.high, rel=0.05)
 
 
 @pytest.mark.parametrize(

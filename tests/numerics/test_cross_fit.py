@@ -61,7 +61,7 @@ def smooth(v, masses, bandwidth, points):
 @pytest.mark.parametrize("bandwidth", [0.03, 0.2, 1.0])
 def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     v, y, weights, batches, halves = rows
-    found = SmoothResiduals(v, y - v, weights, batches, halves)
+    found = SmoothResiduals(v, y - v, weights, batches, halves, 0.1)
     value, contributions, confirmed = found.measure(bandwidth)
     expected = smooth_ece(y, v, sample_weight=weights, bandwidth=bandwidth)
     assert value == pytest.approx(expected, rel=2e-3)
@@ -79,13 +79,13 @@ def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
 
 def test_ends_are_where_bounds_meet_their_bandwidth(rows):
     v, _, weights, batches, halves = rows
-    found = SmoothResiduals(v, 0.9 * np.ones(60), weights, batches, halves)
+    found = SmoothResiduals(v, 0.9 * np.ones(60), weights, batches, halves, 0.9)
     # All residuals are 0.9: at every bandwidth the value is 0.9, and nothing varies but weights.
-    low, high = found.find_low(0.9, 0.0, 0.0, 0.0), found.find_high(0.9, 0.0, 0.0)
+    low, high = found.find_low(0.0, 0.0, 0.0), found.find_high(0.0, 0.0)
     assert high == pytest.approx(0.9, abs=1e-3)
     # Each half confirms 0.9 times the weight of the other one.
     assert low == pytest.approx(0.9, abs=1e-3)
-    wide = found.find_low(0.9, 0.0, 0.0, wide=0.4)
+    wide = found.find_low(0.0, 0.0, wide=0.4)
     assert low == wide
     # Opposite residuals at one place cancel: there is nothing to be found.
     nothing = SmoothResiduals(
@@ -94,14 +94,15 @@ def test_ends_are_where_bounds_meet_their_bandwidth(rows):
         weights * 0 + 1 / 60,
         batches,
         np.ones((2, 60)) * [[0.5], [0.5]],
+        0.2,
     )
-    assert nothing.find_low(0.2, 0.0, 2.0, 0.0) == 0
+    assert nothing.find_low(0.0, 2.0, 0.0) == 0
 
 
 def test_scale_of_another_length(rows):
     """Places and bandwidth are shares of it: the same residuals on four times the length."""
     v, y, weights, batches, halves = rows
-    short = SmoothResiduals(v, y - v, weights, batches, halves)
-    long = SmoothResiduals(v, y - v, weights, batches, halves, width=4.0)
+    short = SmoothResiduals(v, y - v, weights, batches, halves, 0.1)
+    long = SmoothResiduals(v, y - v, weights, batches, halves, 0.4, width=4.0)
     for one, other in zip(short.measure(0.1), long.measure(0.4), strict=True):
         np.testing.assert_allclose(one, other)
