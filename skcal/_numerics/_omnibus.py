@@ -100,17 +100,22 @@ def _find_kuiper(residuals):
 
 
 def _cut_bins(shares, n_bins):
-    """Where bins begin, each with a share of the variance of 1 / n_bins or a little more.
+    """Where bins begin, each with about a share of the variance of 1 / n_bins, and not half of it.
 
-    The last one may have only half of it: bins with next to no variance would let a single outcome
-    decide.
+    Bins with next to no variance would let a single outcome decide. The cuts are the same from
+    either end, so that it does not matter which label is called the positive one.
     """
-    cumulative = np.cumsum(shares)
-    starts, least = [0], (1 - _EQUAL) / n_bins
-    while True:
-        done = cumulative[starts[-1] - 1] if starts[-1] else 0.0
-        start = np.searchsorted(cumulative, done + least) + 1
-        if start >= len(shares) or cumulative[-1] - cumulative[start - 1] < least / 2:
+    cumulative = np.append(0.0, np.cumsum(shares))
+    wanted = np.arange(1, n_bins) / n_bins
+    after = np.searchsorted(cumulative[1:-1], wanted) + 1
+    is_nearer = wanted - cumulative[after - 1] < cumulative[after] - wanted
+    bounds = np.unique(np.concatenate([[0], after - is_nearer, [len(shares)]]))
+    while len(bounds) > 2:
+        parts = np.diff(cumulative[bounds])
+        least = int(np.argmin(parts))
+        if parts[least] >= (1 - _EQUAL) / (2 * n_bins):
             break
-        starts.append(start)
+        sides = np.pad(parts, 1, constant_values=np.inf)
+        bounds = np.delete(bounds, least + (sides[least] > sides[least + 2]))
+    starts = bounds[:-1]
     return starts, np.add.reduceat(shares, starts)

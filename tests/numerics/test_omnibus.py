@@ -120,3 +120,20 @@ def test_next_to_certain_outcomes_beside_others():
         values = make_omnibus(places, np.array([1.0, 1e10])).measure(sums * [1, 1e10])
         assert np.isfinite(values).all()
         assert values[0] == pytest.approx(values[1])
+
+
+def test_either_label_may_be_the_positive_one(rng):
+    for size in (30, 200):
+        places, weights = np.sort(rng.beta(1, 5, size)), rng.exponential(size=size)
+        outcomes = weights * (rng.random((8, size)) < places)
+        values = make_omnibus(places, weights).measure(outcomes)
+        other = make_omnibus(1 - places[::-1], weights[::-1])
+        turned = other.measure((weights - outcomes)[:, ::-1])
+        np.testing.assert_allclose(turned, values, rtol=1e-9)
+
+
+def test_weights_whose_squares_vanish_are_not_certain(rng):
+    places, weights = np.sort(rng.random(20)), np.ones(20)
+    weights[3] = 1e-200
+    outcomes = weights * (rng.random((4, 20)) < places)
+    assert (make_omnibus(places, weights).measure(outcomes) < IMPOSSIBLE).all()
