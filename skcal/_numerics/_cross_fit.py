@@ -140,9 +140,9 @@ class SmoothResiduals:
         def exceed(bandwidth):
             return bound(bandwidth) - bandwidth
 
-        bandwidths = np.geomspace(estimate, self._smallest, _N_BANDWIDTHS)
         if estimate <= self._smallest or exceed(estimate) > 0:
             return float(estimate)
+        bandwidths = np.geomspace(estimate, self._smallest, _N_BANDWIDTHS)
         for end, start in pairwise(bandwidths):
             if exceed(start) > 0:
                 return brentq(exceed, start, end, xtol=1e-7)
