@@ -28,11 +28,12 @@ from skcal.report._text import write_report
 from skcal.report._verdict import (
     bound_size,
     describe_direction,
+    describe_regions,
     estimate_size,
-    find_side,
     find_signs,
     find_tolerated,
     find_verdict,
+    name_error,
 )
 
 if TYPE_CHECKING:
@@ -293,7 +294,11 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         seed=seed,
     )
     size = estimate_size(sample, measures["smooth_ece"])
-    direction = describe_direction(problem, confidence_level)
+    regions = ()
+    # Where the test finds no error none is to be located: one level holds for both.
+    if test.pvalue <= 1 - confidence_level:
+        regions = describe_regions(problem, confidence_level, n_resamples, seed)
+    direction = describe_direction(problem, confidence_level, regions)
     signs = find_signs(direction)
     facts = {
         "summary": sample,
@@ -307,9 +312,9 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         "confidence_level": confidence_level,
     }
     skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
-    side = find_side(direction, signs, sample.pos_label)
+    error = name_error(problem, direction, signs, size, sample.pos_label, confidence_level)
     verdict = find_verdict(
-        test, side, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
+        test, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
     return ModelReport(
         verdict=verdict,
