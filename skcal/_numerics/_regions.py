@@ -62,7 +62,7 @@ def find_regions(predictions, outcomes, weights, *, confidence_level, n_draws, r
         merged.sum_rows(weights**2 * predictions * (1 - predictions)),
     )
     drawn = intervals.find_largest(source.draw(rng, n_draws))
-    threshold = _find_quantile(drawn, confidence_level)
+    threshold = find_quantile(drawn, confidence_level)
     chosen = intervals.choose(merged.sum_rows(weights * outcomes), threshold)
     ends = np.append(merged.starts, len(outcomes))
     return [
@@ -144,7 +144,7 @@ def _cumulate(values):
     return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
 
 
-def _find_quantile(drawn, confidence_level):
+def find_quantile(drawn, confidence_level):
     """What another draw exceeds with a probability of 1 - confidence_level at most."""
     n_above = int((1 - confidence_level) * (len(drawn) + 1) + _ROUNDING)
     return np.sort(drawn)[-n_above] if n_above else np.inf

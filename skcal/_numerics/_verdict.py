@@ -79,11 +79,14 @@ def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
 def split_gain(shares, predictions, outcomes):
     """What a shift of all predictions takes off a proper score, and a stretch after that.
 
-    The log loss, and shift and stretch of log odds. Where these are infinite the Brier score, and
-    shift and stretch of probabilities: m^2 with the mean residual m, and (1 - b)^2 V with the
-    slope b and the variance V of the predictions.
+    The log loss, and shift and stretch of log odds, of the rows whose log odds are finite. Where
+    these have no likelihood the Brier score, and shift and stretch of probabilities: m^2 with the
+    mean residual m, and (1 - b)^2 V with the slope b and the variance V of the predictions.
     """
-    likelihood = make_likelihood(shares, predictions, outcomes)
+    inside = (predictions > 0) & (predictions < 1)
+    likelihood = None
+    if inside.any():
+        likelihood = make_likelihood(shares[inside], predictions[inside], outcomes[inside])
     if likelihood is not None:
         return likelihood.split_gain(likelihood.fit())
     centred = predictions - shares @ predictions

@@ -91,9 +91,10 @@ def _show_sample(sample):
 
 
 def _show_measures(model, interval):
+    scaled = "smooth_ece" if model.diagram.scale == "logit" else None
     rows = [
         (
-            MEASURE_TITLES[name],
+            MEASURE_TITLES[name] + (", logit" if name == scaled else ""),
             show_number(measure.estimate),
             show_number(measure.null_mean),
             _show_interval(measure),

@@ -11,6 +11,9 @@ _SHIFTED = ("too high", "too low")
 _SIDES = {"over-confident": 1, "under-confident": -1}
 # Points of difference say little about probabilities nearer than this to 0 or to 1.
 _RARE = 0.05
+_MOST_DECIMALS = 9
+# A region of a larger share is as good as all rows.
+_ALL = 0.995
 
 
 def write_sentence(verdict, facts):
@@ -174,7 +177,9 @@ def show_percentages(*values):
 def show_region(region, reads_confidence):
     """In words where outcomes differ from predictions, and by how much."""
     predicted, observed = region.mean_prediction, region.mean_outcome
-    place = show_places(region.low, region.high)
+    place, share = show_places(region.low, region.high), ""
+    if region.share < _ALL:
+        share = f" ({100 * region.share:.0f} % of rows)" if region.share >= 0.01 else " (few rows)"
     if reads_confidence:
         subject, verb = "answers", "are right {} often than expected"
         kind = "more" if observed > predicted else "less"
@@ -184,15 +189,23 @@ def show_region(region, reads_confidence):
     nearest = min(predicted, observed, 1 - predicted, 1 - observed)
     if nearest < _RARE:
         given, found = show_percentages(predicted, observed)
-        return f"{place} {subject} {verb.format(kind)}: {found} instead of {given}"
+        return f"{place}{share} {subject} {verb.format(kind)}: {found} instead of {given}"
     points = 100 * abs(observed - predicted)
     size = f"{points:.0f}" if points >= 1.5 else f"{points:.1f}"
     unit = "point" if size == "1.0" else "points"
-    return f"{place} {subject} {verb.format(f'{size} {unit} {kind}')}"
+    return f"{place}{share} {subject} {verb.format(f'{size} {unit} {kind}')}"
 
 
 def show_places(low, high):
     """The range of predictions of a region, with decimals that tell its ends apart."""
     decimals = 2 if high - low >= 0.02 else 4
-    first, last = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
+    first, last = (_show_place(value, decimals) for value in (low, high))
     return f"at {first}" if first == last else f"between {first} and {last}"
+
+
+def _show_place(value, decimals):
+    """A prediction; one near 0 or 1 is not shown as 0 or 1, whose rows are others."""
+    distance = min(value, 1 - value)
+    if 0 < distance < 10.0**-decimals:
+        decimals = int(min(np.ceil(-np.log10(distance)), _MOST_DECIMALS))
+    return f"{value:.{decimals}f}"

@@ -107,10 +107,10 @@ def describe_regions(problem, confidence_level, n_draws, seed):
 # --------------------------------------------------------------------------- size
 
 
-def estimate_size(sample_summary, smooth_ece):
+def estimate_size(sample_summary, smooth_ece, chance):
     """Average error without chance: that of SmoothECE, or the bias if that is larger."""
     bias = sample_summary.mean_prediction - sample_summary.mean_outcome
-    return max(subtract_in_squares(smooth_ece.estimate, smooth_ece.null_mean), abs(bias))
+    return max(subtract_in_squares(smooth_ece, chance), abs(bias))
 
 
 def bound_size(problem, size, confidence_level):
