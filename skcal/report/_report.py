@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
-    """Result of :func:`calibration_report`.
+    """Result of :func:`calibration_report`, or of :meth:`from_estimator`.
 
     ``print(report)`` shows it as text, a notebook as HTML.
 
@@ -292,7 +292,7 @@ def calibration_report(
     -------
     CalibrationReport
         Prints as text, shows as HTML in notebooks, and has ``verdict``, ``to_frame()``,
-        ``to_dict()`` and ``models``.
+        ``to_dict()``, ``to_html()`` and ``models``.
 
     Raises
     ------
@@ -301,6 +301,7 @@ def calibration_report(
 
     See Also
     --------
+    CalibrationReport.from_estimator : The same for fitted classifiers.
     skcal.inference.calibration_test : The exact test, with other statistics and groups.
     skcal.diagrams.ReliabilityDisplay : The diagram, in full size.
 
@@ -310,17 +311,27 @@ def calibration_report(
 
     1. The exact test of :func:`~skcal.inference.calibration_test` rejects at
        1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
-       support it. Where measures read the confidence, "over-confident" or "under-confident" if the
-       interval of mean confidence minus accuracy is above or below 0. Where they read the
-       probability of one label, if both slopes of the outcomes, on predictions and of log odds on
-       log odds, have intervals below or above 1, and the interval of that difference is not on the
-       other side of 0; without a slope of log odds it must be on the same side. Else
-       "miscalibrated": the sentence says what is clear, such as a probability that is too high on
-       average.
+       support it, see below; else it is "miscalibrated", and the sentence says what is clear.
     2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
        for a binary problem is at most the mean probability of the rarer label.
     3. Probabilities say no more than the base rate: "uninformative".
     4. Else "calibrated".
+
+    **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
+    the interval of mean confidence minus accuracy is above or below 0. Where they read the
+    probability of one label,
+
+    - "too high" or "too low" if the interval of the mean residual, prediction minus outcome, is
+      above or below 0, and the mean residual is at least half of the average error;
+    - "over-confident" or "under-confident" if both slopes of the outcomes, on predictions and of
+      log odds on log odds, have intervals below or above 1, and the interval of mean confidence
+      minus accuracy is not on the other side of 0; without a slope of log odds it must be on the
+      same side.
+
+    Since two directions are looked at, each interval has 1 - `confidence_level` halved. If there
+    are both, that one is named which takes more off the log loss: a shift of all log odds, or a
+    stretch after it. (Rows whose log odds are infinite are left out; where that leaves no
+    likelihood, it is the Brier score, and shift and stretch of probabilities.)
 
     **Size.** An average error is SmoothECE [1]_ without chance, on the scale of probabilities
     whatever `scale` is, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
@@ -340,10 +351,22 @@ def calibration_report(
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
     of log odds is by profile likelihood, with weights that sum to their effective number of rows;
-    it needs predictions between 0 and 1. Where only a base rate is wrong, chance names a direction
-    in no more samples than 1 - `confidence_level`. Regions are those where the diagonal leaves
-    :func:`~skcal.inference.isotonic_band` [2]_, which needs rows that count alike: with
-    `confidence_level` all of them are right, if outcomes become more frequent as predictions rise.
+    it needs predictions between 0 and 1.
+
+    **Where.** Regions are intervals I of predictions with a score of
+
+    .. math:: \frac{|\sum_{i \in I} w_i (y_i - v_i)|}{\sqrt{V_I}} - \sqrt{2 \log(e V / V_I)},
+        \qquad V_I = \max\Bigl(\sum_{i \in I} w_i^2 v_i (1 - v_i),
+        \sum_{i \in I} w_i^2 (y_i - v_i)^2\Bigr),
+
+    V for all rows, above the quantile of the largest score of `n_resamples` samples with labels
+    that are drawn from the predictions: a multiscale statistic [2]_, which looks at intervals of
+    all lengths, of about 128 cells of equal widths and of equal numbers of rows. The best
+    intervals that do not overlap are shown, neighbours of the same sign as one. With
+    `confidence_level` none of them is an interval of calibrated rows, whatever other rows do.
+    Nothing is smoothed or assumed to increase. Regions are shown if the test rejects. The band in
+    the diagram, :func:`~skcal.inference.isotonic_band` where rows count alike, is another one: it
+    holds the whole curve if that increases, and is wider.
 
     **Scores.** Of two classes, the terms are miscalibration, score after isotonic
     recalibration (uncertainty minus discrimination), and uncertainty of
@@ -365,8 +388,8 @@ def calibration_report(
     ----------
     .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
        kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
-    .. [2] T. Dimitriadis, L. Dümbgen, A. Henzi, M. Puke, J. Ziegel (2023). Honest calibration
-       assessment for binary outcome predictions. Biometrika 110. :doi:`10.1093/biomet/asac068`
+    .. [2] L. Dümbgen, V. G. Spokoiny (2001). Multiscale testing of qualitative hypotheses. Annals
+       of Statistics 29. :doi:`10.1214/aos/996986504`
 
     Examples
     --------

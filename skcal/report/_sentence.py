@@ -11,7 +11,8 @@ _SHIFTED = ("too high", "too low")
 _SIDES = {"over-confident": 1, "under-confident": -1}
 # Points of difference say little about probabilities nearer than this to 0 or to 1.
 _RARE = 0.05
-_MOST_DECIMALS = 9
+# Distances from 0 or 1 below this are shown as powers of ten.
+_TINY = 1e-4
 # A region of a larger share is as good as all rows.
 _ALL = 0.995
 
@@ -206,6 +207,8 @@ def show_places(low, high):
 def _show_place(value, decimals):
     """A prediction; one near 0 or 1 is not shown as 0 or 1, whose rows are others."""
     distance = min(value, 1 - value)
+    if 0 < distance < _TINY:
+        return f"{value:.0e}" if value < 0.5 else f"1 - {distance:.0e}"
     if 0 < distance < 10.0**-decimals:
-        decimals = int(min(np.ceil(-np.log10(distance)), _MOST_DECIMALS))
+        decimals = int(np.ceil(-np.log10(distance)))
     return f"{value:.{decimals}f}"

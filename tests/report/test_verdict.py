@@ -313,9 +313,14 @@ def test_small_means_do_not_name_large_errors():
             "instead of 2.1 %",
         ),
         (
-            Region(0.0, 0.9996, 0.3, 0.4, 0.5),
+            Region(0.0, 0.9996, 0.3, 0.4, 1.0),
             False,
-            "between 0.00 and 0.9996 (50 % of rows) outcomes are 10 points more frequent than "
+            "between 0.00 and 0.9996 outcomes are 10 points more frequent than predicted",
+        ),
+        (
+            Region(2e-9, 1 - 3e-6, 0.3, 0.4, 0.5),
+            False,
+            "between 2e-09 and 1 - 3e-06 (50 % of rows) outcomes are 10 points more frequent than "
             "predicted",
         ),
     ],
