@@ -98,14 +98,19 @@ def test_forest_pulls_probabilities_to_the_middle(seed):
     assert report_one(y[1000:], y_proba).verdict == "under-confident"
 
 
-@every_seed
 @pytest.mark.parametrize("noise", [0, 0.01])
-def test_base_rate(noise, seed):
-    rng = np.random.default_rng(seed)
-    y_true = (rng.random(2000) < 0.3).astype(int)
-    model = report_one(y_true, 0.3 + noise * rng.normal(size=2000))
-    assert model.verdict == "uninformative"
-    assert model.sentence.startswith("Calibrated but uninformative: ")
+def test_base_rate(noise):
+    """The test at 5 % rejects more than 3 of 8 with a probability of 0.04 %."""
+    verdicts = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y_true = (rng.random(2000) < 0.3).astype(int)
+        model = report_one(y_true, 0.3 + noise * rng.normal(size=2000))
+        verdicts.append(model.verdict)
+        if model.verdict == "uninformative":
+            assert model.sentence.startswith("Calibrated but uninformative: ")
+    assert verdicts.count("uninformative") >= 5
+    assert not {"calibrated", "inconclusive"} & set(verdicts)
 
 
 def test_base_rates_of_many_classes():
