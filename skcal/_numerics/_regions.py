@@ -21,6 +21,8 @@ from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums, merge
 _N_CELLS = 1 << 6
 # The number of draws that may exceed the threshold must not lose one to rounding.
 _ROUNDING = 1e-9
+# Rows that weigh less, beside the heaviest one, say nothing, and their squares vanish.
+_LIGHTEST = 1e-100
 
 
 class Stretch(NamedTuple):
@@ -50,12 +52,16 @@ def find_regions(predictions, outcomes, weights, *, confidence_level, n_draws, r
     list of Stretch
         In the order of the predictions.
     """
+    if weights is not None:
+        weights = weights / weights.max()
+        heavy = weights > _LIGHTEST
+        predictions, outcomes, weights = predictions[heavy], outcomes[heavy], weights[heavy]
     merged = merge_rows(predictions, weights, n_cells=_N_CELLS)
     predictions, outcomes = predictions[merged.order], outcomes[merged.order]
     if weights is None:
         weights, source = np.ones(len(outcomes)), BernoulliSums(predictions, merged.starts)
     else:
-        weights = weights[merged.order] / weights.max()  # whose squares do not overflow
+        weights = weights[merged.order]
         source = WeightedBernoulliSums(predictions, merged.starts, weights)
     intervals = Intervals(
         *(merged.sum_rows(values) for values in (weights, weights * predictions, weights**2)),

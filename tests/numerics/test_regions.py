@@ -91,6 +91,22 @@ def test_means_are_those_of_the_rows(weighted):
         np.testing.assert_allclose(again, regions)
 
 
+def test_rows_of_next_to_no_weight_are_as_good_as_absent():
+    rng = np.random.default_rng(0)
+    y_proba = rng.random(500)
+    y_true = (rng.random(500) < 0.3 + 0.4 * y_proba).astype(float)
+    weights = np.where(np.arange(500) % 5, rng.random(500) + 0.5, 1e-300)
+    options = {"confidence_level": 0.95, "n_draws": 99}
+    found, without = (
+        find_regions(*rows, **options, rng=np.random.default_rng(0))
+        for rows in (
+            (y_proba, y_true, weights),
+            [values[weights > 0.1] for values in (y_proba, y_true, weights)],
+        )
+    )
+    assert found == without != []
+
+
 def test_outcomes_that_were_impossible():
     y_proba = np.repeat([0.0, 0.5, 1.0], 100)
     wrong = np.arange(300) < 20
