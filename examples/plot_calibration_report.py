@@ -44,14 +44,15 @@ print(report)
 # %%
 # The numbers are a data frame. For a calibration measure ``estimate`` is the value itself,
 # ``null_mean`` its mean by chance, and ``low`` and ``high`` are the ends of the interval of the
-# excess, that is, of the error without chance. So the value may lie above ``high``.
+# error of the population.
 frame = report.to_frame().set_index(["quantity", "model"]).loc["smooth_ece"]
-names = {"estimate": "value", "null_mean": "by chance", "low": "excess low", "high": "excess high"}
-print(frame.rename(columns=names)[list(names.values())].round(4).to_string())
+frame = frame.rename(columns={"estimate": "value", "null_mean": "by chance"})
+print(frame[["value", "by chance", "low", "high"]].round(4).to_string())
 
 # %%
 # The diagrams of the report in full size. The shaded band holds the true curve with a confidence
 # of 95 %, if the curve is increasing: where the diagonal leaves the band, predictions are wrong.
+# "Where" in the report looks at averages over intervals of predictions instead, and finds more.
 figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
 for ax, (name, model) in zip(axes, report.models.items(), strict=True):
     model.diagram.plot(ax=ax, name=name)

@@ -100,6 +100,11 @@ class CoxLikelihood:
         gain = max(self._expand((0.0, 1.0))[0] - fit.loss, 0.0)
         return float(2 * self.total_weight * gain), float(gain)
 
+    def split_gain(self, fit):
+        """What a shift of all log odds takes off the mean log loss, and a stretch after that."""
+        raw, shifted = self._expand((0.0, 1.0))[0], self._minimize([0.0, 1.0], (0,))[2]
+        return float(max(raw - shifted, 0.0)), float(max(shifted - fit.loss, 0.0))
+
     def bound_intercept(self, fit, confidence_level):
         """`ProfileInterval` of the intercept by its profile likelihood."""
         if self._thresholds and self._thresholds[0] <= 0 <= self._thresholds[1]:

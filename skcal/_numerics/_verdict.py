@@ -51,11 +51,10 @@ def bound_slope(shares, predictions, outcomes, reach):
     return slope, slope - margin, slope + margin
 
 
-def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
-    """Range of the slope of the log odds of outcomes on those of predictions.
+def make_likelihood(shares, predictions, outcomes):
+    """`CoxLikelihood` of as many rows as the shares are worth.
 
-    By profile likelihood, see `CoxLikelihood`, of as many rows as the shares are worth. None where
-    log odds are infinite or all alike, or outcomes are.
+    None where log odds are infinite or all alike, or outcomes are.
     """
     heavy = shares > _LIGHTEST * shares.max()
     counts = shares[heavy] / np.sum(shares**2)
@@ -63,8 +62,38 @@ def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
     low, high = predictions.min(), predictions.max()
     if low <= 0 or high >= 1 or logit(low) == logit(high) or (outcomes == outcomes[0]).all():
         return None
-    likelihood = CoxLikelihood(predictions, outcomes, counts)
+    return CoxLikelihood(predictions, outcomes, counts)
+
+
+def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
+    """Range of the slope of the log odds of outcomes on those of predictions, by their likelihood.
+
+    None where there is no likelihood, see `make_likelihood`.
+    """
+    likelihood = make_likelihood(shares, predictions, outcomes)
+    if likelihood is None:
+        return None
     return tuple(likelihood.bound_slope(likelihood.fit(), confidence_level))
+
+
+def split_gain(shares, predictions, outcomes):
+    """What a shift of all predictions takes off a proper score, and a stretch after that.
+
+    The log loss, and shift and stretch of log odds, of the rows whose log odds are finite. Where
+    these have no likelihood the Brier score, and shift and stretch of probabilities: m^2 with the
+    mean residual m, and (1 - b)^2 V with the slope b and the variance V of the predictions.
+    """
+    inside = (predictions > 0) & (predictions < 1)
+    likelihood = None
+    if inside.any():
+        likelihood = make_likelihood(shares[inside], predictions[inside], outcomes[inside])
+    if likelihood is not None:
+        return likelihood.split_gain(likelihood.fit())
+    centred = predictions - shares @ predictions
+    variance = float(shares @ centred**2)
+    excess = float(shares @ (centred * (outcomes - predictions)))
+    stretch = excess**2 / variance if variance > 0 else 0.0
+    return float(shares @ (predictions - outcomes)) ** 2, stretch
 
 
 def subtract_in_squares(value, chance):

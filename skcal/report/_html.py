@@ -1,9 +1,11 @@
 """The HTML form of a report, for notebooks."""
 
+import os
 from base64 import b64encode
 from copy import copy
 from html import escape
 from io import BytesIO
+from pathlib import Path
 
 from skcal.report._sections import judge_recalibration, list_sections
 from skcal.report._text import LEGEND, list_overview
@@ -13,6 +15,17 @@ _TABLE = "border-collapse:collapse;margin:0.5em 1.5em 0.5em 0;font-size:90%;back
 _HEAD = "text-align:right;padding:0.1em 0.8em;border-bottom:1px solid;background:none;color:inherit"
 _CELL = "text-align:right;padding:0.1em 0.8em;background:none;color:inherit;border:none"
 _LEFT = ";text-align:left"
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Calibration report</title>
+</head>
+<body style="font-family:sans-serif;margin:2em">
+{}
+</body>
+</html>
+"""
 
 
 def write_html(report):
@@ -25,6 +38,27 @@ def write_html(report):
     ]
     parts.append(f'<p style="font-size:85%;max-width:60em">{escape(LEGEND)}</p>')
     return f'<div style="color:inherit;max-width:75em">{"".join(parts)}</div>'
+
+
+def write_page(report, path):
+    """The report as a page by itself; None if it is written to a file."""
+    page = _PAGE.format(write_html(report))
+    if path is None:
+        return page
+    path = _check_path(path)
+    path.write_text(page, encoding="utf-8")
+    return None
+
+
+def _check_path(path):
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path must be a path of a file, or None; got {path!r}.")
+    checked = Path(path)
+    if checked.is_dir():
+        raise ValueError(f"path must be a path of a file; got the folder {str(path)!r}.")
+    if not checked.parent.is_dir():
+        raise ValueError(f"path must lie in a folder that exists; got {str(path)!r}.")
+    return checked
 
 
 def _write_model(name, model, confidence_level):

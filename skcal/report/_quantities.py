@@ -59,15 +59,23 @@ def _decompose(problem, score, base_rate):
     return ScoreSummary(parts.total, parts.calibration, refinement, base_rate)
 
 
-def describe_measures(problem, *, confidence_level, n_resamples, n_jobs, seed):
-    """`MeasureSummary` of all measures that are shown, and the exact test."""
+def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):
+    """`MeasureSummary` of all measures that are shown, and the exact test.
+
+    Last come SmoothECE and its mean by chance on the scale of probabilities.
+    """
     rows = problem.keywords | {"reduction": problem.reduction}
     options = rows | {"n_jobs": n_jobs, "random_state": seed}
     draws, summaries = options | {"n_resamples": n_resamples}, {}
     for name in SHOWN:
+        own = {"scale": scale} if name == "smooth_ece" else {}
         interval = confidence_interval(
-            *problem.data, measure=name, confidence_level=confidence_level, **options
+            *problem.data, measure=name, confidence_level=confidence_level, **own, **options
         )
-        chance = calibration_test(*problem.data, statistic=name, **draws).null_mean
+        chance = calibration_test(*problem.data, statistic=name, **own, **draws).null_mean
         summaries[name] = MeasureSummary(*interval, chance)
-    return summaries, calibration_test(*problem.data, **draws)
+    smooth = summaries["smooth_ece"]
+    if scale != "probability":
+        smooth = calibration_test(*problem.data, statistic="smooth_ece", **draws)
+    test = calibration_test(*problem.data, **draws)
+    return summaries, test, (smooth.estimate, smooth.null_mean)

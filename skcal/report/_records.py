@@ -88,6 +88,26 @@ class MeasureSummary(NamedTuple):
     null_mean: float
 
 
+class Region(NamedTuple):
+    """Neighbouring predictions whose mean outcome certainly differs from their mean.
+
+    Attributes
+    ----------
+    low, high : float
+        First and last prediction.
+    mean_prediction, mean_outcome : float
+        Means over the rows of the region, weighted.
+    share : float
+        Share of the rows, weighted.
+    """
+
+    low: float
+    high: float
+    mean_prediction: float
+    mean_outcome: float
+    share: float
+
+
 class Direction(NamedTuple):
     """In which direction, and where, predictions are wrong.
 
@@ -105,10 +125,10 @@ class Direction(NamedTuple):
     log_odds_slope : Interval or None
         The same of log odds, see :func:`~skcal.inference.cox_recalibration`. None if a prediction
         is 0 or 1, or if all predictions or all outcomes are equal.
-    too_low : ndarray of shape (n_regions, 2) or None
-        First and last prediction of each region where predictions are certainly too low; None
-        with unequal weights.
-    too_high : ndarray of shape (n_regions, 2) or None
+    too_low : tuple of Region
+        Where predictions are certainly too low, from the smallest; empty if the test finds no
+        error.
+    too_high : tuple of Region
         The same for predictions that are too high.
     """
 
@@ -116,8 +136,8 @@ class Direction(NamedTuple):
     bias: Interval
     slope: Interval | None
     log_odds_slope: Interval | None
-    too_low: np.ndarray | None
-    too_high: np.ndarray | None
+    too_low: tuple[Region, ...]
+    too_high: tuple[Region, ...]
 
     def __repr__(self) -> str:
         return show_record(self)
@@ -163,8 +183,8 @@ class ModelReport(NamedTuple):
     Attributes
     ----------
     verdict : str
-        "calibrated", "over-confident", "under-confident", "miscalibrated", "uninformative" or
-        "inconclusive".
+        "calibrated", "too high", "too low", "over-confident", "under-confident", "miscalibrated",
+        "uninformative" or "inconclusive", see :func:`calibration_report`.
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary
@@ -177,8 +197,8 @@ class ModelReport(NamedTuple):
         ``refinement`` (their difference; None if both are infinite) and ``base_rate`` (the score of
         the frequencies of the labels).
     measures : dict
-        A `MeasureSummary` by name of the measure: ``estimate``, ``null_mean`` (what chance alone
-        gives) and ``excess``, an :class:`~skcal.inference.Interval` without chance.
+        A `MeasureSummary` by name of the measure: ``estimate``, the ends ``low`` and ``high`` of
+        its interval, and ``null_mean`` (what chance alone gives).
     test : TestResult
         Exact test of calibration.
     error : float
@@ -192,7 +212,8 @@ class ModelReport(NamedTuple):
     direction : Direction
         Intervals of ``overconfidence`` (mean confidence minus accuracy), ``bias`` (mean prediction
         minus mean outcome), ``slope`` and ``log_odds_slope`` of the outcomes (below 1 where
-        predictions are too extreme), and the regions ``too_low`` and ``too_high``.
+        predictions are too extreme), and the regions ``too_low`` and ``too_high``, each with
+        ``low``, ``high``, ``mean_prediction``, ``mean_outcome`` and ``share``.
     recalibration : RecalibrationSummary
         What recalibration would gain on rows that it was not fitted on: ``method``, ``log_loss``,
         ``log_loss_after``, ``brier_score``, ``brier_score_after``, ``gain`` with its interval,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,8 +18,9 @@ from skcal._validation import (
 )
 from skcal.diagrams import ReliabilityDisplay
 from skcal.report._dict import make_dict
+from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
-from skcal.report._html import write_html
+from skcal.report._html import write_html, write_page
 from skcal.report._problem import list_models, read_problem
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
@@ -28,20 +30,22 @@ from skcal.report._text import write_report
 from skcal.report._verdict import (
     bound_size,
     describe_direction,
+    describe_regions,
     estimate_size,
-    find_side,
     find_signs,
     find_tolerated,
     find_verdict,
+    name_error,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
-    """Result of :func:`calibration_report`.
+    """Result of :func:`calibration_report`, or of :meth:`from_estimator`.
 
     ``print(report)`` shows it as text, a notebook as HTML.
 
@@ -87,6 +91,124 @@ class CalibrationReport:
         """
         return make_frame(self.models)
 
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator | Mapping[str, BaseEstimator],
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: object = None,
+        reduction: Literal["auto", "confidence"] = "auto",
+        scale: Literal["probability", "logit"] = "probability",
+        confidence_level: float = 0.95,
+        tolerance: float = 0.05,
+        n_resamples: int = 499,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> CalibrationReport:
+        """Report on a fitted classifier, or on several.
+
+        Parameters
+        ----------
+        estimator : estimator instance or dict
+            Fitted classifier with `predict_proba`, or a dictionary of several, by name. Labels
+            that one of them does not know have probability 0 there.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of rows that the classifier was not fitted on.
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        pos_label : label, default=None
+            The positive label; by default the last class of two. With more than two classes it
+            selects that class against the rest.
+        reduction : {"auto", "confidence"}, default="auto"
+            What measures and tests read, see :func:`calibration_report`.
+        scale : {"probability", "logit"}, default="probability"
+            Scale of SmoothECE and of the diagram, see :func:`calibration_report`.
+        confidence_level : float, default=0.95
+            Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
+        tolerance : float, default=0.05
+            Average error, in units of probability, that still counts as calibrated. In (0, 1).
+        n_resamples : int, default=499
+            Number of draws of labels, from 2 to 2^24.
+        n_jobs : int, default=None
+            Number of parallel jobs of joblib, by default threads.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of draws, halves and folds.
+
+        Returns
+        -------
+        CalibrationReport
+            The report, see :func:`calibration_report`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid or an estimator has no `predict_proba`.
+        sklearn.exceptions.NotFittedError
+            If an estimator is not fitted.
+
+        See Also
+        --------
+        calibration_report : The same for given probabilities.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.report import CalibrationReport
+        >>> X, y = make_classification(n_samples=2000, random_state=0)
+        >>> classifier = GaussianNB().fit(X[:1000], y[:1000])
+        >>> CalibrationReport.from_estimator(classifier, X[1000:], y[1000:], random_state=0)
+        CalibrationReport(verdict='over-confident')
+        """
+        y_proba, labels = predict_models(estimator, X, y)
+        return calibration_report(
+            y,
+            y_proba,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            labels=labels,
+            reduction=reduction,
+            scale=scale,
+            confidence_level=confidence_level,
+            tolerance=tolerance,
+            n_resamples=n_resamples,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The report as a page that needs no other file, diagrams included.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            File to write, in UTF-8; its folder must exist, and an older file is replaced. None
+            returns the page.
+
+        Returns
+        -------
+        str or None
+            The page; None if it was written to a file.
+
+        Raises
+        ------
+        ValueError
+            If `path` is no path of a file in a folder that exists.
+
+        Examples
+        --------
+        >>> from skcal.report import calibration_report
+        >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
+        >>> report.to_html().startswith("<!DOCTYPE html>")
+        True
+        """
+        return write_page(self, path)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, strings, numbers, True, False and None.
 
@@ -120,6 +242,7 @@ def calibration_report(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    scale: Literal["probability", "logit"] = "probability",
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
     n_resamples: int = 499,
@@ -150,6 +273,9 @@ def calibration_report(
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
         each row. Proper scores and recalibration take whole rows.
+    scale : {"probability", "logit"}, default="probability"
+        On which scale SmoothECE and the diagram smooth and the diagram is drawn. "logit" tells rare
+        events apart.
     confidence_level : float, default=0.95
         Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
     tolerance : float, default=0.05
@@ -166,7 +292,7 @@ def calibration_report(
     -------
     CalibrationReport
         Prints as text, shows as HTML in notebooks, and has ``verdict``, ``to_frame()``,
-        ``to_dict()`` and ``models``.
+        ``to_dict()``, ``to_html()`` and ``models``.
 
     Raises
     ------
@@ -175,6 +301,7 @@ def calibration_report(
 
     See Also
     --------
+    CalibrationReport.from_estimator : The same for fitted classifiers.
     skcal.inference.calibration_test : The exact test, with other statistics and groups.
     skcal.diagrams.ReliabilityDisplay : The diagram, in full size.
 
@@ -184,19 +311,30 @@ def calibration_report(
 
     1. The exact test of :func:`~skcal.inference.calibration_test` rejects at
        1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
-       support it. Where measures read the confidence, "over-confident" or "under-confident" if the
-       interval of mean confidence minus accuracy is above or below 0. Where they read the
-       probability of one label, if both slopes of the outcomes, on predictions and of log odds on
-       log odds, have intervals below or above 1, and the interval of that difference is not on the
-       other side of 0; without a slope of log odds it must be on the same side. Else
-       "miscalibrated": the sentence says what is clear, such as a probability that is too high on
-       average.
+       support it, see below; else it is "miscalibrated", and the sentence says what is clear.
     2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
        for a binary problem is at most the mean probability of the rarer label.
     3. Probabilities say no more than the base rate: "uninformative".
     4. Else "calibrated".
 
-    **Size.** An average error is SmoothECE [1]_ without chance, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
+    **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
+    the interval of mean confidence minus accuracy is above or below 0. Where they read the
+    probability of one label,
+
+    - "too high" or "too low" if the interval of the mean residual, prediction minus outcome, is
+      above or below 0, and the mean residual is at least half of the average error;
+    - "over-confident" or "under-confident" if both slopes of the outcomes, on predictions and of
+      log odds on log odds, have intervals below or above 1, and the interval of mean confidence
+      minus accuracy is not on the other side of 0; without a slope of log odds it must be on the
+      same side.
+
+    Since two directions are looked at, each interval has 1 - `confidence_level` halved. If there
+    are both, that one is named which takes more off the log loss: a shift of all log odds, or a
+    stretch after it. (Rows whose log odds are infinite are left out; where that leaves no
+    likelihood, it is the Brier score, and shift and stretch of probabilities.)
+
+    **Size.** An average error is SmoothECE [1]_ without chance, on the scale of probabilities
+    whatever `scale` is, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
     with T the value and :math:`T_0` its mean over labels that are drawn from the predictions,
     because independent errors add up in squares; or the size of the mean residual, if that is
     larger. Its upper bound U solves
@@ -213,10 +351,22 @@ def calibration_report(
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
     of log odds is by profile likelihood, with weights that sum to their effective number of rows;
-    it needs predictions between 0 and 1. Where only a base rate is wrong, chance names a direction
-    in no more samples than 1 - `confidence_level`. Regions are those where the diagonal leaves
-    :func:`~skcal.inference.isotonic_band` [2]_, which needs rows that count alike: with
-    `confidence_level` all of them are right, if outcomes become more frequent as predictions rise.
+    it needs predictions between 0 and 1.
+
+    **Where.** Regions are intervals I of predictions with a score of
+
+    .. math:: \frac{|\sum_{i \in I} w_i (y_i - v_i)|}{\sqrt{V_I}} - \sqrt{2 \log(e V / V_I)},
+        \qquad V_I = \max\Bigl(\sum_{i \in I} w_i^2 v_i (1 - v_i),
+        \sum_{i \in I} w_i^2 (y_i - v_i)^2\Bigr),
+
+    V for all rows, above the quantile of the largest score of `n_resamples` samples with labels
+    that are drawn from the predictions: a multiscale statistic [2]_, which looks at intervals of
+    all lengths, of about 128 cells of equal widths and of equal numbers of rows. The best
+    intervals that do not overlap are shown, neighbours of the same sign as one. With
+    `confidence_level` none of them is an interval of calibrated rows, whatever other rows do.
+    Nothing is smoothed or assumed to increase. Regions are shown if the test rejects. The band in
+    the diagram, :func:`~skcal.inference.isotonic_band` where rows count alike, is another one: it
+    holds the whole curve if that increases, and is wider.
 
     **Scores.** Of two classes, the terms are miscalibration, score after isotonic
     recalibration (uncertainty minus discrimination), and uncertainty of
@@ -238,8 +388,8 @@ def calibration_report(
     ----------
     .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
        kernel smoothing. ICLR. :doi:`10.48550/arXiv.2309.12236`
-    .. [2] T. Dimitriadis, L. Dümbgen, A. Henzi, M. Puke, J. Ziegel (2023). Honest calibration
-       assessment for binary outcome predictions. Biometrika 110. :doi:`10.1093/biomet/asac068`
+    .. [2] L. Dümbgen, V. G. Spokoiny (2001). Multiscale testing of qualitative hypotheses. Annals
+       of Statistics 29. :doi:`10.1214/aos/996986504`
 
     Examples
     --------
@@ -255,7 +405,9 @@ def calibration_report(
     True
     """
     check_option("reduction", reduction, ("auto", "confidence"))
+    check_option("scale", scale, ("probability", "logit"))
     options = {
+        "scale": scale,
         "confidence_level": check_confidence_level(confidence_level),
         "tolerance": _check_tolerance(tolerance),
         "n_resamples": check_integer("n_resamples", n_resamples, minimum=2),
@@ -283,17 +435,22 @@ def _draw_seed(random_state):
     return int(check_rng(random_state).integers(1 << 31))
 
 
-def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, seed):
+def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n_jobs, seed):
     sample = describe_sample(problem)
-    measures, test = describe_measures(
+    measures, test, smooth = describe_measures(
         problem,
+        scale=scale,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         n_jobs=n_jobs,
         seed=seed,
     )
-    size = estimate_size(sample, measures["smooth_ece"])
-    direction = describe_direction(problem, confidence_level)
+    size = estimate_size(sample, *smooth)
+    regions = ()
+    # Where the test finds no error none is to be located: one level holds for both.
+    if test.pvalue <= 1 - confidence_level:
+        regions = describe_regions(problem, confidence_level, n_resamples, seed)
+    direction = describe_direction(problem, confidence_level, regions)
     signs = find_signs(direction)
     facts = {
         "summary": sample,
@@ -307,9 +464,9 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         "confidence_level": confidence_level,
     }
     skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
-    side = find_side(direction, signs, sample.pos_label)
+    error = name_error(problem, direction, signs, size, sample.pos_label, confidence_level)
     verdict = find_verdict(
-        test, side, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
+        test, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
     return ModelReport(
         verdict=verdict,
@@ -324,11 +481,11 @@ def _report_model(problem, *, confidence_level, tolerance, n_resamples, n_jobs, 
         skill_pvalue=skill_pvalue,
         direction=direction,
         recalibration=describe_recalibration(problem, confidence_level=confidence_level, seed=seed),
-        diagram=_describe_diagram(problem, sample, confidence_level),
+        diagram=_describe_diagram(problem, sample, scale, confidence_level),
     )
 
 
-def _describe_diagram(problem, sample, confidence_level):
+def _describe_diagram(problem, sample, scale, confidence_level):
     """The diagram of a problem; its band is exact where rows count alike, else one of points."""
     equal = problem.has_equal_weights
     display = ReliabilityDisplay.estimate(
@@ -336,6 +493,7 @@ def _describe_diagram(problem, sample, confidence_level):
         sample_weight=None if equal else problem.weights,
         labels=problem.keywords["labels"],
         reduction=problem.reduction,
+        scale=scale,
         band="isotonic" if equal else "wilson",
         confidence_level=confidence_level,
     )

@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal.report._sentence import show_error, show_label, show_percentages, show_pvalue
+from skcal.report._sentence import (
+    show_error,
+    show_label,
+    show_percentages,
+    show_pvalue,
+    show_region,
+)
 
 MEASURE_TITLES = {
     "smooth_ece": "smooth ECE",
@@ -13,8 +19,6 @@ MEASURE_TITLES = {
     "cumulative_calibration_error": "cumulative error, Kuiper",
 }
 SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
-# Regions with gaps up to this are put together.
-_SMALL_GAP = 0.05
 
 
 class Section(NamedTuple):
@@ -43,7 +47,7 @@ def list_sections(model, confidence_level):
         _show_tests(model, confidence_level),
         _show_scores(model.scores),
         _show_direction(model, interval),
-        _show_regions(model.direction),
+        _show_regions(model),
         _show_recalibration(model.recalibration),
     ]
 
@@ -87,9 +91,10 @@ def _show_sample(sample):
 
 
 def _show_measures(model, interval):
+    scaled = "smooth_ece" if model.diagram.scale == "logit" else None
     rows = [
         (
-            MEASURE_TITLES[name],
+            MEASURE_TITLES[name] + (", logit" if name == scaled else ""),
             show_number(measure.estimate),
             show_number(measure.null_mean),
             _show_interval(measure),
@@ -130,31 +135,14 @@ def _show_direction(model, interval):
     return Section("Direction", ("value", interval), cells)
 
 
-def _show_regions(direction):
-    if direction.too_low is None:
-        return Section("Where", (), [("certainly wrong", "not known for rows of unequal weight")])
+def _show_regions(model):
+    direction, reads_confidence = model.direction, model.sample.pos_label is None
     rows = [
-        (title, _list_regions(regions))
+        (title, "; ".join(show_region(region, reads_confidence) for region in regions))
         for title, regions in (("too low", direction.too_low), ("too high", direction.too_high))
-        if len(regions)
+        if regions
     ]
-    return Section("Where", (), rows or [("certainly wrong", "nowhere, with so few rows")])
-
-
-def _list_regions(regions):
-    """Regions with small gaps between them are shown as parts of one."""
-    far = np.flatnonzero(regions[1:, 0] - regions[:-1, 1] > _SMALL_GAP) + 1
-    shown = [
-        ("parts of " if len(group) > 1 else "") + _show_region(group[0, 0], group[-1, 1])
-        for group in np.split(regions, far)
-    ]
-    return ", ".join(shown)
-
-
-def _show_region(low, high):
-    decimals = 2 if high - low >= 0.02 else 4
-    first, last = f"{low:.{decimals}f}", f"{high:.{decimals}f}"
-    return first if first == last else f"{first} to {last}"
+    return Section("Where", (), rows or [("certainly wrong", "nowhere, as far as the rows tell")])
 
 
 def _show_recalibration(summary):

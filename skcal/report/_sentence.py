@@ -7,6 +7,14 @@ _SMALL = 1 / 3
 # A predicted label is the usual one if it is that of this share of the rows.
 _USUAL = 0.9
 LONGEST_LABEL = 24
+_SHIFTED = ("too high", "too low")
+_SIDES = {"over-confident": 1, "under-confident": -1}
+# Points of difference say little about probabilities nearer than this to 0 or to 1.
+_RARE = 0.05
+# Distances from 0 or 1 below this are shown as powers of ten.
+_TINY = 1e-4
+# A region of a larger share is as good as all rows.
+_ALL = 0.995
 
 
 def write_sentence(verdict, facts):
@@ -56,21 +64,19 @@ def _write_inconclusive(_, facts):
 
 
 def _write_wrong(verdict, facts):
-    """What is wrong, by the respect in which it shows best; and by how much."""
+    """What is wrong, by the respect that the verdict names, what else is clear, and by how much."""
     signs = facts["signs"]
     has_bias = facts["summary"].pos_label is not None and abs(signs.bias) > 1
-    if abs(signs.gap) > 1:
-        story = _tell_gap(facts)
-    elif abs(signs.spread) > 1:
-        story = _tell_spread(facts)
+    if verdict in _SHIFTED:
+        story = f": {_tell_shift(facts)}{_tell_answer(facts)}"
+        if abs(signs.spread) > 1:
+            story += f"; besides, {_tell_spread(facts)}"
     else:
-        story = ", in no direction that the rows make clear"
-    # A gap is the bias itself where all rows are given the same answer.
-    strongest = max(abs(signs.gap), abs(signs.spread)) * (1 - 1e-9)
-    if has_bias and verdict == "miscalibrated" and abs(signs.bias) >= strongest:
-        story = f" because {_tell_bias(facts)}{_tell_answer(facts)}"
-    elif has_bias:
-        story = f"{story}, and {_tell_bias(facts)}"
+        story = _tell_spread_or_gap(verdict, facts)
+        if has_bias:
+            side = "high" if signs.bias > 0 else "low"
+            label = show_label(facts["summary"].pos_label)
+            story += f"; besides, the probability of {label} is too {side}: {_compare_means(facts)}"
     size = "clear but small" if facts["size"] < _SMALL * facts["tolerated"] else "clear"
     return (
         f"{verdict.capitalize()}{story}; the error is {size}, "
@@ -79,14 +85,26 @@ def _write_wrong(verdict, facts):
     )
 
 
-def _tell_bias(facts):
+def _tell_spread_or_gap(verdict, facts):
+    """How confident a model is, by whatever is clear and does not contradict the verdict."""
+    signs, side = facts["signs"], _SIDES.get(verdict)
+    region = "" if side else _tell_largest_region(facts)
+    if not region and abs(signs.gap) > 1 and side in (None, np.sign(signs.gap)):
+        return _tell_gap(facts)
+    if not region and abs(signs.spread) > 1:
+        return f": {_tell_spread(facts)}"
+    return f", in no direction that the rows make clear{region}"
+
+
+def _tell_shift(facts):
+    label = show_label(facts["summary"].pos_label)
+    return f"the probability of {label} is {_compare_means(facts)}"
+
+
+def _compare_means(facts):
     summary = facts["summary"]
-    where = "high" if facts["signs"].bias > 0 else "low"
     predicted, observed = show_percentages(summary.mean_prediction, summary.mean_outcome)
-    return (
-        f"the probability of {show_label(summary.pos_label)} is too {where}: "
-        f"{predicted} on average, where it comes true in {observed} of rows"
-    )
+    return f"{predicted} on average, where it comes true in {observed} of rows"
 
 
 def _tell_answer(facts):
@@ -109,9 +127,20 @@ def _tell_spread(facts):
     kind = "too extreme" if facts["signs"].spread > 0 else "not extreme enough"
     slope = facts["direction"].slope.estimate
     return (
-        f" because its probabilities are {kind}: where they rise by 10 points, outcomes rise "
-        f"by {10 * slope:.1f}"
+        f"its probabilities are {kind}: where they rise by 10 points, outcomes "
+        f"{'rise' if slope >= 0 else 'fall'} by {10 * abs(slope):.1f}"
     )
+
+
+def _tell_largest_region(facts):
+    direction = facts["direction"]
+    regions = [*direction.too_low, *direction.too_high]
+    if not regions:
+        return ""
+    largest = max(
+        regions, key=lambda region: region.share * abs(region.mean_prediction - region.mean_outcome)
+    )
+    return f": {show_region(largest, facts['summary'].pos_label is None)}"
 
 
 # --------------------------------------------------------------------------- words and numbers
@@ -144,3 +173,42 @@ def show_percentages(*values):
         most = 2 if min(values) > 0.01 and max(values) < 0.99 else 4
         decimals = int(min(-np.floor(np.log10(difference)), most))
     return tuple(f"{100 * value:.{decimals}f} %" for value in values)
+
+
+def show_region(region, reads_confidence):
+    """In words where outcomes differ from predictions, and by how much."""
+    predicted, observed = region.mean_prediction, region.mean_outcome
+    place, share = show_places(region.low, region.high), ""
+    if region.share < _ALL:
+        share = f" ({100 * region.share:.0f} % of rows)" if region.share >= 0.01 else " (few rows)"
+    if reads_confidence:
+        subject, verb = "answers", "are right {} often than expected"
+        kind = "more" if observed > predicted else "less"
+    else:
+        subject, verb = "outcomes", "are {} than predicted"
+        kind = "more frequent" if observed > predicted else "rarer"
+    nearest = min(predicted, observed, 1 - predicted, 1 - observed)
+    if nearest < _RARE:
+        given, found = show_percentages(predicted, observed)
+        return f"{place}{share} {subject} {verb.format(kind)}: {found} instead of {given}"
+    points = 100 * abs(observed - predicted)
+    size = f"{points:.0f}" if points >= 1.5 else f"{points:.1f}"
+    unit = "point" if size == "1.0" else "points"
+    return f"{place}{share} {subject} {verb.format(f'{size} {unit} {kind}')}"
+
+
+def show_places(low, high):
+    """The range of predictions of a region, with decimals that tell its ends apart."""
+    decimals = 2 if high - low >= 0.02 else 4
+    first, last = (_show_place(value, decimals) for value in (low, high))
+    return f"at {first}" if first == last else f"between {first} and {last}"
+
+
+def _show_place(value, decimals):
+    """A prediction; one near 0 or 1 is not shown as 0 or 1, whose rows are others."""
+    distance = min(value, 1 - value)
+    if 0 < distance < _TINY:
+        return f"{value:.0e}" if value < 0.5 else f"1 - {distance:.0e}"
+    if 0 < distance < 10.0**-decimals:
+        decimals = int(np.ceil(-np.log10(distance)))
+    return f"{value:.{decimals}f}"

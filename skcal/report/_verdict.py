@@ -5,16 +5,32 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._numerics._regions import find_regions
 from skcal._numerics._verdict import (
     bound_log_odds_slope,
     bound_mean_error,
     bound_mean_gap,
     bound_slope,
     find_excess,
+    split_gain,
     subtract_in_squares,
 )
-from skcal.inference import Interval, isotonic_band
-from skcal.report._records import Direction
+from skcal._validation import check_rng
+from skcal.inference import Interval
+from skcal.report._records import Direction, Region
+
+VERDICTS = (
+    "calibrated",
+    "too high",
+    "too low",
+    "over-confident",
+    "under-confident",
+    "miscalibrated",
+    "uninformative",
+    "inconclusive",
+)
+# Share of the average error that a mean residual must have to be what is wrong.
+_MAIN = 0.5
 
 
 class Signs(NamedTuple):
@@ -59,17 +75,8 @@ def _read_rows(sample):
 # --------------------------------------------------------------------------- direction
 
 
-def describe_direction(problem, confidence_level):
-    """The `Direction` of a problem."""
-    too_low = too_high = None
-    if problem.has_equal_weights:
-        band = isotonic_band(
-            *problem.data,
-            labels=problem.keywords["labels"],
-            reduction=problem.reduction,
-            confidence_level=confidence_level,
-        )
-        too_low, too_high = band.find_deviations()
+def describe_direction(problem, confidence_level, regions=()):
+    """The `Direction` of a problem, with its regions."""
     reach = float(-ndtri((1 - confidence_level) / 2))
     predictions, outcomes = _read_rows(problem.sample)
     slope = bound_slope(problem.shares, predictions, outcomes, reach)
@@ -79,18 +86,31 @@ def describe_direction(problem, confidence_level):
         Interval(*bound_mean_gap(problem.shares, predictions, outcomes, reach)),
         None if slope is None else Interval(*slope),
         None if steepness is None else Interval(*steepness),
-        too_low,
-        too_high,
+        tuple(region for region in regions if region.mean_prediction < region.mean_outcome),
+        tuple(region for region in regions if region.mean_prediction > region.mean_outcome),
     )
+
+
+def describe_regions(problem, confidence_level, n_draws, seed):
+    """The `Region` of all predictions that are certainly too low or too high."""
+    weights = None if problem.has_equal_weights else problem.weights
+    found = find_regions(
+        *_read_rows(problem.sample),
+        weights,
+        confidence_level=confidence_level,
+        n_draws=n_draws,
+        rng=check_rng(seed),
+    )
+    return tuple(Region(*region) for region in found)
 
 
 # --------------------------------------------------------------------------- size
 
 
-def estimate_size(sample_summary, smooth_ece):
+def estimate_size(sample_summary, smooth_ece, chance):
     """Average error without chance: that of SmoothECE, or the bias if that is larger."""
     bias = sample_summary.mean_prediction - sample_summary.mean_outcome
-    return max(subtract_in_squares(smooth_ece.estimate, smooth_ece.null_mean), abs(bias))
+    return max(subtract_in_squares(smooth_ece, chance), abs(bias))
 
 
 def bound_size(problem, size, confidence_level):
@@ -109,24 +129,58 @@ def find_tolerated(summary, tolerance):
 # --------------------------------------------------------------------------- verdict
 
 
-def find_verdict(test, side, bound, tolerated, skill_pvalue, confidence_level):
-    """One of the six verdicts, see `calibration_report`."""
+def find_verdict(test, error, bound, tolerated, skill_pvalue, confidence_level):
+    """One of the `VERDICTS`, see `calibration_report`; `error` is that of a rejected model."""
     alpha = 1 - confidence_level
     if test.pvalue <= alpha:
-        return {1: "over-confident", -1: "under-confident", 0: "miscalibrated"}[side]
+        return error
     if bound > tolerated:
         return "inconclusive"
     return "uninformative" if skill_pvalue > alpha else "calibrated"
 
 
-def find_side(direction, signs, pos_label):
+def name_error(problem, direction, signs, size, pos_label, confidence_level):
+    """What is wrong with a model that is not calibrated, as far as intervals support it.
+
+    If predictions are too high or too low as well as too far apart or too close, what a shift and
+    a stretch after it would take off a proper score decides.
+    """
+    # Two directions are looked at, but for confidences: each at half the level (Bonferroni).
+    alpha = 1 - confidence_level
+    least = 1.0 if pos_label is None else float(ndtri(alpha / 4) / ndtri(alpha / 2))
+    bias = find_shift(direction, signs, size, pos_label, least)
+    spread = find_side(direction, signs, pos_label, least)
+    if bias and spread:
+        shift, stretch = split_gain(problem.shares, *_read_rows(problem.sample))
+        bias, spread = (bias, 0) if shift > stretch else (0, spread)
+    if bias:
+        return "too high" if bias > 0 else "too low"
+    return {1: "over-confident", -1: "under-confident", 0: "miscalibrated"}[spread]
+
+
+def find_shift(direction, signs, size, pos_label, least):
+    """1 for too high, -1 for too low, 0 where the interval, `least` times as long, does not tell.
+
+    The mean residual must be at least half of the average error: what is wrong mostly in other
+    ways is not called too high for its small mean.
+    """
+    bias = direction.bias.estimate
+    if pos_label is None or abs(signs.bias) <= least or abs(bias) < _MAIN * size:
+        return 0
+    return 1 if bias > 0 else -1
+
+
+def find_side(direction, signs, pos_label, least=1.0):
     """1 for over-confident, -1 for under-confident, 0 where the intervals do not tell.
+
+    Those of the slopes are taken `least` times as long.
 
     The gap of a confidence decides. The gap of the probability of one label may also come from a
     wrong base rate: there both slopes must say that predictions are too far apart, or too close,
     and the gap must not be on the other side. Where log odds have no slope it must be on the same.
     """
-    gap, spread = (np.sign(sign) if abs(sign) > 1 else 0 for sign in (signs.gap, signs.spread))
+    gap = np.sign(signs.gap) if abs(signs.gap) > 1 else 0
+    spread = np.sign(signs.spread) if abs(signs.spread) > least else 0
     if pos_label is None:
         return int(gap)
     is_backed = gap == spread if direction.log_odds_slope is None else gap != -spread

@@ -13,7 +13,7 @@ from skcal.diagrams import (
     ReliabilityDisplay,
     SharpnessCurve,
 )
-from skcal.report import calibration_report
+from skcal.report import CalibrationReport, calibration_report
 from skcal.streaming import CalibrationSummary
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
@@ -40,6 +40,13 @@ def report(**arguments):
     assert found.verdict in str(found)
     parts = [model[: model._fields.index("diagram")] for model in found.models.values()]
     return parts, found.to_frame().shape
+
+
+def report_scored(y_true, y_proba, labels, **arguments):
+    """Of a classifier whose predictions are X."""
+    estimator = Echo(labels).fit(y_proba, y_true)
+    found = CalibrationReport.from_estimator(estimator, y_proba, y_true, **arguments)
+    return found.to_frame().shape, found.to_html().count("<img")
 
 
 def draw_both(method, source, y_true, y_proba, reduction, arguments):
@@ -80,6 +87,7 @@ CALLS = {
     "sharpness": (draw_sharpness, SHARPNESS.from_predictions),
     "report": (report, calibration_report),
     "estimator": (draw_scored, None),
+    "report of an estimator": (report_scored, CalibrationReport.from_estimator),
     "folds": (draw_folds, None),
     "summary": (draw_summary, RELIABILITY.from_summary),
 }

@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64decode
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -13,8 +14,8 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal._validation import check_rng
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import calibration_test, confidence_interval, isotonic_band
-from skcal.metrics import MEASURES, corp_decomposition
+from skcal.inference import calibration_test, confidence_interval
+from skcal.metrics import MEASURES, corp_decomposition, smooth_ece
 from skcal.report import ModelReport, calibration_report
 from skcal.report._recalibration import N_FOLDS, deal_folds
 from skcal.report._sections import list_sections
@@ -85,8 +86,7 @@ def test_numbers_are_those_of_the_package(rows, report):
     parts = corp_decomposition(y_true, y_proba)
     assert brier.miscalibration == parts.miscalibration
     assert brier.base_rate == pytest.approx(parts.uncertainty)
-    direction, regions = model.direction, isotonic_band(y_true, y_proba).find_deviations()
-    np.testing.assert_equal((direction.too_low, direction.too_high), regions)
+    direction = model.direction
     assert direction.bias.estimate == pytest.approx(y_proba.mean() - y_true.mean())
     assert direction.slope.estimate == pytest.approx(np.polyfit(y_proba, y_true, 1)[0])
 
@@ -118,18 +118,16 @@ def test_scores_of_many_classes(triple, weighted):
     for score in model.scores.values():
         assert score.score == pytest.approx(score.miscalibration + score.refinement)
     assert model.sample.pos_label is None
-    assert (model.direction.too_low is None) == weighted
+    assert model.direction.too_high
     if weighted:
         size = weights.sum() ** 2 / (weights**2).sum()
         assert f"90, weighted like {size:.1f} of equal weight" in str(report)
-        assert "not known for rows of unequal weight" in str(report)
 
 
 def test_weights_of_zero_equal_absence(rows):
     y_true, y_proba = rows
     chosen = np.arange(400) % 3 > 0
     weighted = calibration_report(y_true, y_proba, sample_weight=chosen.astype(float), **FEW)
-    # Equal weights are as good as none, so that the regions are known too.
     without = calibration_report(y_true[chosen], y_proba[chosen], **FEW)
     assert_same_numbers(weighted, without)
     assert str(weighted) == str(without)
@@ -274,7 +272,10 @@ def test_dictionary_holds_every_section(report):
     expected = measure._asdict()
     assert found["measures"]["smooth_ece"] == expected
     assert found["scores"]["log_loss"] == model.scores["log_loss"]._asdict()
-    assert found["direction"]["too_low"] == model.direction.too_low.tolist()
+    assert model.direction.too_high
+    for name in ("too_low", "too_high"):
+        regions = [region._asdict() for region in getattr(model.direction, name)]
+        assert found["direction"][name] == regions
 
 
 def test_diagram_can_be_drawn(report):
@@ -307,9 +308,42 @@ def test_labels_of_a_dictionary_are_plain(rows, labels):
     assert found["sample"]["pos_label"] == curve["pos_label"] == labels[1]
 
 
+def test_page_is_a_file(pair, tmp_path):
+    """It says what a notebook shows, and needs nothing else."""
+    page = pair.to_html()
+    assert page.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in page
+    assert "<title>Calibration report</title>" in page
+    assert pair._repr_html_() in page
+    for path in (tmp_path / "ä.html", str(tmp_path / "b.html")):
+        assert pair.to_html(path) is None
+        assert Path(path).read_text(encoding="utf-8") == page
+    for path, message in (
+        (3, "path must be a path of a file, or None; got 3."),
+        (tmp_path, "path must be a path of a file; got the folder "),
+        (tmp_path / "none" / "a.html", "path must lie in a folder that exists; got "),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pair.to_html(path)
+
+
+def test_scale_is_that_of_smooth_ece_and_of_the_diagram(rows, report):
+    model = calibration_report(*rows, scale="logit", **FEW).models[None]
+    assert model.measures["smooth_ece"].estimate == smooth_ece(*rows, scale="logit")
+    assert model.diagram.scale == "logit"
+    assert model.diagram.smooth_ece == model.measures["smooth_ece"].estimate
+    (section,) = (s for s in list_sections(model, 0.95) if s.title == "Calibration error")
+    assert section.rows[0][0] == "smooth ECE, logit"
+    # Sizes and the verdict are on the scale of probabilities.
+    other = report.models[None]
+    for name in ("verdict", "sentence", "test", "error", "error_bound", "direction", "scores"):
+        assert getattr(model, name) == getattr(other, name)
+
+
 def test_bad_input():
     for options, message in (
         ({"reduction": "classwise"}, "reduction must be one of 'auto', 'confidence'; got 'cla"),
+        ({"scale": "log"}, "scale must be one of 'probability', 'logit'; got 'log'."),
         ({"tolerance": 0}, "tolerance must be above 0 and below 1; got 0."),
         ({"tolerance": 1}, "tolerance must be at least 0 and below 1; got 1."),
         ({"confidence_level": 0}, "confidence_level must be above 0"),
