@@ -58,7 +58,14 @@ class OmnibusOnPlaces:
             self._information = shares @ direction**2
             if self._information > 0:  # next to certain outcomes may have none
                 self._direction = direction
-        self._starts, self._variances = _cut_bins(shares, count_bins("cube_root", n_rows))
+        n_bins = count_bins("cube_root", n_rows)
+        # Bins are cut from the rarer label on, so that it does not matter which one is positive.
+        if shares @ places[chance] <= 0.5:
+            self._starts = _cut_bins(shares, n_bins)
+        else:
+            ends = len(shares) - _cut_bins(shares[::-1], n_bins)
+            self._starts = np.append(0, ends[:0:-1])
+        self._variances = np.add.reduceat(shares, self._starts)
 
     def measure(self, sums):
         """The statistic for each row of an array of summed outcomes."""
@@ -100,22 +107,17 @@ def _find_kuiper(residuals):
 
 
 def _cut_bins(shares, n_bins):
-    """Where bins begin, each with about a share of the variance of 1 / n_bins, and not half of it.
+    """Where bins begin, each with a share of the variance of 1 / n_bins or a little more.
 
-    Bins with next to no variance would let a single outcome decide. The cuts are the same from
-    either end, so that it does not matter which label is called the positive one.
+    The last one may have only half of it: bins with next to no variance would let a single outcome
+    decide.
     """
-    cumulative = np.append(0.0, np.cumsum(shares))
-    wanted = np.arange(1, n_bins) / n_bins
-    after = np.searchsorted(cumulative[1:-1], wanted) + 1
-    is_nearer = wanted - cumulative[after - 1] < cumulative[after] - wanted
-    bounds = np.unique(np.concatenate([[0], after - is_nearer, [len(shares)]]))
-    while len(bounds) > 2:
-        parts = np.diff(cumulative[bounds])
-        least = int(np.argmin(parts))
-        if parts[least] >= (1 - _EQUAL) / (2 * n_bins):
+    cumulative = np.cumsum(shares)
+    starts, least = [0], (1 - _EQUAL) / n_bins
+    while True:
+        done = cumulative[starts[-1] - 1] if starts[-1] else 0.0
+        start = np.searchsorted(cumulative, done + least) + 1
+        if start >= len(shares) or cumulative[-1] - cumulative[start - 1] < least / 2:
             break
-        sides = np.pad(parts, 1, constant_values=np.inf)
-        bounds = np.delete(bounds, least + (sides[least] > sides[least + 2]))
-    starts = bounds[:-1]
-    return starts, np.add.reduceat(shares, starts)
+        starts.append(start)
+    return np.array(starts)

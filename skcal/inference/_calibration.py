@@ -127,7 +127,7 @@ def calibration_test(
       chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees
       predictions that are too high, too low, too extreme or not extreme enough,
     - a chi-squared over at most :math:`\lceil n^{1/3} \rceil` bins of sorted predictions with
-      equal sums of :math:`s_i`, the sum of the squared sums of residuals over these; it sees bumps
+      equal sums of :math:`s_i`, cut from the rarer label on, the sum of the squared sums of residuals over these; it sees bumps
       and waves,
     - :func:`cumulative_calibration_test` (Kuiper), which sees errors of one sign on a long range.
 
