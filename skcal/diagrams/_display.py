@@ -10,6 +10,7 @@ import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
 from skcal._validation import check_flag, check_option
+from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._frame import (
     cut_at_frame,
@@ -215,10 +216,14 @@ class CurveDisplay(ABC):
             drawn["ref_line"] = draw_diagonal(ax, look["ref_line_kwargs"])
             if look["side_labels"]:
                 drawn["side_labels"] = draw_side_labels(ax, *sides, frame)
-        styles = [merge_style(self._curve_style, style, Line2D) for style in square.styles]
+        styles = [
+            merge_style(self._style_line(curve, square.layers), style, Line2D)
+            for curve, style in zip(curves, square.styles, strict=True)
+        ]
         lines = draw_curves(ax, curves, square.labels, styles, frame, separate=square.separate)
         view = View(frame, sides, len(curves), square.separate, square.layers)
         artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
+        share_scale(ax)
         if self.scale == "logit":
             cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
         drawn["line"] = _unpack(lines)
@@ -227,6 +232,14 @@ class CurveDisplay(ABC):
         labels = name_axes(self.reduction, curves[0].pos_label)
         finish_axes(ax, labels, despine=look["despine"], frame=frame, top=top)
         return drawn
+
+    def _style_line(self, curve, layers):
+        """What a curve looks like if not as usual."""
+        layers = [self._known_layers[name] for name in layers]
+        found = dict(self._curve_style)
+        for layer in layers:
+            found |= layer.line_style if layer.is_known(curve) else {}
+        return found
 
     def _draw_layers(self, ax, square, lines, view, layer_kwargs):
         """Artists of all layers, drawn or not, by name."""

@@ -31,7 +31,7 @@ from skcal.diagrams._source import CellSource, RowSource
 from skcal.streaming import CalibrationSummary
 
 # Layers that are computed unless the user says otherwise.
-DEFAULT_LAYERS = ("density", "band")
+DEFAULT_LAYERS = ("density", "band", "curve_width")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
-from tests.diagrams.artists import assert_same_drawing, find_shown
+from tests.diagrams.artists import assert_same_drawing, find_shown, read_vertices
 
 draw = ReliabilityDisplay.from_predictions
 every_kind = pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
@@ -133,6 +133,26 @@ def test_everything_is_on_the_scale_of_logits(rare):
     narrow = draw(*rare, scale="logit", bandwidth=0.02)
     assert 0.01 <= np.diff(logit(narrow.curves[0].density_grid)).max() <= 0.0101
     assert len(draw(*rare, scale="logit", bandwidth=50).prob_pred) == 201
+
+
+def test_curve_of_logits_ends_where_an_outcome_is_missing(rare):
+    """There it would fall or rise without end. The kernel gathers n E[exp(-d^2 / 2 s^2)] rows."""
+    y, proba = rare
+    for outcome in (y, 1 - y):
+        display = draw(outcome, proba, scale="logit", bandwidth=0.3)
+        (curve,), line = display.curves, display.line_
+        distances = logit(curve.density_grid)[:, None] - logit(proba)
+        kernel = np.exp(-0.5 * (distances / 0.3) ** 2)
+        fewer = np.minimum(kernel @ outcome, kernel @ (1 - outcome))
+        shown = find_shown(line)
+        assert shown.sum() > 20
+        assert (fewer[shown] > 0.49).all()
+        dense = find_dense(curve, curve.density)
+        assert (shown | ~dense)[fewer > 0.51].all()
+        assert (dense & ~shown).any()
+        # So does the band.
+        drawn = read_vertices(display.band_)[:, 0]
+        assert set(drawn) <= set(curve.prob_pred[shown])
 
 
 @every_kind
@@ -283,7 +303,11 @@ def test_predictions_that_many_rows_share_are_seen(places, options):
     display.figure_.canvas.draw()
     shown, line = find_shown(display.line_), display.line_
     (curve,) = display.curves
-    np.testing.assert_array_equal(shown[1:-1], find_dense(curve, curve.density)[1:-1])
+    dense = find_dense(curve, curve.density)
+    if options.get("scale") == "logit":  # where the curve also needs both outcomes
+        assert (dense | ~shown).all()
+    else:
+        np.testing.assert_array_equal(shown[1:-1], dense[1:-1])
     assert line.get_marker() == "o"
     marked = curve.prob_pred[line.get_markevery()]
     _, bars = display.band_
