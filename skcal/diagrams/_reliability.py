@@ -199,11 +199,12 @@ class ReliabilityDisplay(CurveDisplay):
 
     def _list_terms(self, curves):
         return [
+            Term("ECE", [curve.binned_ece for curve in curves]),
             Term(
                 "logit smECE" if self.scale == "logit" else "smECE",
                 [curve.smooth_ece for curve in curves],
                 intervals=[curve.smooth_ece_interval for curve in curves],
-            )
+            ),
         ]
 
     @classmethod
@@ -382,7 +383,7 @@ class ReliabilityDisplay(CurveDisplay):
             center of the kernel, the curve of the paper, see Notes of :class:`ReliabilityDisplay`;
             "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
             "binned" the mean of the outcomes at the mean of the predictions of every bin that is
-            not empty.
+            not empty, with the expected calibration error (ECE) of these bins in the legend.
         n_bins : int or "cube_root", default=15
             Number of bins, at most 2^24, or "cube_root", if they are needed; see
             :func:`skcal.metrics.expected_calibration_error`.
