@@ -251,6 +251,7 @@ class Estimate:
             density_grid=self.smooth.grid,
             bandwidth=self.smooth.bandwidth,
             smooth_ece=self.smooth_ece,
+            smooth_ece_error=self.source.smooth_ece_error,
             binned_ece=self.binned_ece,
             smooth_ece_interval=self._find_interval(),
             layers={name: found for name, found in data.items() if found is not None},

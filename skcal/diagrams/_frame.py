@@ -128,7 +128,7 @@ def open_figure(ax, n_panels=1, *, panels=False):
 
 
 def _count_columns(n_panels):
-    return int(np.ceil(np.sqrt(n_panels)))
+    return n_panels if n_panels <= 3 else int(np.ceil(np.sqrt(n_panels)))
 
 
 def finish_panels(axes, titles, legend, words):

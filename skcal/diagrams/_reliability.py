@@ -99,7 +99,7 @@ class ReliabilityDisplay(CurveDisplay):
     %(layers)s
 
     All densities on the same axes have one scale, also those of displays that were drawn one after
-    another: the highest of them fills 13 % of the height, and broadens its curve by 4.5 points.
+    another: the highest of them fills 13 % of the height, and broadens its curve by 3.5 points.
 
     A Wilson band is drawn from Wilson's score interval [2]_ of the mean outcome at each point, with
     the effective number of rows behind it: :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2` for
@@ -204,6 +204,7 @@ class ReliabilityDisplay(CurveDisplay):
                 "logit smECE" if self.scale == "logit" else "smECE",
                 [curve.smooth_ece for curve in curves],
                 intervals=[curve.smooth_ece_interval for curve in curves],
+                errors=[curve.smooth_ece_error for curve in curves],
             ),
         ]
 
@@ -540,6 +541,8 @@ class ReliabilityDisplay(CurveDisplay):
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
+        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
+        confidence_level: float = 0.95,
         layers: Sequence[str] = ("density", "curve_width"),
         name: str | list[str] | None = None,
         ax: Axes | None = None,
@@ -574,10 +577,13 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
+        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+            What the bands show if `layers` names "band", see :meth:`from_predictions`.
+        confidence_level : float, default=0.95
+            Confidence of the bands. In (0, 1).
         layers : sequence of str, default=("density", "curve_width")
             What is shown beside the curves, see :meth:`from_predictions`. The folds show what
-            changes with the sample, so that there is no band unless "band" is named: Wilson's,
-            at 95 %.
+            changes with the sample, so that there is no band unless "band" is named.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold and needs a list as `curve_kwargs`.
@@ -623,6 +629,8 @@ class ReliabilityDisplay(CurveDisplay):
             strategy=strategy,
             scale=scale,
             bandwidth=bandwidth,
+            band=band,
+            confidence_level=confidence_level,
             layers=layers,
         )
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
@@ -707,10 +715,11 @@ class ReliabilityDisplay(CurveDisplay):
         -----
         Curves, bins and smECE are those of few rows that have the same sums in each cell as the
         rows of the stream. For "smooth" the difference is far below what can be seen, as it is for
-        :func:`skcal.metrics.smooth_ece`. Bins whose edges are edges of cells, 2, 4, 8, ... of them,
-        hold exactly their own rows; otherwise the rows of a cell that is cut by an edge are
-        divided between two bins. The isotonic curve and its band are those of predictions moved to
-        the mean of their cell.
+        :func:`skcal.metrics.smooth_ece`; the legend has the bound of
+        :meth:`skcal.streaming.CalibrationSummary.error_bound` where it changes the digits shown.
+        Bins whose edges are edges of cells, 2, 4, 8, ... of them, hold exactly their own rows;
+        otherwise the rows of a cell that is cut by an edge are divided between two bins. The
+        isotonic curve and its band are those of predictions moved to the mean of their cell.
 
         With weights `n_samples` is the number of rows, as their effective number is not known.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._bound_measure import bind_measure
+from skcal._cells._cell_measures import bound_cells
 from skcal._cells._counts import count_rows
 from skcal._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
 from skcal._independent_rows import check_single_rows
@@ -34,6 +35,8 @@ class RowSource:
     """
 
     is_counted = True
+    # How far SmoothECE of `rows` may be from that of the rows of the user; None: not at all.
+    smooth_ece_error = None
 
     def __init__(self, sample):
         self.rows = self.merged = sample
@@ -113,6 +116,11 @@ class CellSource:
         self.is_counted = cells.is_counted
         self.n_rows = cells.n_counted
         self.n_samples = float(self.n_rows)
+
+    @property
+    def smooth_ece_error(self):
+        """How far SmoothECE of `rows` may be from that of the rows of the stream."""
+        return bound_cells(self._cells, "smooth_ece", {})
 
     def list_rows(self, most):
         """None: single rows are not known."""

@@ -13,7 +13,13 @@ from sklearn.isotonic import IsotonicRegression
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
-from tests.diagrams.artists import assert_same_drawing, find_shown, list_legend, read_vertices
+from tests.diagrams.artists import (
+    assert_same_curve,
+    assert_same_drawing,
+    find_shown,
+    list_legend,
+    read_vertices,
+)
 
 draw = ReliabilityDisplay.from_predictions
 every_kind = pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
@@ -212,13 +218,13 @@ def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
     figure.canvas.draw()
     boxes = [one.get_tightbbox() for one in (*display.ax_, *figure.legends)]
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
-    # One legend, and labels at the outside only: two panels above, one below.
+    # One legend, and labels at the outside only.
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["Perfectly calibrated", "model"]
     assert [ax.get_legend() for ax in display.ax_] == [None] * 3
     x_label = "Predicted probability" if reduction == "classwise" else "Confidence"
-    assert [ax.get_xlabel() for ax in display.ax_] == ["", x_label, x_label]
-    assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, True]
+    assert [ax.get_xlabel() for ax in display.ax_] == [x_label] * 3
+    assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, False]
     assert len({ax.get_xlim() + ax.get_ylim() for ax in display.ax_}) == 1
     # Axes that are given are whole diagrams.
     display.plot(plt.subplots(1, 3)[1])
@@ -255,6 +261,10 @@ def test_the_worst_of_many_panels_are_shown():
         assert len(display.ax_) == 20
         assert [line.get_label().split()[0] for line in display.line_] == display.name
         assert display.figure_.get_suptitle() == ""
+    # Five panels in two rows: one that has none below has the labels.
+    display = ReliabilityDisplay(curves=curves[:5], panels=True).plot()
+    assert [bool(ax.get_xlabel()) for ax in display.ax_] == [False, False, True, True, True]
+    assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, False, True, False]
     # A curve whose smECE is not known comes last.
     display = ReliabilityDisplay(
         curves=[ReliabilityCurve(**points, pos_label="?"), *curves[:3]], panels=True
@@ -341,12 +351,26 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
             ReliabilityDisplay(curves=curves, **bad).plot()
 
 
+@pytest.mark.parametrize("band", ["wilson", "isotonic", "consistency"])
+def test_folds_have_the_bands_of_their_rows(band, binary):
+    model, X, y = binary
+    folds = np.split(np.arange(150), 3)
+    results = {"estimator": [model] * 3, "indices": {"test": folds}}
+    options = {"band": band, "confidence_level": 0.8, "layers": ["band"], "kind": "binned"}
+    display = ReliabilityDisplay.from_cv_results(results, X, y, **options)
+    for curve, rows in zip(display.curves, folds, strict=True):
+        expected = ReliabilityDisplay.from_estimator(model, X[rows], y[rows], **options)
+        assert_same_curve(curve, expected.curves[0])
+
+
 def test_folds_have_neither_panels_nor_resamples(multiclass):
     model, X, y = multiclass
     results = {"estimator": [model], "indices": {"test": [np.arange(len(y))]}}
     for options, error, message in (
         ({"reduction": "classwise"}, ValueError, "must be one of 'auto', 'confidence', 'full'"),
         ({"interval": True}, TypeError, "unexpected keyword arguments: interval"),
+        ({"band": "consistency"}, ValueError, "band='consistency' needs kind='binned'"),
+        ({"confidence_level": 95}, ValueError, "confidence_level must be at least 0 and below 1"),
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_cv_results(results, X, y, **options)

@@ -12,7 +12,7 @@ from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
 
 # Points that the highest density adds to the width of the curve.
-_BROADER = 4.5
+_BROADER = 3.5
 # Share of its colour in the line under it, of which the dashes of a curve must be told apart.
 _PALE = 0.55
 
