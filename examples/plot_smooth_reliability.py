@@ -61,11 +61,12 @@ ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned",
 ReliabilityDisplay.from_predictions(y_test, proba, name="smooth", ax=axes[1])
 
 # %%
-# Both diagrams show the same error, and the density of the confidence at the bottom. The smooth
-# one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Bars and band
-# are 95 % confidence intervals of the mean outcome at each point. The smooth curves are drawn at
-# the mean predictions of the rows that the kernel gathers; those of the paper, at its center, are
-# in :ref:`sphx_glr_auto_examples_papers_plot_smooth_ece.py`.
+# Both diagrams name smECE, the binned one also the ECE of its bins, and show the density of the
+# confidence at the bottom. The smooth curve is thick where that is high, and needs no number of
+# bins: it is smoothed at the scale of the error itself, smECE. Bars and band are 95 % confidence
+# intervals of the mean outcome at each point. The smooth curves are drawn at the mean predictions
+# of the rows that the kernel gathers; those of the paper, at its center, are in
+# :ref:`sphx_glr_auto_examples_papers_plot_smooth_ece.py`.
 
 # %%
 # Solar flares

@@ -11,8 +11,8 @@ from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
 
-# Points that the highest density adds to the width of the curve.
-_BROADER = 3.5
+# What the highest density adds to the width of the curve, in sides of the axes.
+_BROADER = 0.012
 # Share of its colour in the line under it, of which the dashes of a curve must be told apart.
 _PALE = 0.55
 
@@ -30,7 +30,7 @@ class CurveWidthLayer(Layer):
     def draw(self, ax, curve, line, user_style, view):
         strength = 1.0 if line.get_linestyle() == "-" else _PALE
         default = {"color": _mix(line, ax, strength), "capstyle": "round"}
-        widen = partial(_widen, thin=line.get_linewidth())
+        widen = partial(_widen, thin=line.get_linewidth(), added=_measure_width(ax))
         return [_draw_ribbon(ax, curve, line, default, user_style, widen, "linewidth")]
 
 
@@ -44,7 +44,7 @@ class CurveColorLayer(Layer):
         return _is_smooth(curve)
 
     def draw(self, ax, curve, line, user_style, view):
-        default = {"linewidth": line.get_linewidth() + _BROADER, "capstyle": "butt"}
+        default = {"linewidth": line.get_linewidth() + _measure_width(ax), "capstyle": "butt"}
         shade = partial(_shade, ends=(_mix(line, ax, 0.1), _mix(line, ax, 1.0)))
         return [_draw_ribbon(ax, curve, line, default, user_style, shade, "color")]
 
@@ -72,8 +72,14 @@ def _draw_ribbon(ax, curve, line, default, user_style, rescale, told):
     return ax.add_collection(ribbon, autolim=False)
 
 
-def _widen(ribbon, peak, thin, density):
-    ribbon.set_linewidth(thin + _BROADER * density / peak)
+def _measure_width(ax):
+    """`_BROADER` in points, so that a band is seen beside the curve of a small panel too."""
+    space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
+    return _BROADER * min(space.width, space.height) * 72 / ax.figure.dpi
+
+
+def _widen(ribbon, peak, thin, added, density):
+    ribbon.set_linewidth(thin + added * density / peak)
 
 
 def _shade(ribbon, peak, ends, density):
