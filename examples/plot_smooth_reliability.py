@@ -61,11 +61,12 @@ ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned",
 ReliabilityDisplay.from_predictions(y_test, proba, name="smooth", ax=axes[1])
 
 # %%
-# Both diagrams show the same error, and the density of the confidence at the bottom. The smooth
-# one needs no number of bins: it is smoothed at the scale of the error itself, smECE. Bars and band
-# are 95 % confidence intervals of the mean outcome at each point. The smooth curves are drawn at
-# the mean predictions of the rows that the kernel gathers; those of the paper, at its center, are
-# in :ref:`sphx_glr_auto_examples_papers_plot_smooth_ece.py`.
+# Both diagrams name smECE, the binned one also the ECE of its bins, and show the density of the
+# confidence at the bottom. The smooth curve is thick where that is high, and needs no number of
+# bins: it is smoothed at the scale of the error itself, smECE. Bars and band are 95 % confidence
+# intervals of the mean outcome at each point. The smooth curves are drawn at the mean predictions
+# of the rows that the kernel gathers; those of the paper, at its center, are in
+# :ref:`sphx_glr_auto_examples_papers_plot_smooth_ece.py`.
 
 # %%
 # Solar flares
@@ -138,7 +139,8 @@ ReliabilityDisplay.from_predictions(wave, wave_proba, name="smooth", ax=axes[1])
 #   calibration does not: predictions with outcome 0 at the bottom, with outcome 1 at the top.
 # * ``"witness"`` is a strip with the function at which the smooth calibration error is attained,
 #   ``"rug"`` ticks for single predictions.
-# * ``"curve_width"`` draws the curve thick where there are many predictions.
+# * ``"curve_color"`` shows the density by colour instead: the curve is dark where there are many
+#   predictions.
 # * ``scale="logit"`` is for rare events: 20,000 forecasts of an event that occurs once or twice in
 #   a hundred, with odds that are twice too large. On the scale of probabilities nearly all of them
 #   are in a corner. In logits, which are then also the unit of the bandwidth, the curve has the
@@ -152,7 +154,7 @@ draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="isotonic", name="isotonic", ax=axes[0, 0])
 draw(wave, wave_proba, layers=["split_density"], name="split density", ax=axes[0, 1])
 draw(wave, wave_proba, layers=["density", "witness", "rug"], name="witness and rug", ax=axes[0, 2])
-draw(y_test, proba, layers=["curve_width"], name="width", ax=axes[1, 0])
+draw(y_test, proba, layers=["curve_color"], name="color", ax=axes[1, 0])
 draw(rare, rare_proba, name="rare events", ax=axes[1, 1])
 draw(rare, rare_proba, scale="logit", bandwidth=0.3, name="rare events, in logits", ax=axes[1, 2])
 
@@ -167,12 +169,5 @@ rows = np.isin(y, [1, 8, 9])
 classifier = make_pipeline(PCA(2, random_state=0), GaussianNB())
 class_proba = cross_val_predict(classifier, X[rows], y[rows], method="predict_proba")
 
-figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
-ReliabilityDisplay.from_predictions(
-    y[rows],
-    class_proba,
-    reduction="classwise",
-    name="naive Bayes",
-    ax=axes,
-)
+ReliabilityDisplay.from_predictions(y[rows], class_proba, reduction="classwise", name="naive Bayes")
 plt.show()

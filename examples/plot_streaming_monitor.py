@@ -86,7 +86,7 @@ left.axhline(usual, color="0.4", linestyle="--", label="worst day of the first t
 left.axvline(
     pd.Timestamp(days[DRIFT_FROM]), color="0.4", linestyle=":", label="the world begins to change"
 )
-left.set(ylabel="smooth calibration error", title="By day")
+left.set(ylabel="SmoothECE", title="By day")
 left.set_ylim(bottom=0)
 left.set_xticks(pd.to_datetime(days[::7]))
 left.xaxis.set_major_formatter(DateFormatter("%d %b"))

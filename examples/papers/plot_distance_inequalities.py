@@ -175,10 +175,12 @@ print(f"largest ratio of all: {ratios.max().max():.4f}")
 #
 # One mark for each inequality and each of the data. None is to the right of the line. (The lower
 # distance is known within 1e-5, which can put a mark at most that much beyond.)
-figure, ax = plt.subplots(figsize=(10, 7.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(10, 9), layout="constrained")
 markers = "osD^v<>pPX*hd"
-for (name, row), marker in zip(ratios.iterrows(), markers, strict=False):
-    ax.plot(row, np.arange(len(row)), marker, label=name, alpha=0.8)
+# Each of the data has a height of its own in every row, so that no mark covers another.
+heights = np.linspace(-0.3, 0.3, len(ratios))
+for (name, row), marker, height in zip(ratios.iterrows(), markers, heights, strict=False):
+    ax.plot(row, np.arange(len(row)) + height, marker, markersize=5, label=name)
 ax.axvline(1, color="black", linewidth=1)
 ax.set_yticks(np.arange(ratios.shape[1]), ratios.columns)
 ax.set(xscale="log", xlim=(5e-5, 1.5), xlabel="left side / right side")

@@ -146,18 +146,19 @@ print((spread.loc[1000] / spread.loc[10_000]).round(2).to_string())
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
 for ax, n_samples in zip(axes, (1000, 10_000), strict=True):
-    for column, style in {
-        "kCE, 10 N pairs": "C0o--",
-        "kCE": "C0o-",
-        "SintCE to 1/256": "C2^--",
+    styles = {
+        "kCE, 10 N pairs": "C0o:",
+        "kCE": "C4D-",
+        "SintCE to 1/256": "C5v:",
         "SintCE": "C2^-",
         "smCE": "C1x-",
         "ECE20": "C3s-",
-    }.items():
+    }
+    # Side by side, so that no mark covers another.
+    for (column, style), shift in zip(styles.items(), 1.05 ** np.arange(-3, 3), strict=True):
         table = means[column].loc[n_samples]
-        ax.errorbar(
-            table.index, table, spread[column].loc[n_samples], fmt=style, label=column, capsize=3
-        )
+        size = spread[column].loc[n_samples]
+        ax.errorbar(table.index * shift, table, size, fmt=style, label=column, capsize=2, ms=4)
     ax.set(xscale="log", title=f"N = {n_samples}", xlabel="Temperature", ylim=(0, None))
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("Mean and standard deviation of 50 trials")

@@ -174,14 +174,15 @@ for setting, row in errors.iterrows():
 # %%
 # As in the paper, wide kernels change the ranking, and the choice of the kernel hardly matters.
 figure, axes = plt.subplots(
-    len(settings), 5, figsize=(14, 18), sharex=True, sharey=True, layout="constrained"
+    len(settings), 5, figsize=(12, 17), sharex=True, sharey=True, layout="constrained"
 )
 for row, (setting, options) in zip(axes, settings.items(), strict=True):
     for ax, (name, proba) in zip(row, probas.items(), strict=True):
         CalibrationSharpnessDisplay.from_predictions(
             y_test, proba, labels=classes, ax=ax, **options
         )
-        ax.get_legend().remove()
-        ax.set(xlabel="", ylabel=setting if name == "baseline" else "")
+        ax.get_legend().remove()  # and the space above the square that it had
+        ax.set(xlabel="", ylim=ax.get_xlim())
+        ax.set_ylabel(setting if name == "baseline" else "", y=0.5)
         ax.set_title(name if setting == "Gaussian, 0.01" else "")
 plt.show()

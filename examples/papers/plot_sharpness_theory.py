@@ -135,10 +135,10 @@ axes[0].axhline(1 / 4, color="black", linestyle=":", label="base rate, 1/4")
 axes[0].axhline(1 / 6, color="black", linestyle="--", label="truth, 1/6")
 axes[0].set(xscale="log", xlabel="Cells", title="Calibrated predictors")
 places = np.arange(len(lemma))
-for shift, column in enumerate(lemma):
-    axes[1].bar(places + 0.27 * (shift - 1), lemma[column], 0.25, label=column)
+for column, marker, shift in zip(lemma, "osD", (-0.15, 0, 0.15), strict=True):
+    axes[1].plot(places + shift, lemma[column], marker, label=column)
 axes[1].set_xticks(places, [f"K = {size}\n{name}" for size, name in lemma.index])
-axes[1].set(title="Calibration error")
+axes[1].set(title="Calibration error", ylim=(0, None))
 for column, marker in zip(converging, "os", strict=True):
     axes[2].plot(converging.index, converging[column], marker + "-", label=column)
 axes[2].set(xscale="log", yscale="log", xlabel="n", title="Mean absolute error of the estimate")

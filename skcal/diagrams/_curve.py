@@ -10,6 +10,8 @@ from skcal._validation import check_number
 
 # A mean of fewer predictions than this is not drawn: the usual count for a cell of a table.
 ENOUGH = 5
+# On the scale of logits a mean is not drawn either with fewer predictions than this of one outcome.
+_SOME = 0.5
 # Larger numbers cannot be drawn: they overflow inside of matplotlib.
 HIGHEST = 1e100
 # Kinds of curves whose points stand for the rows that a kernel gathers.
@@ -153,12 +155,19 @@ def find_dense(curve, density):
     return wider
 
 
-def find_supported(curve, places=None):
+def find_supported(curve, places=None, scale="probability"):
     """Where a curve is drawn, or what lies at other `places` with it.
 
-    Everywhere, unless it is smoothed and rests on too few predictions.
+    Everywhere, unless it is smoothed and rests on too few predictions. On the scale of logits it
+    also needs predictions of both outcomes: without any it would fall, or rise, without end.
     """
     places = curve.prob_pred if places is None else places
     is_known = curve.kind in SMOOTHED and curve.density is not None
     supported = find_dense(curve, read_density(curve, places)) if is_known else None
-    return np.ones(len(places), dtype=bool) if supported is None else supported
+    if supported is None:
+        return np.ones(len(places), dtype=bool)
+    if scale == "logit":
+        count = curve.n_samples * curve._kernel_width * read_density(curve, places)
+        means = np.interp(places, curve.prob_pred, curve.prob_true)
+        supported &= count * np.minimum(means, 1 - means) >= _SOME
+    return supported

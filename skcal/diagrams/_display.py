@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
-from skcal._validation import check_flag, check_option
+from skcal._validation import check_flag, check_integer, check_option
+from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._frame import (
     cut_at_frame,
@@ -17,7 +18,9 @@ from skcal.diagrams._frame import (
     draw_side_labels,
     find_frame,
     finish_axes,
+    finish_panels,
     name_axes,
+    name_label,
     name_sides,
     open_figure,
 )
@@ -76,13 +79,15 @@ class CurveDisplay(ABC):
         ref_line_kwargs: dict[str, Any] | None = None,
         side_labels: bool = True,
         despine: bool = False,
+        max_panels: int | None = 12,
     ) -> Self:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib axes or ndarray of axes, default=None
-            Axes to draw on; for panels one for each. None creates a new figure and axes.
+            Axes to draw on; for panels one for each, whatever `max_panels` is. None creates a new
+            figure and axes.
         name : str or list of str, default=None
             Name for the legend. None takes the name of the display.
         curve_kwargs : dict or list of dict, default=None
@@ -103,6 +108,9 @@ class CurveDisplay(ABC):
             Whether to label the two sides of the diagonal, where it is drawn, with their meaning.
         despine : bool, default=False
             Whether to remove the top and right spines.
+        max_panels : int or None, default=12
+            How many panels a new figure has at most: those with the largest smECE, in this order.
+            None draws all.
 
         Returns
         -------
@@ -117,9 +125,17 @@ class CurveDisplay(ABC):
         }
         check_look(**look)
         look["layer_kwargs"] = check_layer_kwargs(layer_kwargs, self._known_layers)
+        if max_panels is not None:
+            max_panels = check_integer("max_panels", max_panels, minimum=1)
         squares = self._plan(name, curve_kwargs, layers)
-        with open_figure(ax, len(squares)) as axes:
+        is_own = self.panels and ax is None
+        if is_own and max_panels is not None and len(squares) > max_panels:
+            squares = sorted(squares, key=_find_error, reverse=True)[:max_panels]
+        look["together"] = squares if is_own else None
+        with open_figure(ax, len(squares), panels=is_own) as axes:
             drawn = [self._draw(*pair, look) for pair in zip(squares, axes, strict=True)]
+            if is_own:
+                self._finish_panels(axes, squares, drawn)
             self.ax_ = axes if self.panels else axes[0]
             self.figure_ = axes[0].figure
         for key in drawn[0]:
@@ -151,7 +167,7 @@ class CurveDisplay(ABC):
         styles, separate = check_curve_kwargs(curve_kwargs, names, len(curves))
         terms = self._list_terms(curves)
         labels = label_curves(names, terms, len(curves), separate=separate)
-        return Square(curves, labels, styles, separate, layers)
+        return Square(curves, names, labels, styles, separate, layers)
 
     def _check_curves(self):
         """Number of curves, or a ValueError if they cannot be drawn together."""
@@ -209,24 +225,59 @@ class CurveDisplay(ABC):
         from matplotlib.lines import Line2D
 
         curves, sides = square.curves, name_sides(self.reduction)
-        frame = find_frame(ax, self.scale, curves)
+        together = look["together"] or [square]
+        frame = find_frame(ax, self.scale, [curve for one in together for curve in one.curves])
         drawn = {"ref_line": None, "side_labels": None}
         if look["ref_line"]:
             drawn["ref_line"] = draw_diagonal(ax, look["ref_line_kwargs"])
             if look["side_labels"]:
                 drawn["side_labels"] = draw_side_labels(ax, *sides, frame)
-        styles = [merge_style(self._curve_style, style, Line2D) for style in square.styles]
+        styles = [
+            merge_style(self._style_line(curve, square.layers), style, Line2D)
+            for curve, style in zip(curves, square.styles, strict=True)
+        ]
         lines = draw_curves(ax, curves, square.labels, styles, frame, separate=square.separate)
         view = View(frame, sides, len(curves), square.separate, square.layers)
         artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
+        share_scale(ax)
         if self.scale == "logit":
             cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
         drawn["line"] = _unpack(lines)
         drawn |= {name: _unpack(group) for name, group in artists.items()}
         top = min(self._find_top(square), self._highest)
-        labels = name_axes(self.reduction, curves[0].pos_label)
-        finish_axes(ax, labels, despine=look["despine"], frame=frame, top=top)
+        is_own = look["together"] is not None
+        labels = name_axes(self.reduction, None if is_own else curves[0].pos_label)
+        options = {"despine": look["despine"], "legend": not is_own}
+        finish_axes(ax, labels, frame=frame, top=top, **options)
         return drawn
+
+    def _finish_panels(self, axes, squares, drawn):
+        """What stands at the panels of a new figure: which they are, and what all have alike."""
+        titles, legend = [], {}
+        for square, artists in zip(squares, drawn, strict=True):
+            (curve,) = square.curves
+            label = None if curve.pos_label is None else name_label(self.reduction, curve.pos_label)
+            numbers = label_curves(None, self._list_terms([curve]), 1, separate=True)[0]
+            titles.append("\n".join(line for line in (label, numbers) if line))
+            if artists["ref_line"] is not None:
+                legend.setdefault(artists["ref_line"].get_label(), artists["ref_line"])
+            if square.names and square.names[0] is not None:
+                legend.setdefault(square.names[0], artists["line"])
+        words = None
+        if len(squares) < len(self.curves):
+            words = (
+                f"The {len(squares)} of {len(self.curves)} classes with the largest smECE "
+                "(max_panels=None shows all)"
+            )
+        finish_panels(axes, titles, legend, words)
+
+    def _style_line(self, curve, layers):
+        """What a curve looks like if not as usual."""
+        layers = [self._known_layers[name] for name in layers]
+        found = dict(self._curve_style)
+        for layer in layers:
+            found |= layer.line_style if layer.is_known(curve) else {}
+        return found
 
     def _draw_layers(self, ax, square, lines, view, layer_kwargs):
         """Artists of all layers, drawn or not, by name."""
@@ -247,13 +298,20 @@ class CurveDisplay(ABC):
 
 
 class Square(NamedTuple):
-    """What is drawn on one axes, checked: a legend entry and a look for each curve."""
+    """What is drawn on one axes, checked: names, and a legend entry and a look for each curve."""
 
     curves: list[Any]
+    names: list[str | None] | None
     labels: list[str]
     styles: list[dict[str, Any]]
     separate: bool
     layers: tuple[str, ...]
+
+
+def _find_error(square):
+    """smECE of a panel; one that is not known comes last."""
+    error = square.curves[0].smooth_ece
+    return -1.0 if error is None else error
 
 
 def _unpack(artists):

@@ -39,7 +39,7 @@ def draw_curves(ax, curves, labels, styles, frame, *, separate):
             default |= {"marker": "o", "markersize": 5, "markevery": alone.tolist()}
         lines += ax.plot(
             curve.prob_pred,
-            np.ma.masked_array(curve.prob_true, mask=~find_supported(curve)),
+            np.ma.masked_array(curve.prob_true, mask=~find_supported(curve, scale=frame.scale)),
             **merge_style(default, style, Line2D),
         )
     return lines
@@ -49,7 +49,7 @@ def find_alone(curve, frame):
     """Numbers of points that stand for a piece of a smoothed curve too short to be seen."""
     if curve.kind not in SMOOTHED:
         return np.empty(0, dtype=np.intp)
-    shown = np.pad(find_supported(curve), 1)
+    shown = np.pad(find_supported(curve, scale=frame.scale), 1)
     starts = np.flatnonzero(shown[1:-1] & ~shown[:-2])
     ends = np.flatnonzero(shown[1:-1] & ~shown[2:])
     places = frame.measure(np.clip(curve.prob_pred, frame.low, frame.high))

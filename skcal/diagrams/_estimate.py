@@ -31,7 +31,7 @@ from skcal.diagrams._source import CellSource, RowSource
 from skcal.streaming import CalibrationSummary
 
 # Layers that are computed unless the user says otherwise.
-DEFAULT_LAYERS = ("density", "band")
+DEFAULT_LAYERS = ("density", "band", "curve_width")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
@@ -210,6 +210,8 @@ class Estimate:
         Where the predictions lie on the scale of the diagram.
     edges : ndarray or None
         Of the bins, for a binned curve.
+    binned_ece : float or None
+        Expected calibration error of these bins.
     prob_pred, prob_true : ndarray
         Points of the curve.
     """
@@ -221,7 +223,7 @@ class Estimate:
         self.smooth, self.line = trace_curve(
             rows, self.smooth_ece, options.bandwidth, self._count_points(), options.scale
         )
-        self.edges = None
+        self.edges = self.binned_ece = None
         if options.kind == "smooth":
             points = self.smooth.prob_pred, self.smooth.prob_true
         elif options.kind == "nadaraya-watson":
@@ -231,7 +233,9 @@ class Estimate:
         else:
             n_bins = count_bins(options.n_bins, source.n_rows)
             self.edges = find_edges(rows, n_bins, options.strategy)
-            _, *points = average_by_bin(rows, self.edges)
+            mass, *points = average_by_bin(rows, self.edges)
+            gaps = np.abs(points[1] - points[0])
+            self.binned_ece = float(np.average(gaps, weights=mass))
         self.prob_pred, self.prob_true = points
 
     def describe(self, pos_label):
@@ -247,6 +251,8 @@ class Estimate:
             density_grid=self.smooth.grid,
             bandwidth=self.smooth.bandwidth,
             smooth_ece=self.smooth_ece,
+            smooth_ece_error=self.source.smooth_ece_error,
+            binned_ece=self.binned_ece,
             smooth_ece_interval=self._find_interval(),
             layers={name: found for name, found in data.items() if found is not None},
         )

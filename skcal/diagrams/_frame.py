@@ -35,6 +35,8 @@ _TICKS = (
     (0.5, *(10.0**-k for k in range(1, 10))),
     (0.5, 1e-2, 1e-4, 1e-6, 1e-8),
 )
+# Width of a panel in inches.
+_PANEL = 3.2
 # Characters that the labels of an axis may have in all.
 _MOST_LETTERS = 30
 # Where a square on the scale of logits ends at most, and the largest logit of a double below 1:
@@ -84,7 +86,7 @@ UNIT_SQUARE = Frame("probability", -0.01, 1.01)
 
 
 @contextmanager
-def open_figure(ax, n_panels=1):
+def open_figure(ax, n_panels=1, *, panels=False):
     """Axes to draw on, those given or those of a new figure, which is closed again after an error.
 
     Raises
@@ -108,10 +110,13 @@ def open_figure(ax, n_panels=1):
             )
         yield axes
         return
-    n_columns = int(np.ceil(np.sqrt(n_panels)))
+    n_columns = _count_columns(n_panels)
     n_rows = -(-n_panels // n_columns)
-    size = None if n_panels == 1 else (4.6 * n_columns, 4.8 * n_rows)
-    figure, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False)
+    options = {}
+    if panels:
+        size = (_PANEL * n_columns, (_PANEL + 0.3) * n_rows + 0.8)
+        options = {"figsize": size, "layout": "constrained"}
+    figure, axes = plt.subplots(n_rows, n_columns, squeeze=False, **options)
     axes, spare = np.split(axes.ravel(), [n_panels])
     for one in spare:
         one.remove()
@@ -120,6 +125,42 @@ def open_figure(ax, n_panels=1):
     except BaseException:
         plt.close(figure)
         raise
+
+
+def _count_columns(n_panels):
+    return n_panels if n_panels <= 3 else int(np.ceil(np.sqrt(n_panels)))
+
+
+def finish_panels(axes, titles, legend, words):
+    """Titles, labels at the outside only, one legend, and words above all panels.
+
+    Parameters
+    ----------
+    axes : ndarray of matplotlib Axes
+        All of a figure of `open_figure`, with equal limits.
+    titles : list of str
+    legend : dict
+        Artists by what they are called.
+    words : str or None
+    """
+    n_columns = _count_columns(len(axes))
+    for k, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+        ax.set_title(title, fontsize="medium")
+        is_lowest, is_first = k + n_columns >= len(axes), k % n_columns == 0
+        ax.tick_params(labelbottom=is_lowest, labelleft=is_first)
+        ax.set(xlabel=ax.get_xlabel() * is_lowest, ylabel=ax.get_ylabel() * is_first)
+    figure = axes[0].figure
+    if words is not None:
+        figure.suptitle(words, fontsize="medium")
+    if legend:
+        figure.legend(
+            list(legend.values()),
+            list(legend),
+            loc="outside lower center",
+            ncols=len(legend),
+            frameon=False,
+            fontsize="small",
+        )
 
 
 def find_frame(ax, scale, curves):
@@ -181,9 +222,14 @@ def _find_ends(curve):
 
 def name_axes(reduction, pos_label):
     """Labels of the x and the y axis."""
-    label = "Predicted label" if reduction == "top-label" else "Positive label"
-    info = "" if pos_label is None else f" ({label}: {pos_label})"
+    info = "" if pos_label is None else f" ({name_label(reduction, pos_label)})"
     return [words + info for words in _AXIS_LABELS.get(reduction, _AXIS_LABELS[None])]
+
+
+def name_label(reduction, pos_label):
+    """What a label stands for."""
+    kind = "Predicted label" if reduction == "top-label" else "Positive label"
+    return f"{kind}: {pos_label}"
 
 
 def name_sides(reduction):
@@ -235,8 +281,8 @@ def cut_at_frame(artists):
             artist.set_gid(CUT_ID)
 
 
-def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None):
-    """Labels, limits, aspect, spines and legend of a diagram on a square.
+def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True):
+    """Labels, limits, aspect, spines and, if asked for, legend of a diagram on a square.
 
     The frame ends at the coordinate `top` where that is above the square, or where it did so
     already.
@@ -254,7 +300,8 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None):
     start = frame.measure(top) + (STRIP[1] if has_strip else 0.0)
     # The frame stays where it is on the page, the legend stands on top of it.
     ax.set_ylim(low, frame.place(start))
-    room = _draw_legend(ax, frame, start) if ax.get_legend_handles_labels()[1] else 0.0
+    has_legend = legend and ax.get_legend_handles_labels()[1]
+    room = _draw_legend(ax, frame, start) if has_legend else 0.0
     ax.set_ylabel(labels[1], y=0.5 / (start + room))
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)

@@ -52,6 +52,8 @@ class Layer(ABC):
     # Class of what is computed, kept as `ReliabilityCurve.layers[name]`; without one the layer
     # shows the density of the curve.
     Data: type[LayerData] | None = None
+    # What the line of the curve looks like beside it.
+    line_style: Mapping[str, Any] = {}
     # Whether it is drawn, where there is something to draw, unless other layers are named.
     by_default = True
 

@@ -5,14 +5,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# Errors that are less do not change the digits shown.
+_NEGLIGIBLE = 5e-4
+
 
 class Term(NamedTuple):
-    """A number of each curve in the legend: its name, values, format, and intervals or None."""
+    """A number of each curve in the legend.
+
+    Attributes
+    ----------
+    name : str
+    values : list of float or None
+    form : str
+    intervals : list of (low, high) or None
+        Where they are known.
+    errors : list of float or None
+        How far values may be from the truth, where that is known.
+    """
 
     name: str
     values: list[Any]
     form: str = ".3f"
     intervals: list[Any] | None = None
+    errors: list[Any] | None = None
 
 
 def as_list(values):
@@ -74,6 +89,8 @@ def _show_spread(term):
 
 def _show_value(term, k):
     value = f"{term.values[k]:{term.form}}"
+    if term.errors is not None and (term.errors[k] or 0.0) >= _NEGLIGIBLE:
+        value += f" ± {term.errors[k]:{term.form}}"
     if term.intervals is None or term.intervals[k] is None:
         return value
     low, high = term.intervals[k]

@@ -35,8 +35,9 @@ class ReliabilityDisplay(CurveDisplay):
     The curve shows the mean outcome of rows with similar predictions against the mean of these
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
-    of the predictions: it shows how much the curve matters there. The mean distance of the smooth
-    curve from the diagonal, weighted by the density, is smECE, at the bandwidth of the curve.
+    of the predictions, and a smooth curve is thick where it is high: there the curve matters. The
+    mean distance of the smooth curve from the diagonal, weighted by the density, is smECE, at the
+    bandwidth of the curve.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -57,8 +58,8 @@ class ReliabilityDisplay(CurveDisplay):
     panels : bool, default=False
         Whether every curve has axes of its own.
     layers : sequence of str, default=None
-        What is drawn beside the curves, see Notes. None draws the density and all layers that the
-        curves hold.
+        What is drawn beside the curves, see Notes. None draws the density, at the bottom and as
+        the width of smooth curves, and all layers that the curves hold.
 
     Attributes
     ----------
@@ -97,6 +98,10 @@ class ReliabilityDisplay(CurveDisplay):
 
     %(layers)s
 
+    All densities on the same axes have one scale, also those of displays that were drawn one after
+    another: the highest of them fills 13 % of the height, and adds 1.2 % of the side of the axes to
+    the width of its curve.
+
     A Wilson band is drawn from Wilson's score interval [2]_ of the mean outcome at each point, with
     the effective number of rows behind it: :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2` for
     weights w and the kernel K, or the bin. Each point is covered with about the given confidence,
@@ -126,7 +131,9 @@ class ReliabilityDisplay(CurveDisplay):
     .. math:: n\,\mathbb{E}\bigl[e^{-(t - v)^2 / 2 s^2}\bigr] = n\,s\,\sqrt{2\pi}\,\delta(t) \geq 5
 
     with the density :math:`\delta`, or half of the maximum, whichever is less. The attributes hold
-    all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn.
+    all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn. On the scale
+    of logits curve and band end, besides, where the mean outcome stands for less than half a
+    prediction of either outcome: there the curve would fall or rise without end.
 
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
@@ -193,11 +200,13 @@ class ReliabilityDisplay(CurveDisplay):
 
     def _list_terms(self, curves):
         return [
+            Term("ECE", [curve.binned_ece for curve in curves]),
             Term(
                 "logit smECE" if self.scale == "logit" else "smECE",
                 [curve.smooth_ece for curve in curves],
                 intervals=[curve.smooth_ece_interval for curve in curves],
-            )
+                errors=[curve.smooth_ece_error for curve in curves],
+            ),
         ]
 
     @classmethod
@@ -219,7 +228,7 @@ class ReliabilityDisplay(CurveDisplay):
         interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band"),
+        layers: Sequence[str] = ("density", "band", "curve_width"),
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -261,7 +270,7 @@ class ReliabilityDisplay(CurveDisplay):
             Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band")
+        layers : sequence of str, default=("density", "band", "curve_width")
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes the class name of the estimator.
@@ -341,7 +350,7 @@ class ReliabilityDisplay(CurveDisplay):
         interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band"),
+        layers: Sequence[str] = ("density", "band", "curve_width"),
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -376,7 +385,7 @@ class ReliabilityDisplay(CurveDisplay):
             center of the kernel, the curve of the paper, see Notes of :class:`ReliabilityDisplay`;
             "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
             "binned" the mean of the outcomes at the mean of the predictions of every bin that is
-            not empty.
+            not empty, with the expected calibration error (ECE) of these bins in the legend.
         n_bins : int or "cube_root", default=15
             Number of bins, at most 2^24, or "cube_root", if they are needed; see
             :func:`skcal.metrics.expected_calibration_error`.
@@ -402,7 +411,7 @@ class ReliabilityDisplay(CurveDisplay):
             Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band")
+        layers : sequence of str, default=("density", "band", "curve_width")
             What is computed and drawn beside the curve, see Notes of
             :class:`ReliabilityDisplay`. An isotonic curve has no Wilson band.
         name : str, default=None
@@ -533,7 +542,9 @@ class ReliabilityDisplay(CurveDisplay):
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        layers: Sequence[str] = ("density",),
+        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
+        confidence_level: float = 0.95,
+        layers: Sequence[str] = ("density", "curve_width"),
         name: str | list[str] | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -567,10 +578,13 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        layers : sequence of str, default=("density",)
+        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+            What the bands show if `layers` names "band", see :meth:`from_predictions`.
+        confidence_level : float, default=0.95
+            Confidence of the bands. In (0, 1).
+        layers : sequence of str, default=("density", "curve_width")
             What is shown beside the curves, see :meth:`from_predictions`. The folds show what
-            changes with the sample, so that there is no band unless "band" is named: Wilson's,
-            at 95 %.
+            changes with the sample, so that there is no band unless "band" is named.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold and needs a list as `curve_kwargs`.
@@ -616,6 +630,8 @@ class ReliabilityDisplay(CurveDisplay):
             strategy=strategy,
             scale=scale,
             bandwidth=bandwidth,
+            band=band,
+            confidence_level=confidence_level,
             layers=layers,
         )
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
@@ -639,7 +655,7 @@ class ReliabilityDisplay(CurveDisplay):
         interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band"),
+        layers: Sequence[str] = ("density", "band", "curve_width"),
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -669,7 +685,7 @@ class ReliabilityDisplay(CurveDisplay):
             Confidence of the band and of the interval. In (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band")
+        layers : sequence of str, default=("density", "band", "curve_width")
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes "Classifier".
@@ -700,10 +716,11 @@ class ReliabilityDisplay(CurveDisplay):
         -----
         Curves, bins and smECE are those of few rows that have the same sums in each cell as the
         rows of the stream. For "smooth" the difference is far below what can be seen, as it is for
-        :func:`skcal.metrics.smooth_ece`. Bins whose edges are edges of cells, 2, 4, 8, ... of them,
-        hold exactly their own rows; otherwise the rows of a cell that is cut by an edge are
-        divided between two bins. The isotonic curve and its band are those of predictions moved to
-        the mean of their cell.
+        :func:`skcal.metrics.smooth_ece`; the legend has the bound of
+        :meth:`skcal.streaming.CalibrationSummary.error_bound` where it changes the digits shown.
+        Bins whose edges are edges of cells, 2, 4, 8, ... of them, hold exactly their own rows;
+        otherwise the rows of a cell that is cut by an edge are divided between two bins. The
+        isotonic curve and its band are those of predictions moved to the mean of their cell.
 
         With weights `n_samples` is the number of rows, as their effective number is not known.
 

@@ -44,6 +44,10 @@ class ReliabilityCurve(Curve):
         smooth.
     smooth_ece : float, default=None
         SmoothECE, shown in the legend.
+    smooth_ece_error : float, default=None
+        How far it may be from that of the rows, for a summary. Shown in the legend from 0.0005 on.
+    binned_ece : float, default=None
+        Expected calibration error of the bins of a binned curve, shown in the legend.
     smooth_ece_interval : tuple (low, high), default=None
         Its interval, shown in the legend.
     layers : dict, default=None
@@ -69,6 +73,8 @@ class ReliabilityCurve(Curve):
     density_grid: Any = None
     bandwidth: Any = None
     smooth_ece: Any = None
+    smooth_ece_error: Any = None
+    binned_ece: Any = None
     smooth_ece_interval: Any = None
     layers: Any = None
 
@@ -79,7 +85,7 @@ class ReliabilityCurve(Curve):
             object.__setattr__(self, "density_grid", self.prob_pred)
         store_array(self, "density_grid")
         super().__post_init__()
-        for name in ("bandwidth", "smooth_ece"):
+        for name in ("bandwidth", "smooth_ece", "smooth_ece_error", "binned_ece"):
             store_number(self, name)
         object.__setattr__(self, "smooth_ece_interval", _read_interval(self.smooth_ece_interval))
         object.__setattr__(self, "layers", _read_layers(self.layers))

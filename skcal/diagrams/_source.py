@@ -36,6 +36,8 @@ class RowSource:
     """
 
     is_counted = True
+    # How far SmoothECE of `rows` may be from that of the rows of the user; None: not at all.
+    smooth_ece_error = None
 
     def __init__(self, sample):
         self.rows = self.merged = sample
@@ -115,6 +117,11 @@ class CellSource:
         self.is_counted = cells.is_counted
         self.n_rows = cells.n_counted
         self.n_samples = float(self.n_rows)
+
+    @property
+    def smooth_ece_error(self):
+        """How far SmoothECE of `rows` may be from that of the rows of the stream."""
+        return bound_cells(self._cells, "smooth_ece", {})
 
     def list_rows(self, most):
         """None: single rows are not known."""

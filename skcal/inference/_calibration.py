@@ -127,8 +127,8 @@ def calibration_test(
       chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees
       predictions that are too high, too low, too extreme or not extreme enough,
     - a chi-squared over at most :math:`\lceil n^{1/3} \rceil` bins of sorted predictions with
-      equal sums of :math:`s_i`, cut from the rarer label on, the sum of the squared sums of residuals over these; it sees bumps
-      and waves,
+      equal sums of :math:`s_i`, cut from the rarer label on: the sum of the squared sums of
+      residuals over these; it sees bumps and waves,
     - :func:`cumulative_calibration_test` (Kuiper), which sees errors of one sign on a long range.
 
     Bins of equal variance rather than of equal numbers of rows have no bin in which an outcome is

@@ -13,7 +13,13 @@ from sklearn.isotonic import IsotonicRegression
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
-from tests.diagrams.artists import assert_same_drawing, find_shown
+from tests.diagrams.artists import (
+    assert_same_curve,
+    assert_same_drawing,
+    find_shown,
+    list_legend,
+    read_vertices,
+)
 
 draw = ReliabilityDisplay.from_predictions
 every_kind = pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
@@ -82,6 +88,15 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
     display = draw(y, proba, kind="binned", **options)
     points = display.prob_true, display.prob_pred
     np.testing.assert_allclose(points, calibration_curve(y, proba, **options), atol=1e-12)
+    error = expected_calibration_error(y, proba, **options)
+    assert display.curves[0].binned_ece == pytest.approx(error, abs=1e-12)
+    words = f"Classifier (ECE = {error:.3f}, smECE = {display.smooth_ece:.3f})"
+    assert display.line_.get_label() == words
+    assert draw(y, proba).curves[0].binned_ece is None
+    weight = rng.integers(1, 4, 500)
+    weighted = draw(y, proba, kind="binned", sample_weight=weight, **options)
+    error = expected_calibration_error(y, proba, sample_weight=weight, **options)
+    assert weighted.curves[0].binned_ece == pytest.approx(error, abs=1e-12)
     swept = draw(y, proba, kind="binned", strategy="sweep")
     error = expected_calibration_error(y, proba, strategy="sweep", norm=np.inf)
     assert np.abs(swept.prob_true - swept.prob_pred).max() == pytest.approx(error, abs=1e-12)
@@ -135,6 +150,26 @@ def test_everything_is_on_the_scale_of_logits(rare):
     assert len(draw(*rare, scale="logit", bandwidth=50).prob_pred) == 201
 
 
+def test_curve_of_logits_ends_where_an_outcome_is_missing(rare):
+    """There it would fall or rise without end. The kernel gathers n E[exp(-d^2 / 2 s^2)] rows."""
+    y, proba = rare
+    for outcome in (y, 1 - y):
+        display = draw(outcome, proba, scale="logit", bandwidth=0.3)
+        (curve,), line = display.curves, display.line_
+        distances = logit(curve.density_grid)[:, None] - logit(proba)
+        kernel = np.exp(-0.5 * (distances / 0.3) ** 2)
+        fewer = np.minimum(kernel @ outcome, kernel @ (1 - outcome))
+        shown = find_shown(line)
+        assert shown.sum() > 20
+        assert (fewer[shown] > 0.49).all()
+        dense = find_dense(curve, curve.density)
+        assert (shown | ~dense)[fewer > 0.51].all()
+        assert (dense & ~shown).any()
+        # So does the band.
+        drawn = read_vertices(display.band_)[:, 0]
+        assert set(drawn) <= set(curve.prob_pred[shown])
+
+
 @every_kind
 def test_square_holds_the_predictions(rare, kind):
     _, proba = rare
@@ -177,11 +212,73 @@ def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
         np.testing.assert_array_equal(display.curves[k].density, expected.curves[0].density)
         assert display.line_[k].get_label() == expected.line_.get_label()
         assert display.line_[k].axes is display.density_[k].axes is display.ax_[k]
-        assert f" ({info})" in display.ax_[k].get_xlabel()
+        assert display.ax_[k].get_title() == f"{info}\n{label_numbers(expected)}"
         assert [text.get_text() for text in display.side_labels_[k]] == words
-    display.figure_.canvas.draw()
-    boxes = [ax.get_tightbbox() for ax in display.ax_]
+    figure = display.figure_
+    figure.canvas.draw()
+    boxes = [one.get_tightbbox() for one in (*display.ax_, *figure.legends)]
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+    # One legend, and labels at the outside only.
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Perfectly calibrated", "model"]
+    assert [ax.get_legend() for ax in display.ax_] == [None] * 3
+    x_label = "Predicted probability" if reduction == "classwise" else "Confidence"
+    assert [ax.get_xlabel() for ax in display.ax_] == [x_label] * 3
+    assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, False]
+    assert len({ax.get_xlim() + ax.get_ylim() for ax in display.ax_}) == 1
+    # Axes that are given are whole diagrams.
+    display.plot(plt.subplots(1, 3)[1])
+    for ax, label, line in zip(display.ax_, "abc", display.line_, strict=True):
+        assert ax.get_xlabel() == f"{x_label} ({info[:-1]}{label})"
+        assert list_legend(ax) == ["Perfectly calibrated", line.get_label()]
+
+
+def label_numbers(display):
+    """What the legend says beside the name."""
+    return display.line_.get_label().removeprefix("model (").removesuffix(")")
+
+
+def test_the_worst_of_many_panels_are_shown():
+    errors = np.random.default_rng(0).permutation(20) / 40
+    points = {"prob_pred": [0.1, 0.9], "prob_true": [0.1, 0.9]}
+    curves = [
+        ReliabilityCurve(**points, pos_label=k, smooth_ece=error) for k, error in enumerate(errors)
+    ]
+    display = ReliabilityDisplay(curves=curves, panels=True, name=[f"m{k}" for k in range(20)])
+    worst = np.argsort(-errors)
+    for options, n_shown in (({}, 12), ({"max_panels": 3}, 3), ({"max_panels": 1}, 1)):
+        display.plot(**options)
+        titles = [ax.get_title().splitlines() for ax in display.ax_]
+        assert [label for label, _ in titles] == [f"Positive label: {k}" for k in worst[:n_shown]]
+        assert titles[0][1] == f"smECE = {errors.max():.3f}"
+        names = [line.get_label().split()[0] for line in display.line_]
+        assert names == [f"m{k}" for k in worst[:n_shown]]
+        words = display.figure_.get_suptitle()
+        assert words.startswith(f"The {n_shown} of 20 classes with the largest smECE")
+        assert "max_panels=None" in words
+    for options in ({"max_panels": None}, {"max_panels": 20}, {"ax": plt.subplots(4, 5)[1]}):
+        display.plot(**options)
+        assert len(display.ax_) == 20
+        assert [line.get_label().split()[0] for line in display.line_] == display.name
+        assert display.figure_.get_suptitle() == ""
+    # Five panels in two rows: one that has none below has the labels.
+    display = ReliabilityDisplay(curves=curves[:5], panels=True).plot()
+    assert [bool(ax.get_xlabel()) for ax in display.ax_] == [False, False, True, True, True]
+    assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, False, True, False]
+    # A curve whose smECE is not known comes last.
+    display = ReliabilityDisplay(
+        curves=[ReliabilityCurve(**points, pos_label="?"), *curves[:3]], panels=True
+    )
+    assert "?" not in "".join(ax.get_title() for ax in display.plot(max_panels=3).ax_)
+    plt.close("all")
+    for bad, message in (
+        (0, "max_panels must be at least 1; got 0"),
+        (2.5, "max_panels must be an integer; got 2.5"),
+        ("all", "max_panels must be an integer; got 'all'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            display.plot(max_panels=bad)
+        assert not plt.get_fignums()
 
 
 def test_labels_that_are_never_predicted_have_no_panel():
@@ -223,7 +320,8 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
     points = {"prob_pred": [0.1, 0.9], "prob_true": [0.1, 0.9]}
     curves = [ReliabilityCurve(**points, pos_label=label) for label in "abc"]
     display = ReliabilityDisplay(curves=curves, panels=True, scale="logit", name="me").plot()
-    assert [ax.get_xlabel()[-3:] for ax in display.ax_] == [" a)", " b)", " c)"]
+    titles = ["Positive label: a", "Positive label: b", "Positive label: c"]
+    assert [ax.get_title() for ax in display.ax_] == titles
     assert [line.get_label() for line in display.line_] == ["me"] * 3
     low, high = display.ax_[0].get_xlim()
     assert low < 0.1 < 0.9 < high
@@ -253,12 +351,26 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
             ReliabilityDisplay(curves=curves, **bad).plot()
 
 
+@pytest.mark.parametrize("band", ["wilson", "isotonic", "consistency"])
+def test_folds_have_the_bands_of_their_rows(band, binary):
+    model, X, y = binary
+    folds = np.split(np.arange(150), 3)
+    results = {"estimator": [model] * 3, "indices": {"test": folds}}
+    options = {"band": band, "confidence_level": 0.8, "layers": ["band"], "kind": "binned"}
+    display = ReliabilityDisplay.from_cv_results(results, X, y, **options)
+    for curve, rows in zip(display.curves, folds, strict=True):
+        expected = ReliabilityDisplay.from_estimator(model, X[rows], y[rows], **options)
+        assert_same_curve(curve, expected.curves[0])
+
+
 def test_folds_have_neither_panels_nor_resamples(multiclass):
     model, X, y = multiclass
     results = {"estimator": [model], "indices": {"test": [np.arange(len(y))]}}
     for options, error, message in (
         ({"reduction": "classwise"}, ValueError, "must be one of 'auto', 'confidence', 'full'"),
         ({"interval": True}, TypeError, "unexpected keyword arguments: interval"),
+        ({"band": "consistency"}, ValueError, "band='consistency' needs kind='binned'"),
+        ({"confidence_level": 95}, ValueError, "confidence_level must be at least 0 and below 1"),
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_cv_results(results, X, y, **options)
@@ -283,7 +395,11 @@ def test_predictions_that_many_rows_share_are_seen(places, options):
     display.figure_.canvas.draw()
     shown, line = find_shown(display.line_), display.line_
     (curve,) = display.curves
-    np.testing.assert_array_equal(shown[1:-1], find_dense(curve, curve.density)[1:-1])
+    dense = find_dense(curve, curve.density)
+    if options.get("scale") == "logit":  # where the curve also needs both outcomes
+        assert (dense | ~shown).all()
+    else:
+        np.testing.assert_array_equal(shown[1:-1], dense[1:-1])
     assert line.get_marker() == "o"
     marked = curve.prob_pred[line.get_markevery()]
     _, bars = display.band_

@@ -57,6 +57,20 @@ def test_smooth_curve_is_that_of_the_rows(data, weighted):
     assert display.ax_.get_xlabel() == "Predicted probability (Positive label: 1)"
 
 
+@pytest.mark.parametrize("n_cells", [16, 1 << 14])
+def test_legend_has_the_bound_of_the_error_where_that_is_seen(data, n_cells):
+    _, proba = data
+    y = np.random.default_rng(1).random(3000) < proba  # of a small error
+    summary = summarize(y, proba, n_cells=n_cells)
+    display = ReliabilityDisplay.from_summary(summary)
+    value, bound = summary.measure("smooth_ece"), summary.error_bound("smooth_ece")
+    assert display.curves[0].smooth_ece_error == bound
+    assert (bound > 5e-4) == (n_cells == 16)
+    words = f"{value:.3f} ± {bound:.3f}" if n_cells == 16 else f"{value:.3f}"
+    assert display.line_.get_label() == f"Classifier (smECE = {words})"
+    assert ReliabilityDisplay.estimate(y, proba).curves[0].smooth_ece_error is None
+
+
 @pytest.mark.parametrize("kind", ["isotonic", "binned"])
 def test_predictions_alone_in_their_cells_lose_nothing(data, kind):
     options = {"kind": kind, "n_bins": 10, "layers": ["witness", "band", "rug"], "band": "isotonic"}

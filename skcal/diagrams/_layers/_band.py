@@ -13,7 +13,6 @@ from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
 from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_color
 from skcal.diagrams._layer import Layer, LayerData
-from skcal.diagrams._layers._curve_density import ON_CURVE
 from skcal.diagrams._style import merge_style
 
 BANDS = ("wilson", "isotonic", "consistency")
@@ -73,7 +72,7 @@ class BandLayer(Layer):
             # The band has a gap where no non-decreasing curve fits.
             shown = ends[1] <= ends[2]
         else:
-            shown = find_supported(curve, band.prob_pred)
+            shown = find_supported(curve, band.prob_pred, view.frame.scale)
             if len(band.prob_pred) == len(curve.prob_pred):
                 alone = find_alone(curve, view.frame)
         area = ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))
@@ -95,9 +94,7 @@ def _style_area(band, line, user_style, view):
 
     color, style = take_color(line, user_style)
     default = style_band(color, view)
-    if any(name in view.layers for name in ON_CURVE):  # edges alone, for a curve that is broad
-        default |= {"facecolor": "none", "edgecolor": color, "zorder": 1.95}
-    elif band.kind == "isotonic":  # that of a lone prediction is seen by its edge
+    if band.kind == "isotonic":  # that of a lone prediction is seen by its edge
         default |= {"edgecolor": to_rgba(color, 0.5)}
     return {**default, **style}
 

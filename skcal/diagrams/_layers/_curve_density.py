@@ -1,71 +1,96 @@
 """The density of the predictions on the curve itself."""
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from skcal.diagrams._curve import read_density
+from skcal.diagrams._curve import SMOOTHED, read_density
+from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
 
-# Widths in points of a curve whose width tells the density, and of one whose colour does.
-_THINNEST, _THICKEST = 1.0, 12.0
-_WIDE = 8.0
-# Names of the layers below: a band that is drawn with one of them leaves it visible.
-ON_CURVE = ("curve_width", "curve_color")
+# What the highest density adds to the width of the curve, in sides of the axes.
+_BROADER = 0.012
+# Share of its colour in the line under it, of which the dashes of a curve must be told apart.
+_PALE = 0.55
 
 
 class CurveWidthLayer(Layer):
-    """Broad line under the curve, whose width shows the density (`LineCollection`)."""
+    """Line under a smooth curve that is the wider the higher the density (`LineCollection`)."""
 
     name = "curve_width"
-    by_default = False
+    # Thin where there is little.
+    line_style: Mapping[str, Any] = {"linewidth": 1.2}
+
+    def is_known(self, curve):
+        return _is_smooth(curve)
 
     def draw(self, ax, curve, line, user_style, view):
-        segments, share = _cut_in_segments(curve, line)
-        default = {
-            "colors": _mix(line.get_color(), ax.get_facecolor(), 0.35),
-            "linewidths": _THINNEST + (_THICKEST - _THINNEST) * share,
-            "capstyle": "round",
-        }
-        return _draw_segments(ax, segments, default, user_style)
+        strength = 1.0 if line.get_linestyle() == "-" else _PALE
+        default = {"color": _mix(line, ax, strength), "capstyle": "round"}
+        widen = partial(_widen, thin=line.get_linewidth(), added=_measure_width(ax))
+        return [_draw_ribbon(ax, curve, line, default, user_style, widen, "linewidth")]
 
 
 class CurveColorLayer(Layer):
-    """Broad line under the curve, whose strength of colour shows the density (`LineCollection`)."""
+    """Line under a smooth curve that is the darker the higher the density (`LineCollection`)."""
 
     name = "curve_color"
     by_default = False
 
+    def is_known(self, curve):
+        return _is_smooth(curve)
+
     def draw(self, ax, curve, line, user_style, view):
-        segments, share = _cut_in_segments(curve, line)
-        default = {
-            "colors": _mix(line.get_color(), ax.get_facecolor(), 0.1 + 0.9 * share),
-            "linewidths": _WIDE,
-            "capstyle": "butt",
-        }
-        return _draw_segments(ax, segments, default, user_style)
+        default = {"linewidth": line.get_linewidth() + _measure_width(ax), "capstyle": "butt"}
+        shade = partial(_shade, ends=(_mix(line, ax, 0.1), _mix(line, ax, 1.0)))
+        return [_draw_ribbon(ax, curve, line, default, user_style, shade, "color")]
 
 
-def _cut_in_segments(curve, line):
-    """Segments of the visible curve, and their densities as shares of the highest."""
+def _is_smooth(curve):
+    """Between bins, and along a step, a width or a colour would not tell where predictions are."""
+    return curve.density is not None and curve.kind in SMOOTHED
+
+
+def _draw_ribbon(ax, curve, line, default, user_style, rescale, told):
+    """Segments of the visible curve, whose look tells the density unless the user gives that."""
+    from matplotlib.collections import LineCollection
+
     places, values = np.asarray(line.get_xdata()), line.get_ydata()
     points = np.column_stack([places, np.ma.getdata(values)])
     shown = ~np.ma.getmaskarray(values)
     shown = shown[1:] & shown[:-1]
-    share = read_density(curve, curve.prob_pred) / np.max(curve.density)
-    share = ((share[1:] + share[:-1]) / 2)[shown]
-    return np.stack([points[:-1], points[1:]], axis=1)[shown], share
+    density = read_density(curve, curve.prob_pred)
+    density = ((density[1:] + density[:-1]) / 2)[shown]
+    segments = np.stack([points[:-1], points[1:]], axis=1)[shown]
+    given = merge_style({}, user_style, LineCollection)
+    ribbon = LineCollection(segments, **{"zorder": 1.9, **default, **given})
+    if told not in given:
+        keep_density(ribbon, curve, density, partial(rescale, density=density))
+    return ax.add_collection(ribbon, autolim=False)
 
 
-def _draw_segments(ax, segments, default, user_style):
-    from matplotlib.collections import LineCollection
+def _measure_width(ax):
+    """`_BROADER` in points, so that a band is seen beside the curve of a small panel too."""
+    space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
+    return _BROADER * min(space.width, space.height) * 72 / ax.figure.dpi
 
-    style = merge_style({"zorder": 1.9, **default}, user_style, LineCollection)
-    return [ax.add_collection(LineCollection(segments, **style), autolim=False)]
+
+def _widen(ribbon, peak, thin, added, density):
+    ribbon.set_linewidth(thin + added * density / peak)
 
 
-def _mix(color, background, strength):
-    """The colour mixed with the background: it hides what lies under it, unlike transparency."""
+def _shade(ribbon, peak, ends, density):
+    share = (density / peak)[:, None]
+    ribbon.set_color((1 - share) * ends[0] + share * ends[1])
+
+
+def _mix(line, ax, strength):
+    """Colour of the line mixed with the background: it hides what lies under it, unlike alpha."""
     from matplotlib.colors import to_rgb
 
-    strength = np.atleast_1d(strength)[:, None]
-    return strength * np.array(to_rgb(color)) + (1 - strength) * np.array(to_rgb(background))
+    strength = strength * (1.0 if line.get_alpha() is None else line.get_alpha())
+    color, background = (np.array(to_rgb(one)) for one in (line.get_color(), ax.get_facecolor()))
+    return strength * color + (1 - strength) * background

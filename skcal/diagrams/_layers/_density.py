@@ -1,11 +1,13 @@
 """The density of the predictions at the bottom of the square, and by outcome."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skcal.diagrams._curve import HIGHEST, store_array
+from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._layer import Layer, LayerData
 
@@ -20,13 +22,18 @@ class DensityLayer(Layer):
 
     def draw(self, ax, curve, line, user_style, view):
         shown = _find_inside(curve.density_grid, view.frame)
-        density = curve.density[shown]
-        # The height is a share of the axes, not a probability: it needs no y scale.
-        transform = ax.get_xaxis_transform()
+        places, density = curve.density_grid[shown], curve.density[shown]
         style = _style_density(line, user_style, view)
-        heights = _find_unit(density) * density
-        places = curve.density_grid[shown]
-        return [ax.fill_between(places, heights, transform=transform, **style)]
+        # The height is a share of the axes, not a probability: it needs no y scale.
+        area = ax.fill_between(places, density, transform=ax.get_xaxis_transform(), **style)
+        keep_density(area, curve, density, partial(_rescale_height, axis=ax.get_xaxis_transform()))
+        return [area]
+
+
+def _rescale_height(area, peak, axis):
+    from matplotlib.transforms import Affine2D
+
+    area.set_transform(Affine2D().scale(1.0, HEIGHT / peak) + axis)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -1,5 +1,7 @@
 """Layers of the density: at the bottom, by outcome, and on the curve."""
 
+import pickle
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,17 +15,56 @@ draw = ReliabilityDisplay.from_predictions
 HEIGHT = 0.13
 
 
+def read_top(display):
+    """Highest point of the density, as a share of the height of the axes."""
+    density = display.density_
+    points = density.get_transform().transform(read_vertices(density))
+    return display.ax_.transAxes.inverted().transform(points)[:, 1].max()
+
+
 def test_height_is_the_density(rows):
     display = draw(*rows)
-    (curve,) = display.curves
-    low, high = read_heights(display.density_, curve.density_grid)
+    (curve,), density, ax = display.curves, display.density_, display.ax_
+    low, high = read_heights(density, curve.density_grid)
     assert (low == 0).all()
-    np.testing.assert_allclose(high, HEIGHT * curve.density / curve.density.max(), rtol=1e-12)
+    np.testing.assert_array_equal(high, curve.density)
+    assert read_top(display) == pytest.approx(HEIGHT, rel=1e-9)
+    # x is that of the data.
+    ends = density.get_transform().transform([(0.25, 0.0), (0.75, 0.0)])
+    np.testing.assert_allclose(ax.transData.inverted().transform(ends)[:, 0], [0.25, 0.75])
     for key in ("color", "facecolor", "fc"):
         style = {key: "green", "lw": 3, "alpha": 0.5}
         density = display.plot(layer_kwargs={"density": style}).density_
         np.testing.assert_allclose(density.get_facecolor()[0], to_rgba("green", 0.5))
         assert density.get_linewidth() == 3
+
+
+def test_densities_on_shared_axes_share_a_scale(rows):
+    """Twice the density is twice as high, and adds twice the width, whichever came first."""
+    y, proba = rows
+    samples = {"wide": (y, proba), "narrow": (y, 0.4 + 0.1 * proba)}
+    for names in (("wide", "narrow"), ("narrow", "wide")):
+        ax, found = None, {}
+        for name in names:
+            found[name] = draw(*samples[name], bandwidth=0.05, ax=ax)
+            ax = found[name].ax_
+        wide, narrow = found["wide"], found["narrow"]
+        ratio = wide.curves[0].density.max() / narrow.curves[0].density.max()
+        assert ratio < 0.5
+        assert read_top(narrow) == pytest.approx(HEIGHT, rel=1e-9)
+        assert read_top(wide) == pytest.approx(ratio * HEIGHT, rel=1e-9)
+        added = [
+            (np.array(one.curve_width_.get_linewidths()) - one.line_.get_linewidth()).max()
+            for one in (wide, narrow)
+        ]
+        assert added[0] / added[1] == pytest.approx(ratio, rel=0.05)
+    # Folds share it too.
+    curves = [wide.curves[0], narrow.curves[0]]
+    display = ReliabilityDisplay(curves=curves).plot()
+    transforms = [density.get_transform().transform((0, 1)) for density in display.density_]
+    np.testing.assert_allclose(*transforms)
+    # A figure can be kept.
+    assert pickle.loads(pickle.dumps(display.figure_)).axes
 
 
 @pytest.mark.parametrize("density", [[1e-16, 1e-311, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
@@ -32,9 +73,8 @@ def test_densities_outside_the_scale_of_logits_are_not_drawn(density):
     grid = np.array([0.0, 0.5, 1.0])
     curve = ReliabilityCurve(prob_pred=grid, prob_true=grid, density=density)
     display = ReliabilityDisplay(curves=[curve], scale="logit").plot()
-    vertices = read_vertices(display.density_)
-    assert (vertices[:, 0] == 0.5).all()
-    assert vertices[:, 1].max() <= HEIGHT
+    assert (read_vertices(display.density_)[:, 0] == 0.5).all()
+    assert read_top(display) <= HEIGHT + 1e-9
 
 
 def test_split_density(rows):
@@ -60,40 +100,70 @@ def read_density(display, places):
     return np.interp(places, known, curve.density)
 
 
-@pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
+def read_ribbon(display, name):
+    """Segments under a curve, and the mean density of each."""
+    (curve,), ribbon = display.curves, getattr(display, f"{name}_")
+    segments = np.array(ribbon.get_segments())
+    known = curve.prob_pred if curve.kind == "smooth" else curve.density_grid
+    density = np.interp(segments[:, :, 0], known, curve.density).mean(axis=1)
+    return ribbon, segments, density
+
+
+@pytest.mark.parametrize("kind", ["smooth", "nadaraya-watson"])
 def test_width_tells_the_density(kind, rows):
-    display = draw(*rows, kind=kind, layers=["curve_width"])
-    broad = display.curve_width_
-    segments, widths = np.array(broad.get_segments()), np.array(broad.get_linewidths())
+    display = draw(*rows, kind=kind)
+    ribbon, segments, density = read_ribbon(display, "curve_width")
+    widths = np.array(ribbon.get_linewidths())
     assert len(segments) == len(widths) >= 4
-    # Linear in the density, and rising with it.
-    density = read_density(display, segments[:, :, 0]).mean(axis=1)
+    # Linear in the density, rising with it from the width of the line, which is never hidden.
+    thin = display.line_.get_linewidth()
     slope, start = np.polyfit(density, widths, 1)
-    assert slope > 0
+    assert slope * density.max() > 2 * thin
+    assert start == pytest.approx(thin, abs=1e-9)
     np.testing.assert_allclose(slope * density + start, widths, atol=1e-9)
     # It lies under the line and along it.
     on_line = np.interp(segments[:, :, 0], display.prob_pred, display.prob_true)
     np.testing.assert_allclose(segments[:, :, 1], on_line, atol=1e-12)
-    assert broad.get_zorder() < display.line_.get_zorder()
+    assert display.density_.get_zorder() < ribbon.get_zorder() < display.line_.get_zorder()
+    assert display.band_.get_zorder() < ribbon.get_zorder()
+
+
+def test_line_without_a_width_of_its_own_is_as_usual(rows):
+    """Where the density is not shown, or the width is given."""
+    usual = draw(*rows, layers=["density", "band"]).line_.get_linewidth()
+    display = draw(*rows)
+    assert display.line_.get_linewidth() < usual
+    assert display.plot(layers=["band"]).line_.get_linewidth() == usual
+    assert display.plot(layers=["band"]).curve_width_ is None
+    for key in ("linewidth", "lw"):
+        display.plot(curve_kwargs={key: 5})
+        assert display.line_.get_linewidth() == 5
+        assert np.min(display.curve_width_.get_linewidths()) >= 5
+    for key in ("linewidth", "linewidths", "lw"):
+        display.plot(layer_kwargs={"curve_width": {key: 5}})
+        assert set(display.curve_width_.get_linewidths()) == {5}
+    assert draw(*rows, kind="binned").curve_width_ is None
+
+
+def test_dashes_are_seen_on_a_wide_line(rows):
+    """The line under solid curves has their colour, that under dashed ones a paler one."""
+    for style in ({}, {"color": "red"}, {"color": "red", "alpha": 0.5}):
+        display = draw(*rows, curve_kwargs=style)
+        alpha = style.get("alpha", 1.0)
+        mixed = alpha * np.array(to_rgba(display.line_.get_color()))[:3] + 1 - alpha
+        np.testing.assert_allclose(display.curve_width_.get_color()[0, :3], mixed)
+    dashed = draw(*rows, curve_kwargs={"color": "black", "ls": "--"})
+    assert 0.3 < dashed.curve_width_.get_color()[0, 0] < 0.7
 
 
 @pytest.mark.parametrize("background", ["white", "black"])
 def test_colors_tell_the_density_and_fade_into_the_background(background, rows):
     _, ax = plt.subplots(subplot_kw={"facecolor": background})
     display = draw(*rows, layers=["curve_color"], ax=ax)
-    broad = display.curve_color_
-    density = read_density(display, np.array(broad.get_segments())[:, 0, 0])
-    hsv = rgb_to_hsv(broad.get_colors()[:, :3])
+    ribbon, _, density = read_ribbon(display, "curve_color")
+    hsv = rgb_to_hsv(ribbon.get_colors()[:, :3])
     strength = hsv[:, 1 if background == "white" else 2]
     assert np.corrcoef(density, strength)[0, 1] > 0.9
-    assert len(set(broad.get_linewidths())) == 1
-
-
-@pytest.mark.parametrize("layer", ["curve_width", "curve_color"])
-def test_band_of_a_broad_curve_is_its_edges(layer, rows):
-    for options in ({}, {"band": "isotonic"}, {"kind": "binned"}):
-        display = draw(*rows, layers=[layer, "band"], **options)
-        assert display.band_.get_zorder() > getattr(display, f"{layer}_").get_zorder()
-        assert len(display.band_.get_facecolor()) == 0
-        color = to_rgba(display.line_.get_color())
-        np.testing.assert_array_equal(display.band_.get_edgecolor()[0], color)
+    assert len(set(ribbon.get_linewidths())) == 1
+    display.plot(layer_kwargs={"curve_color": {"color": "red"}})
+    assert np.unique(display.curve_color_.get_colors(), axis=0).tolist() == [[1, 0, 0, 1]]
