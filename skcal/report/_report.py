@@ -64,7 +64,7 @@ class CalibrationReport:
     >>> from skcal.report import calibration_report
     >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
     >>> report
-    CalibrationReport(verdict='under-confident')
+    CalibrationReport(verdict='inconclusive')
     >>> round(report.models[None].measures["smooth_ece"].estimate, 3)
     0.178
     """

@@ -1,4 +1,4 @@
-"""Reliability diagrams with 200 bootstrap resamples, computed and drawn, against relplot."""
+"""Reliability diagrams with band and interval, against relplot with 200 bootstrap resamples."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ N_RESAMPLES = 200
 
 def draw_ours(y, proba, weights=None):
     display = ReliabilityDisplay.from_predictions(
-        y, proba, sample_weight=weights, n_resamples=N_RESAMPLES, random_state=0
+        y, proba, sample_weight=weights, interval=True, random_state=0
     )
     finish(display.figure_)
 
