@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
-    """Result of :func:`calibration_report`, or of :meth:`from_estimator`.
+    """Result of :func:`calibration_report`, or of :meth:`CalibrationReport.from_estimator`.
 
     ``print(report)`` shows it as text, a notebook as HTML.
 
