@@ -60,7 +60,7 @@ OPTIMA = {
 }
 
 
-SMOOTHED = [(R, True) for R in (recalibration.VectorScaling, DirichletCalibration)]
+SMOOTHED = [(R, True) for R in OPTIMA if family.fit_labels(R)]
 
 
 @pytest.mark.parametrize(("R", "smoothed"), [*((R, False) for R in OPTIMA), *SMOOTHED])
