@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_number
+from skcal._validation import check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
 
@@ -28,11 +28,8 @@ class MatrixScaling(AffineRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
-    ridge : float, default=0.003
+    ridge : float, default=0.01
         Penalty on the squared distance of the matrix from the identity, 0 or more.
-    target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
 
     Attributes
     ----------
@@ -71,25 +68,16 @@ class MatrixScaling(AffineRecalibrator):
     which is convex. Logits are only known up to a constant in each row: z are the logits minus
     their mean. A large ridge leaves the logits as they are, up to the shifts.
 
-    The target of a row of class k is 1 for k and 0 for the other classes. With
-    `target_smoothing` it is :math:`(n_k + 1)/(n_k + 2)` for k, and the others have equal parts of
-    the rest, for :math:`n_k` rows of class k; for two classes these are the targets of Platt
-    [2]_. They keep W and b moderate where few rows, next to the :math:`K^2` coefficients, could
-    be separated without an error.
-
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
        networks. ICML 34. :doi:`10.48550/arXiv.1706.04599`
 
-    .. [2] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
-       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
-
     Examples
     --------
     >>> from skcal.recalibration import MatrixScaling
     >>> X = [[0.9, 0.1]] * 4 + [[0.2, 0.8]] * 2
-    >>> recalibrator = MatrixScaling(ridge=0, target_smoothing=False).fit(X, [0, 0, 0, 1, 0, 1])
+    >>> recalibrator = MatrixScaling(ridge=0).fit(X, [0, 0, 0, 1, 0, 1])
     >>> recalibrator.predict_proba([[0.9, 0.1], [0.2, 0.8]]).round(6)
     array([[0.75, 0.25],
            [0.5 , 0.5 ]])
@@ -101,16 +89,13 @@ class MatrixScaling(AffineRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
-        ridge: float = 0.003,
-        target_smoothing: bool = True,
+        ridge: float = 0.01,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.ridge = ridge
-        self.target_smoothing = target_smoothing
 
     def _check_options(self):
         check_number("ridge", self.ridge, 0)
-        check_flag("target_smoothing", self.target_smoothing)
 
     def _penalise(self, n_classes, n_samples):
         return np.full((n_classes, n_classes), float(self.ridge)), np.zeros(n_classes)

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from skcal.recalibration import DirichletCalibration, MatrixScaling, VectorScaling
+from skcal.recalibration import DirichletCalibration, VectorScaling
 from tests.recalibration import family
 from tests.recalibration.family import make, make_scores
 
 SMOOTHED = [R for R in family.CLASSES if family.fit_labels(R)]
-JOINT = [VectorScaling, MatrixScaling, DirichletCalibration]  # which map all classes together
+JOINT = [VectorScaling, DirichletCalibration]  # which map all classes together
 # Options without which a fit does not come near to its targets.
 FREE = {
     "DirichletCalibration": {"off_diagonal_penalty": 0, "intercept_penalty": 0},
-    "MatrixScaling": {"ridge": 0},
     "SplineRecalibration": {"penalty": 1e-12},
 }
 over_smoothed = pytest.mark.parametrize(
