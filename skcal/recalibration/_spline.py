@@ -131,7 +131,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     >>> X = 4 * [[0.99, 0.01]] + 4 * [[0.01, 0.99]]
     >>> recalibrator = SplineRecalibration().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> recalibrator.predict_proba([[0.01, 0.99]]).round(2)
-    array([[0.25, 0.75]])
+    array([[0.33, 0.67]])
     """
 
     _gives_log_odds = True
