@@ -90,6 +90,12 @@ def measure(model, held_out, X, y):
     return log_loss(y, proba), smooth_ece(y, proba)
 
 
+def list_options(R):
+    """Without the minimum of probabilities, without Platt's targets, and with both."""
+    labels = {"target_smoothing": False} if "target_smoothing" in R().get_params() else {}
+    return {"min_proba": 0}, labels, {}
+
+
 def compare(X, y, seed):
     """Rows of the table, one for each classifier and method."""
     X, rest, y, y_rest = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
@@ -100,14 +106,14 @@ def compare(X, y, seed):
         for method, classes in RECALIBRATORS.items():
             theirs = measure(CalibratedClassifierCV(frozen, method=method), held_out, *test)
             for R in classes:
-                models = [RecalibratedClassifierCV(frozen, R(min_proba=v)) for v in (0, "auto")]
+                models = [RecalibratedClassifierCV(frozen, R(**o)) for o in list_options(R)]
                 values = [theirs, *(measure(model, held_out, *test) for model in models)]
                 losses, errors = zip(*values, strict=True)
                 yield name, R.__name__, method, *losses, *errors
 
 
 COLUMNS = ["data", "classifier", "recalibrator", "method"]
-VALUES = ["scikit-learn", "min_proba=0", "auto"]
+VALUES = ["scikit-learn", "min_proba=0", "labels", "default"]
 
 
 def print_log_losses(table):

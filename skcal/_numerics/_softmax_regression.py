@@ -18,7 +18,7 @@ _ROWS_PER_COLUMN = 20
 _ROWS_IN_CHUNK = 4096
 
 
-def fit_softmax(features, codes, weights, *, start, varies, penalty, centre):
+def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
     """Coefficients that minimise mean log loss + sum penalty (coefficients - centre)^2.
 
     Parameters
@@ -31,6 +31,8 @@ def fit_softmax(features, codes, weights, *, start, varies, penalty, centre):
     varies : ndarray of shape (n_classes, n_features)
         Which coefficients are fitted; the others stay as they start.
     penalty, centre : ndarray of shape (n_classes, n_features)
+    even : ndarray of shape (n_samples,) or None
+        Share of each target that all classes have in equal parts; the true class has the rest.
 
     Returns
     -------
@@ -41,17 +43,18 @@ def fit_softmax(features, codes, weights, *, start, varies, penalty, centre):
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
     penalty = np.minimum(penalty[varies], LARGEST_PENALTY)
-    problem = _Problem(features, codes, mass, start, varies, penalty, centre[varies])
+    problem = _Problem(features, codes, mass, start, varies, penalty, centre[varies], even)
     best, n_evaluations = minimize_convex(problem.evaluate, start[varies])
     return problem.arrange(best), n_evaluations
 
 
 class _Problem:
-    def __init__(self, features, codes, mass, start, varies, penalty, centre):
+    def __init__(self, features, codes, mass, start, varies, penalty, centre, even=None):
         self.features, self.codes, self.mass = features, codes, mass
         self.start, self.varies, self.penalty, self.centre = start, varies, penalty, centre
         self.classes, self.columns = np.nonzero(varies)
         self.rows = np.arange(len(codes))
+        self.even = np.zeros(len(codes)) if even is None else even
         n_classes = len(start)
         beside = ~np.eye(*start.shape, dtype=bool)
         beside[:, n_classes:] = False
@@ -86,14 +89,16 @@ class _Problem:
         """Value, gradient, and the function that solves for the Newton step."""
         logits = self.multiply(self.arrange(free))
         logits -= logits.max(axis=1, keepdims=True)
-        true_logits = logits[self.rows, self.codes]
+        target_logits = (1 - self.even) * logits[self.rows, self.codes]
+        target_logits += self.even * logits.mean(axis=1)
         proba = np.exp(logits, out=logits)
         total = proba.sum(axis=1)
         proba /= total[:, None]
         away = free - self.centre
-        value = self.mass @ (np.log(total) - true_logits) + self.penalty @ away**2
+        value = self.mass @ (np.log(total) - target_logits) + self.penalty @ away**2
         residual = proba * self.mass[:, None]
-        residual[self.rows, self.codes] -= self.mass
+        residual -= (self.mass * self.even / len(self.start))[:, None]
+        residual[self.rows, self.codes] -= self.mass * (1 - self.even)
         gradient = self.gather(residual) + 2 * self.penalty * away
 
         def step(_):

@@ -8,6 +8,7 @@ from scipy.special import softmax
 from skcal._numerics._newton import centre_features
 from skcal._numerics._scores import centre_logits
 from skcal._numerics._softmax_regression import fit_softmax
+from skcal._numerics._target_smoothing import share_of_others
 from skcal._numerics._temperature import fit_temperature
 from skcal.recalibration._logits import LogitRecalibrator
 
@@ -19,7 +20,10 @@ class AffineRecalibrator(LogitRecalibrator):
     """Base class of recalibrators softmax(W z + b), fitted by penalised log loss.
 
     A subclass implements ``_penalise``, and ``_read_scale`` where z are not centred logits.
+    One that fits to Platt's targets stores ``target_smoothing``.
     """
+
+    target_smoothing = False
 
     @abstractmethod
     def _penalise(self, n_classes, n_samples):
@@ -43,6 +47,10 @@ class AffineRecalibrator(LogitRecalibrator):
         if not penalty[:, -1].any():
             # A common offset would hide how the values differ; free intercepts make up for it.
             values, offset = centre_features(values, weights / n_samples)
+        even = None
+        if self.target_smoothing:  # what all classes have evenly leaves the others their share
+            others = share_of_others(codes, n_classes, sample_weight)
+            even = others * n_classes / (n_classes - 1)
         coefficients, self.n_iter_ = fit_softmax(
             np.column_stack([values, np.ones(len(values))]),
             codes,
@@ -51,6 +59,7 @@ class AffineRecalibrator(LogitRecalibrator):
             varies=~np.isnan(penalty),
             penalty=penalty,
             centre=identity,
+            even=even,
         )
         self.coef_ = coefficients[:, :n_classes]
         intercept = coefficients[:, n_classes] - self.coef_ @ offset

@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._numerics._logistic import fit_logistic
+from skcal._numerics._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._validation import check_flag, check_option
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -51,6 +52,9 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     parameters : {"abm", "am", "ab"}, default="abm"
         Which parameters are fitted: all three; with a = b, which is Platt scaling with a slope of
         at least 0; or with m = 1/2, maps that leave 1/2 where it is.
+    target_smoothing : bool, default=True
+        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
+        read weights as counts of rows.
 
     Attributes
     ----------
@@ -83,14 +87,22 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     where a, b and c minimise the mean log loss, which is convex [1]_. The map takes m to 1/2 where
     :math:`c = b \log(1 - m) - a \log m`. With more than two classes each class is mapped against
-    the rest, and rows are divided by their sums. If the classes can be separated without an error,
-    the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+    the rest, and rows are divided by their sums.
+
+    The targets
+    are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)`
+    for :math:`n_1` rows of the class and :math:`n_0` others [2]_, which keeps
+    the map moderate if the classes can be separated without an error. Without them the optimum
+    then lies at infinity, and the fit stops where less than 1e-14 is left to gain.
 
     References
     ----------
     .. [1] M. Kull, T. Silva Filho, P. Flach (2017). Beyond sigmoids: how to obtain well-calibrated
        probabilities from binary classifiers with beta calibration. Electronic Journal of
        Statistics 11, 5052-5080. :doi:`10.1214/17-EJS1338SI`
+
+    .. [2] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
 
     Examples
     --------
@@ -110,17 +122,22 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
         parameters: Literal["abm", "am", "ab"] = "abm",
+        target_smoothing: bool = True,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.parameters = parameters
+        self.target_smoothing = target_smoothing
 
     def _check_options(self):
         check_option("parameters", self.parameters, ("abm", "am", "ab"))
+        check_flag("target_smoothing", self.target_smoothing)
 
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        if self.target_smoothing:
+            outcomes = smooth_outcomes(outcomes, sample_weight)
         if self.parameters == "am":
             a, c = fit_logistic(
                 values[:, None], outcomes, sample_weight, lower=0, fit_intercept=True

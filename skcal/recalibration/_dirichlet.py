@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from skcal._typing import ArrayLike
-from skcal._validation import check_number
+from skcal._validation import check_flag, check_number
 from skcal.recalibration._affine import AffineRecalibrator
 
 
@@ -33,6 +33,9 @@ class DirichletCalibration(AffineRecalibrator):
         Penalty on the mean square of the coefficients off the diagonal, 0 or more.
     intercept_penalty : float, default=0.1
         Penalty on the mean square of the intercepts, 0 or more.
+    target_smoothing : bool, default=True
+        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
+        read weights as counts of rows.
 
     Attributes
     ----------
@@ -70,14 +73,23 @@ class DirichletCalibration(AffineRecalibrator):
     .. math:: \frac{\lambda}{K (K - 1)} \sum_{i \ne j} w_{ij}^2 + \frac{\mu}{K} \sum_j b_j^2,
 
     which is convex. The diagonal is free, so that with very large penalties the method scales the
-    logarithm of each class's probability by a factor. If the classes can be separated without an
-    error, the optimum lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+    logarithm of each class's probability by a factor.
+
+    The target of a row of class k is 1 for k and 0 for the other classes. With
+    `target_smoothing` it is :math:`(n_k + 1)/(n_k + 2)` for k, and the others have equal parts of
+    the rest, for :math:`n_k` rows of class k; for two classes these are the targets of Platt
+    [2]_. They keep the diagonal, which has no penalty, moderate if the classes can be
+    separated without an error. Without them the optimum then lies at infinity, and the fit stops
+    where less than 1e-14 is left to gain.
 
     References
     ----------
     .. [1] M. Kull, M. Perello-Nieto, M. Kängsepp, T. Silva Filho, H. Song, P. Flach (2019). Beyond
        temperature scaling: obtaining well-calibrated multiclass probabilities with Dirichlet
        calibration. NeurIPS 32. :doi:`10.48550/arXiv.1910.12656`
+
+    .. [2] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
 
     Examples
     --------
@@ -96,14 +108,17 @@ class DirichletCalibration(AffineRecalibrator):
         min_proba: float | Literal["auto"] = "auto",
         off_diagonal_penalty: float = 0.1,
         intercept_penalty: float = 0.1,
+        target_smoothing: bool = True,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.off_diagonal_penalty = off_diagonal_penalty
         self.intercept_penalty = intercept_penalty
+        self.target_smoothing = target_smoothing
 
     def _check_options(self):
         check_number("off_diagonal_penalty", self.off_diagonal_penalty, 0)
         check_number("intercept_penalty", self.intercept_penalty, 0)
+        check_flag("target_smoothing", self.target_smoothing)
 
     def _read_scale(self, scores):
         return log_softmax(self._to_logits(scores), axis=1)

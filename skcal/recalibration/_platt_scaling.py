@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from skcal._numerics._logistic import fit_logistic
+from skcal._numerics._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag
 from skcal.recalibration._logits import LogitRecalibrator
@@ -118,10 +117,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     def _fit_map(self, values, outcomes, sample_weight):
         if self.target_smoothing:
-            counts = np.ones(len(values)) if sample_weight is None else sample_weight
-            positive = counts @ outcomes
-            negative = counts.sum() - positive
-            outcomes = np.where(outcomes == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
+            outcomes = smooth_outcomes(outcomes, sample_weight)
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
         return SigmoidMap(*map(float, fitted))
 

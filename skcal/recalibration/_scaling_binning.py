@@ -10,9 +10,10 @@ from scipy.special import expit
 from skcal._numerics._binned import bin_index, count_bins
 from skcal._numerics._histogram import average_in_bins, equal_mass_edges
 from skcal._numerics._logistic import fit_logistic
+from skcal._numerics._target_smoothing import smooth_outcomes
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_n_bins
+from skcal._validation import check_flag, check_n_bins
 from skcal.recalibration._histogram import check_counts, count_rows, raise_edges
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
@@ -68,6 +69,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         Number of bins of each map, at most 2^24; "cube_root" stands for
         :math:`\lceil n^{1/3} \rceil` with n the number of rows, of which weights are counts. Equal
         values are never split, so that fewer may be filled.
+    target_smoothing : bool, default=True
+        Whether to fit the sigmoid to Platt's targets, slightly inside (0, 1), rather than to 0
+        and 1.
 
     Attributes
     ----------
@@ -110,10 +114,20 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     :math:`B / \varepsilon^2` for B bins of frequencies, is for a separate third of the rows for
     each step.
 
+    The sigmoid is fitted as that of :class:`PlattScaling`: the targets
+    are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)`
+    for :math:`n_1` rows of the class and :math:`n_0` others [2]_, which
+    keeps it moderate if the classes can be separated without an error. The theorem asks of the
+    first step only that it comes close to the best sigmoid, from which these targets move it by
+    the order of 1 / n. The authors' package has the targets 1 and 0.
+
     References
     ----------
     .. [1] A. Kumar, P. Liang, T. Ma (2019). Verified uncertainty calibration. NeurIPS 32.
        :doi:`10.48550/arXiv.1909.10155`
+
+    .. [2] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
 
     Examples
     --------
@@ -134,12 +148,15 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
         n_bins: int | Literal["cube_root"] = 10,
+        target_smoothing: bool = True,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_bins = n_bins
+        self.target_smoothing = target_smoothing
 
     def _check_options(self):
         check_n_bins(self.n_bins)
+        check_flag("target_smoothing", self.target_smoothing)
 
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
@@ -149,6 +166,8 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         super()._fit(scores, codes, sample_weight)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        if self.target_smoothing:
+            outcomes = smooth_outcomes(outcomes, sample_weight)
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
         slope, intercept = map(float, fitted)
         scaled = expit(slope * values + intercept)

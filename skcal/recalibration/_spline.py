@@ -8,6 +8,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from skcal._numerics._spline import fit_natural_spline
+from skcal._numerics._target_smoothing import smooth_outcomes
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
@@ -61,6 +62,9 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     penalty : float, default=1e-4
         Weight of the squared distance of the map from the identity, next to the mean log loss.
         Not negative. A large one leaves probabilities as they are.
+    target_smoothing : bool, default=True
+        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
+        read weights as counts of rows.
 
     Attributes
     ----------
@@ -108,10 +112,18 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     `monotone` asks for :math:`d_i \ge 0`, which keeps the problem convex; it is sufficient for a
     map that does not decrease, not necessary.
 
+    The targets
+    are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)`
+    for :math:`n_1` rows of the class and :math:`n_0` others [2]_. A small
+    penalty alone lets the map grow steep if the classes can be separated without an error.
+
     References
     ----------
     .. [1] B. Lucena (2018). Spline-based probability calibration.
        :doi:`10.48550/arXiv.1809.07751`
+
+    .. [2] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
 
     Examples
     --------
@@ -119,7 +131,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     >>> X = 4 * [[0.99, 0.01]] + 4 * [[0.01, 0.99]]
     >>> recalibrator = SplineRecalibration().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> recalibrator.predict_proba([[0.01, 0.99]]).round(2)
-    array([[0.25, 0.75]])
+    array([[0.33, 0.67]])
     """
 
     _gives_log_odds = True
@@ -133,21 +145,26 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         n_knots: int = 6,
         monotone: bool = True,
         penalty: float = 0.0001,
+        target_smoothing: bool = True,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_knots = n_knots
         self.monotone = monotone
         self.penalty = penalty
+        self.target_smoothing = target_smoothing
 
     def _check_options(self):
         check_integer("n_knots", self.n_knots, 2)
         check_flag("monotone", self.monotone)
         check_number("penalty", self.penalty, 0)
+        check_flag("target_smoothing", self.target_smoothing)
 
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        if self.target_smoothing:
+            outcomes = smooth_outcomes(outcomes, sample_weight)
         spline = fit_natural_spline(
             values,
             outcomes,

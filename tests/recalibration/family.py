@@ -16,8 +16,9 @@ ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 # What is special about single classes, by name, because a class may be absent.
 # Options with which the tests construct a class.
 OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
-# Classes that read weights as counts, so that multiplying all by a constant may change the answer.
-READS_COUNTS = {"PlattScaling", "ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
+# Classes that read weights as counts, so that multiplying all by a constant may change the answer,
+# and not only for Platt's targets.
+READS_COUNTS = {"ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
@@ -29,11 +30,8 @@ SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 # Classes that answer scores which are all alike with something else than the share of each class:
 # they keep the order of the classes, penalise an intercept, or average two fits.
 NO_BASE_RATE = FEW_CLASSES | {"StructuredMatrixScaling", "VennAbers"}
-# Options without which others come near to it alone.
-BASE_RATE_OPTIONS = {
-    "PlattScaling": {"target_smoothing": False},
-    "SplineRecalibration": {"penalty": 1e-9},
-}
+# Options without which others come near to it alone, beside those of `fit_labels`.
+BASE_RATE_OPTIONS = {"SplineRecalibration": {"penalty": 1e-9}}
 
 every_class = pytest.mark.parametrize("R", CLASSES)
 both_counts = pytest.mark.parametrize("n_classes", [2, 4])
@@ -44,6 +42,11 @@ WEIGHTS = np.random.default_rng(1).integers(1, 4, 150)  # of the rows of make_fe
 def make(R, **options):
     """A recalibrator of class R, the same at every call."""
     return R(**(OPTIONS.get(R.__name__, {}) | options))
+
+
+def fit_labels(R):
+    """Options with which a recalibrator is fitted to 0 and 1 rather than to Platt's targets."""
+    return {"target_smoothing": False} if "target_smoothing" in R().get_params() else {}
 
 
 def make_scores(n_classes, n_samples=300, seed=0):

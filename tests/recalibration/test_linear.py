@@ -7,6 +7,7 @@ from sklearn.metrics import log_loss
 
 from skcal import recalibration
 from skcal.recalibration import DirichletCalibration, StructuredMatrixScaling, TemperatureScaling
+from tests.recalibration import family
 from tests.recalibration.family import make_scores
 
 EYE = np.eye(3)
@@ -59,11 +60,19 @@ OPTIMA = {
 }
 
 
-@pytest.mark.parametrize("R", OPTIMA)
-def test_optimum_is_where_the_convex_loss_is_level(R):
+SMOOTHED = [(R, True) for R in OPTIMA if family.fit_labels(R)]
+
+
+@pytest.mark.parametrize(("R", "smoothed"), [*((R, False) for R in OPTIMA), *SMOOTHED])
+def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
     options, differentiate = OPTIMA[R]
+    options = options | (family.fit_labels(R) and {"target_smoothing": smoothed})
     X, y = make_scores(3)
     weights = np.random.default_rng(0).integers(0, 4, len(y))
+    targets = EYE
+    if smoothed:  # one row of each class more that is missed, by either other class alike
+        missed = 1 / (np.bincount(y, weights) + 2)[:, None]
+        targets = (1 - missed) * EYE + missed / 2 * OFF
     fitted = R(**options).fit(X, y, sample_weight=weights)
     W, b, logits = fitted.coef_, fitted.intercept_, np.log(X)
     if R is StructuredMatrixScaling:
@@ -74,7 +83,7 @@ def test_optimum_is_where_the_convex_loss_is_level(R):
         logits = logits - logits.mean(axis=1, keepdims=True)
     proba = softmax(logits @ W.T + b, axis=1)
     np.testing.assert_allclose(fitted.predict_proba(X), proba, atol=1e-12)
-    residual = (weights / weights.sum())[:, None] * (proba - EYE[y])
+    residual = (weights / weights.sum())[:, None] * (proba - targets[y])
     by_matrix, by_intercept = differentiate(W, b, weights.sum())
     gradient = residual.T @ logits + by_matrix
     if R is recalibration.VectorScaling:
@@ -86,11 +95,14 @@ def test_optimum_is_where_the_convex_loss_is_level(R):
 
 
 @pytest.mark.parametrize("R", [R for R in OPTIMA if R is not StructuredMatrixScaling])
-def test_two_classes_without_penalties(R):
+@pytest.mark.parametrize("smoothed", [False, True])
+def test_two_classes_without_penalties(R, smoothed):
     """Vector and matrix scaling are Platt scaling then; Dirichlet calibration is no worse."""
     X, y = make_scores(2)
-    proba = R(**dict.fromkeys(OPTIMA[R][0], 0)).fit(X, y).predict_proba(X)
-    platt = recalibration.PlattScaling(target_smoothing=False).fit(X, y).predict_proba(X)
+    options = family.fit_labels(R) and {"target_smoothing": smoothed}
+    proba = R(**dict.fromkeys(OPTIMA[R][0], 0), **options).fit(X, y).predict_proba(X)
+    smoothed = smoothed and bool(options)
+    platt = recalibration.PlattScaling(target_smoothing=smoothed).fit(X, y).predict_proba(X)
     if R is DirichletCalibration:
         assert log_loss(y, proba) <= log_loss(y, platt)
     else:
@@ -126,5 +138,5 @@ def test_separable_scores_of_very_different_scales():
     """The fit goes to infinity by small steps, and warned though nothing was left to gain."""
     X = np.resize([0, 0.1, 0, 0, 1e-7, 0], (40, 1))
     y = (X[:, 0] > 0).astype(int)
-    proba = DirichletCalibration().fit(X, y).predict_proba(X)
+    proba = DirichletCalibration(target_smoothing=False).fit(X, y).predict_proba(X)
     assert proba[np.arange(40), y].min() > 1 - 1e-6

@@ -69,9 +69,9 @@ def smoothed_sigmoid(v, y, w, new):
     return plain_sigmoid(v, targets, w, new)
 
 
-def binned_sigmoid(n_bins):
+def binned_sigmoid(n_bins, sigmoid):
     def fit(v, y, w, new):
-        scaled, scaled_new = np.split(plain_sigmoid(v, y, w, np.r_[v, new]), [len(v)])
+        scaled, scaled_new = np.split(sigmoid(v, y, w, np.r_[v, new]), [len(v)])
         return histogram(n_bins, "quantile")(scaled, scaled, w, scaled_new)
 
     return fit
@@ -87,7 +87,11 @@ DIRECT = [
     *((KernelRecalibration(bandwidth=s), kernel(s), 4e-4) for s in (None, 0.02, 0.5)),
     (recalibration.PlattScaling(), smoothed_sigmoid, 1e-7),
     (recalibration.PlattScaling(target_smoothing=False), plain_sigmoid, 1e-7),
-    *((ScalingBinning(n_bins=n), binned_sigmoid(n), 1e-7) for n in (1, 3, 10, 300)),
+    *(
+        (ScalingBinning(n_bins=n, target_smoothing=s), binned_sigmoid(n, sigmoid), 1e-7)
+        for n in (1, 3, 10, 300)
+        for s, sigmoid in ((True, smoothed_sigmoid), (False, plain_sigmoid))
+    ),
 ]
 
 
@@ -191,7 +195,8 @@ def test_scaling_binning_agrees_with_the_package_of_the_authors():
     """
     v = (np.arange(20) + 0.5) / 20
     y = np.array([0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1])
-    out = ScalingBinning(n_bins=5).fit(v[:, None], y).transform(v[:, None]).ravel()
+    fitted = ScalingBinning(n_bins=5, target_smoothing=False).fit(v[:, None], y)
+    out = fitted.transform(v[:, None]).ravel()
     theirs = [0.13926913, 0.30083205, 0.43671905, 0.58305346, 0.79015364]
     np.testing.assert_allclose(out, np.repeat(theirs, 4), rtol=0, atol=3e-5)
 
@@ -211,7 +216,8 @@ def test_rounding_moves_no_row_across_an_edge(n_samples):
 def test_separable_scores_of_very_different_scales():
     """The sigmoid becomes steeper by small steps, and warned though nothing was left to gain."""
     X, y = np.array([[11.0, 0], [-1e6, 0], [0, 11]]), [1, 0, 0]
-    fitted = ScalingBinning(input="logits").fit(X, y).maps_[0]
+    recalibrator = ScalingBinning(input="logits", target_smoothing=False)
+    fitted = recalibrator.fit(X, y).maps_[0]
     scaled = expit(fitted.slope * (X[:, 1] - X[:, 0]) + fitted.intercept)
     np.testing.assert_allclose(scaled, y, atol=1e-8)
 
@@ -226,13 +232,18 @@ FREE = {
 
 @pytest.mark.parametrize("parameters", FREE)
 @pytest.mark.parametrize("flip", [False, True])
-def test_beta_map_minimises_the_log_loss_under_its_bounds(parameters, flip):
+@pytest.mark.parametrize("smoothed", [False, True])
+def test_beta_map_minimises_the_log_loss_under_its_bounds(parameters, flip, smoothed):
     """The convex loss is level, or rises where a bound holds, as it does for flipped labels."""
     X, y = make_scores(2, 60)
     y, free = 1 - y if flip else y, np.array(FREE[parameters])
-    found = np.array(recalibration.BetaCalibration(parameters=parameters).fit(X, y).maps_[0])
+    fitted = recalibration.BetaCalibration(parameters=parameters, target_smoothing=smoothed)
+    found = np.array(fitted.fit(X, y).maps_[0])
+    targets = y
+    if smoothed:
+        targets = np.where(y == 1, (y.sum() + 1) / (y.sum() + 2), 1 / (60 - y.sum() + 2))
     features = np.array([np.log(X[:, 1]), -np.log(X[:, 0]), np.ones(60)])
-    slopes = free @ features @ (expit(found @ features) - y) / 60
+    slopes = free @ features @ (expit(found @ features) - targets) / 60
     values = np.linalg.lstsq(free.T, found)[0]
     np.testing.assert_allclose(values @ free, found, **CLOSE)
     assert found[:2].min() >= 0
@@ -257,7 +268,8 @@ BETACAL = {
 def test_agrees_with_betacal_and_is_at_least_as_good(shared_data, name, parameters):
     table = pd.read_csv(shared_data / f"{name}.csv")
     X, y = table.y_prob.to_numpy()[:, None], table.y_true.to_numpy()
-    fitted = recalibration.BetaCalibration(parameters=parameters, min_proba=0).fit(X, y)
+    options = {"parameters": parameters, "min_proba": 0, "target_smoothing": False}
+    fitted = recalibration.BetaCalibration(**options).fit(X, y)
     their_loss, their_map = BETACAL[name, parameters]
     assert log_loss(y, fitted.transform(X).ravel()) <= their_loss + 1e-9
     new = [[0.05], [0.35], [0.65], [0.95]]

@@ -29,6 +29,9 @@ def differentiate(fitted, x, y, weights, penalty):
     heights = PPoly(*fitted.maps_[0])(knots)
     inside, middle = np.clip(x, knots[0], knots[-1]), np.median(knots)
     design = spline(inside) + (x - inside)[:, None] * spline(inside, 1)
+    if fitted.target_smoothing:
+        ones, zeros = weights @ y, weights @ (1 - y)
+        y = np.where(y == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
     proba = fitted.transform(x[:, None]).ravel()
     np.testing.assert_allclose(proba, expit(design @ heights), atol=1e-12)
     to_slopes = spline(knots[:-1], 1) + np.diff(knots)[:, None] / 2 * spline(knots[:-1], 2)
@@ -42,10 +45,15 @@ def differentiate(fitted, x, y, weights, penalty):
 
 @pytest.mark.parametrize("n_knots", [3, 6])
 @pytest.mark.parametrize(
-    ("penalty", "weighted", "scale", "shift"),
-    [(1e-4, False, 1, 0), (0.1, True, 0.1, 0.05), (0.1, False, 5, 12), (1e-4, True, 5, 12)],
+    ("penalty", "weighted", "scale", "shift", "smoothed"),
+    [
+        (1e-4, False, 1, 0, False),
+        (0.1, True, 0.1, 0.05, False),
+        (0.1, False, 5, 12, True),
+        (1e-4, True, 5, 12, True),
+    ],
 )
-def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
+def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift, smoothed):
     x, y = make_wavy()
     # Weights that leave the knots where they are: pairs of rows at every score.
     rng = np.random.default_rng(1)
@@ -54,7 +62,7 @@ def test_reaches_the_optimum(n_knots, penalty, weighted, scale, shift):
     weights = np.column_stack([share, 1 - share]).ravel()
     outcomes[::2] = rng.integers(0, 2, len(x))
     options = {"n_knots": n_knots, "monotone": False, "penalty": penalty}
-    fitted = SplineRecalibration(input="logits", **options)
+    fitted = SplineRecalibration(input="logits", target_smoothing=smoothed, **options)
     fitted.fit(rows[:, None], outcomes, sample_weight=weights)
     _, gradient = differentiate(fitted, rows, outcomes, weights, penalty)
     assert np.abs(gradient).max() <= 1e-9
@@ -81,11 +89,14 @@ def test_large_penalty_changes_nothing(n_classes):
         np.testing.assert_allclose(proba, X, rtol=0, atol=tolerance)
 
 
-def test_two_knots_are_platt_scaling():
+@pytest.mark.parametrize("smoothed", [False, True])
+def test_two_knots_are_platt_scaling(smoothed):
     X, y = make_scores(2)
     weights = np.random.default_rng(0).random(len(y))
-    straight = SplineRecalibration(n_knots=2, monotone=False, penalty=0).fit(X, y, weights)
-    platt = PlattScaling(target_smoothing=False).fit(X, y, weights)
+    options = {"target_smoothing": smoothed}
+    straight = SplineRecalibration(n_knots=2, monotone=False, penalty=0, **options)
+    straight.fit(X, y, weights)
+    platt = PlattScaling(**options).fit(X, y, weights)
     np.testing.assert_allclose(straight.predict_proba(X), platt.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -94,7 +105,8 @@ def test_mean_outcomes_at_up_to_three_distinct_scores_are_met(monotone):
     for scores in ([0.3, 0.6], [0.1, 0.3, 0.8]):
         shares = (4 + 5 * np.arange(len(scores))) / 20
         y = (np.arange(20) < 20 * shares[:, None]).ravel().astype(int)
-        fitted = SplineRecalibration(monotone=monotone, penalty=1e-10)
+        options = {"penalty": 1e-10, "target_smoothing": False}
+        fitted = SplineRecalibration(monotone=monotone, **options)
         fitted.fit(in_two_columns(np.repeat(scores, 20)), y)
         proba = fitted.predict_proba(in_two_columns(scores))[:, 1]
         np.testing.assert_allclose(proba, shares, rtol=0, atol=1e-6)
@@ -127,7 +139,7 @@ def test_hard_zeros_and_ones_that_came_false_do_not_ruin_the_fit():
 def test_weights_have_no_scale_and_are_repetition_at_any_scale_of_logits(scale):
     x, y = make_wavy(300)
     x, counts = scale * x[:, None], np.where(np.abs(x) < 1, 1, 4)
-    fitted = SplineRecalibration(input="logits", penalty=0.01)
+    fitted = SplineRecalibration(input="logits", penalty=0.01, target_smoothing=False)
     expected = fitted.fit(np.repeat(x, counts, axis=0), np.repeat(y, counts)).transform(x)
     for unit in (1, 1e-9, 1e9):
         found = fitted.fit(x, y, unit * counts).transform(x)
