@@ -85,7 +85,9 @@ def assert_same(one, other):
 def test_lengths_that_memory_does_not_hold(path, function, name):
     """They ended in a MemoryError, an IndexError or the computer's whole memory."""
     for length in (2**24 + 1, 10**30):
-        with pytest.raises(ValueError, match=f"^{name} must be at most (16777216|1000); got {length}"):
+        with pytest.raises(
+            ValueError, match=f"^{name} must be at most (16777216|1000); got {length}"
+        ):
             call(path, function, {name: length})
 
 
