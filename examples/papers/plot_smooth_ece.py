@@ -94,9 +94,9 @@ axes[1].legend(frameon=False)
 # ---------------------------
 #
 # The paper takes as many bins as predict left-out outcomes best: 10 to 24 bins are tried in five
-# folds. SmoothECE has nothing to tune. Intervals are central, from 200 bootstrap resamples. The
-# sample of Figure 6 is drawn with the generator and the seed of the authors; the bandwidth that
-# their program found for it is 0.04590.
+# folds. SmoothECE has nothing to tune; its intervals are cross-fitted. The sample of Figure 6 is
+# drawn with the generator and the seed of the authors; the bandwidth that their program found for
+# it is 0.04590.
 
 
 def choose_n_bins(y, proba):

@@ -6,7 +6,7 @@ from skcal._numerics._resampling import bootstrap_smooth_ece
 
 
 class Units:
-    """What is drawn with replacement: rows, or whole groups of rows.
+    """What is drawn with replacement, or dealt out to parts: rows, or whole groups of rows.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class RowSource:
     is_binary : bool
         Whether the measure reads one binary problem, in which equal rows may be merged.
     units : Units or None, default=None
-        What is drawn with replacement; needed for resamples alone.
+        What is drawn or dealt out; needed for intervals alone.
 
     Attributes
     ----------

@@ -13,6 +13,9 @@ from skcal._validation import check_flag, check_option
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
+# Of the mean log loss for each squared distance of a and b from 1, the identity.
+_TINY_RIDGE = 1e-9
+
 
 class BetaMap(NamedTuple):
     """The fitted map of :class:`BetaCalibration`, expit(a log p - b log(1 - p) + c).
@@ -89,11 +92,12 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     :math:`c = b \log(1 - m) - a \log m`. With more than two classes each class is mapped against
     the rest, and rows are divided by their sums.
 
-    The targets
-    are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)`
-    for :math:`n_1` rows of the class and :math:`n_0` others [2]_, which keeps
-    the map moderate if the classes can be separated without an error. Without them the optimum
-    then lies at infinity, and the fit stops where less than 1e-14 is left to gain.
+    The targets are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and
+    :math:`1/(n_0 + 2)` for :math:`n_1` rows of the class and :math:`n_0` others [2]_, which keeps
+    the map moderate if the classes can be separated without an error; :math:`10^{-9} ((a - 1)^2 +
+    (b - 1)^2)` is then added to the loss of "abm", which decides where scores leave a direction
+    open. Without them the optimum of separable classes lies at infinity, and the fit stops where
+    less than 1e-14 is left to gain.
 
     References
     ----------
@@ -149,7 +153,11 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
             features += np.log(2) * np.array([1, -1])
             a, b = fit_logistic(features, outcomes, sample_weight, lower=0)
             return BetaMap(float(a), float(b), float((a - b) * np.log(2)))
-        fitted = fit_logistic(features, outcomes, sample_weight, lower=0, fit_intercept=True)
+        # Where all scores are next to certain, the data leave a direction open.
+        options = {"penalty": _TINY_RIDGE, "centre": 1.0} if self.target_smoothing else {}
+        fitted = fit_logistic(
+            features, outcomes, sample_weight, lower=0, fit_intercept=True, **options
+        )
         return BetaMap(*map(float, fitted))
 
     def _apply_map(self, fitted, values):

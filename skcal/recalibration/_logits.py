@@ -16,7 +16,7 @@ from skcal.recalibration._base import SMALLEST_PROBABILITY, BaseRecalibrator
 class LogitRecalibrator(BaseRecalibrator):
     """Base class of recalibrators that read logits, or logarithms of probabilities.
 
-    The logarithm of a hard 0 is what the parameter `min_proba` says.
+    Probabilities below `min_proba`, such as hard zeros, are raised to it before.
     """
 
     def __init__(
