@@ -22,6 +22,8 @@ _PART = 0.25
 _MOST_CELLS = 1 << 16
 # Cells and points of a grid in a bandwidth.
 _CELLS, _POINTS = 4, 12
+# Smoothed residuals that are smaller, beside the largest, are those of rounding.
+_ROUNDING = 1e-10
 # Bandwidths between the narrowest one and the estimate that are looked at for the lower end.
 _N_BANDWIDTHS = 24
 
@@ -120,8 +122,8 @@ class SmoothResiduals:
         batches, first = smoothed[: self._n_batches], smoothed[self._n_batches :]
         whole = batches.sum(axis=0)
         second = whole - first
-        contributions = (batches * np.sign(whole - batches)).sum(axis=1)
-        confirmed = (np.sign(first) * second + np.sign(second) * first).sum(axis=1)
+        contributions = (batches * _find_signs(whole - batches)).sum(axis=1)
+        confirmed = (_find_signs(first) * second + _find_signs(second) * first).sum(axis=1)
         return float(np.abs(whole).sum()), contributions, confirmed
 
     def find_low(self, unit, factor, wide):
@@ -169,3 +171,9 @@ class SmoothResiduals:
         if start >= 1 or exceed(1.0) >= 0:
             return float(max(start, 1.0))
         return brentq(exceed, start, 1.0, xtol=1e-7)
+
+
+def _find_signs(smoothed):
+    """Signs, 0 where nothing but rounding is left, far from all rows."""
+    largest = np.abs(smoothed).max(axis=1, keepdims=True)
+    return np.where(np.abs(smoothed) > _ROUNDING * largest, np.sign(smoothed), 0.0)

@@ -112,8 +112,8 @@ def calls(draw, name):
         arguments |= draw(options(owner, skip=["score"], n_resamples=9, random_state=0))
     if name == "reliability":
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
-    if owner is None and draw(mostly([True], [False])):
-        arguments["labels"] = None
+    if "estimator" in name or name == "folds":
+        arguments["labels"] = draw(mostly([None], [arguments["labels"]]))
     if name == "folds":
         rows = np.arange(len(arguments["y_proba"]))
         tests = [[rows[::2], rows[1::2]], [rows]] if len(rows) > 1 else [[rows]]
