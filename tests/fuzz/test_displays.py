@@ -109,7 +109,9 @@ PLOT_OPTIONS = [
 def calls(draw, name):
     arguments, owner = draw(some.problems()), CALLS[name][1]
     if owner is not None:
-        arguments |= draw(options(owner, skip=["score"], n_resamples=9, random_state=0))
+        arguments |= draw(
+            options(owner, skip=["score", "estimator"], n_resamples=9, random_state=0)
+        )
     if name == "reliability":
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
     if "estimator" in name or name == "folds":
