@@ -79,9 +79,10 @@ class BoundMeasure(NamedTuple):
 
     @property
     def is_norm(self):
-        """Whether the value is a norm of the residuals, as far as the table of measures knows."""
-        is_fixed = self.function is smooth_ece and not self.is_fixed_point
-        return self.row is None or self.row.is_norm or is_fixed
+        """Whether the value is a norm of the residuals, as is asked of a function of the user."""
+        if self.function is smooth_ece:
+            return not self.is_fixed_point
+        return self.row is None or self.row.is_norm
 
     @property
     def inner_edges(self):

@@ -92,15 +92,15 @@ def route_metadata(owner, caller, params):
 def choose_splitter(cv, y):
     """A splitter from what scikit-learn takes as `cv`."""
     if isinstance(cv, str):
-        raise ValueError(
-            "cv must be None, an integer, a splitter or pairs of train and test rows; got "
-            f"{cv!r}."
-            + (
+        hint = ""
+        if cv == "prefit":
+            hint = (
                 " Instead wrap the fitted classifier: estimator=FrozenEstimator(classifier), from "
                 "sklearn.frozen."
-                if cv == "prefit"
-                else ""
             )
+        raise ValueError(
+            "cv must be None, an integer, a splitter or pairs of train and test rows; got "
+            f"{cv!r}.{hint}"
         )
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         cv = list(cv)

@@ -109,8 +109,8 @@ class CurveDisplay(ABC):
         despine : bool, default=False
             Whether to remove the top and right spines.
         max_panels : int or None, default=12
-            How many panels a new figure has at most: those with the largest smECE, in this order.
-            None draws all.
+            How many panels a new figure of a reliability diagram by class has at most: those with
+            the largest smECE, in this order. None draws all.
 
         Returns
         -------

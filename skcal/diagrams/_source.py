@@ -64,10 +64,15 @@ class RowSource:
     def find_interval(self, scale, confidence_level, rng):
         """Ends of the confidence interval of SmoothECE."""
         rows = self.rows
-        weights = {"sample_weight": rows.weights, "random_state": rng}
-        options = weights | {"scale": scale, "confidence_level": confidence_level}
-        _, *ends = confidence_interval(rows.outcomes, rows.predictions, **options)
-        return tuple(ends)
+        _, low, high = confidence_interval(
+            rows.outcomes,
+            rows.predictions,
+            sample_weight=rows.weights,
+            confidence_level=confidence_level,
+            random_state=rng,
+            scale=scale,
+        )
+        return low, high
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""

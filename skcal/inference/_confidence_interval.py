@@ -85,8 +85,8 @@ def confidence_interval(
         others are the bootstrap, which is only right far from calibration, see Notes:
         "percentile" takes quantiles of the resampled values, "basic" reflects them at the
         estimate, "bca" corrects the quantiles for bias and skewness. "auto" is "cross-fit" for
-        measures of the table, and "percentile" for a callable, which must take soft labels for
-        "cross-fit".
+        measures of the table, and "percentile" for a callable: for "cross-fit" that must take soft
+        labels and be a norm of the residuals, see Notes.
     confidence_level : float, default=0.95
         Between 0 and 1, exclusive.
     clusters : array-like of shape (n_samples,), default=None
@@ -157,8 +157,8 @@ def confidence_interval(
     interval :math:`\hat T \pm t \hat\sigma` about the mean of C and the estimate, with the
     variance of C over halves added to that of the batches.
 
-    Far from calibration the interval is that of a mean, as short as that of the bootstrap; near
-    it the upper end is on the safe side. Coverage and length are tabulated in :doc:`/performance`.
+    Far from calibration the interval comes near to that of a mean; near it the upper end is on the
+    safe side. Coverage and length are tabulated in :ref:`coverage-of-intervals`.
     Three measures are no norms: :func:`skcal.metrics.interval_calibration_error`,
     :func:`skcal.metrics.surrogate_interval_calibration_error`, and SmoothECE averaged over several
     binary problems. Their lower end is a quarter of that of
@@ -331,8 +331,11 @@ def find_interval(source, draws, method, confidence_level):
     """
     estimate = source.estimate
     if method == "cross-fit":
+        residuals = source.make_residuals()
+        if source.statistic.row is None:
+            _check_soft_labels(residuals)
         low, high = find_cross_fitted(
-            source.make_residuals(), estimate, confidence_level, draws.n_resamples, draws.rng
+            residuals, estimate, confidence_level, draws.n_resamples, draws.rng
         )
         low, high = min(low, estimate), max(high, estimate)
     else:
@@ -350,6 +353,17 @@ def find_interval(source, draws, method, confidence_level):
     row, reach = source.statistic.row, source.error_bound
     may_be_negative = low < 0 or (row is not None and row.is_signed)
     return Interval(estimate, max(low - reach, -np.inf if may_be_negative else 0.0), high + reach)
+
+
+def _check_soft_labels(residuals):
+    """Raise a ValueError if a function of the user refuses soft labels."""
+    try:
+        residuals.measure(np.full(len(residuals.weights), 0.5))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "measure must take soft labels for method='cross-fit'; "
+            f"{residuals.statistic.name} refused them: {error} Take method='percentile'."
+        ) from error
 
 
 def _check_form(statistic, method, methods, confidence_level, n_resamples, random_state, n_jobs):

@@ -24,6 +24,7 @@ class Draws:
     def __init__(self, n_resamples, random_state, n_jobs, *, minimum=1):
         self.n_resamples = check_integer("n_resamples", n_resamples, minimum=minimum)
         self.rng, self._n_jobs = check_rng(random_state), n_jobs
+        run_in_threads([], n_jobs)  # joblib refuses what is no number of jobs
 
     def run(self, *functions):
         """Values of functions ``f(rng, n_draws)``, which do not depend on the number of jobs.

@@ -170,7 +170,7 @@ def find_shift(direction, signs, size, pos_label, least):
     return 1 if bias > 0 else -1
 
 
-def find_side(direction, signs, pos_label, least=1.0):
+def find_side(direction, signs, pos_label, least):
     """1 for over-confident, -1 for under-confident, 0 where the intervals do not tell.
 
     Those of the slopes are taken `least` times as long.

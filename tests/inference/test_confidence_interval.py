@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binom, t
+from sklearn.metrics import brier_score_loss
 
 from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
 from skcal._numerics._bootstrap import accelerated_interval
@@ -336,6 +337,13 @@ of_summary = partial(confidence_interval_from_summary, summarize(*ROWS.values())
     [
         (of_rows, {"n_resamples": 1}, "n_resamples must be at least 2; got 1"),
         (of_rows, {"method": "bc"}, r"method must be one of .*Did you mean 'bca'\?"),
+        (of_rows, {"n_resamples": 1001}, "n_resamples must be at most 1000; got 1001"),
+        (of_rows, {"n_jobs": 0}, "n_jobs == 0"),
+        (
+            of_rows,
+            {"measure": brier_score_loss, "method": "cross-fit"},
+            "must take soft labels for method='cross-fit'; brier_score_loss refused them",
+        ),
         (of_rows, {"clusters": [1] * 4}, "clusters must hold at least two clusters with rows; got"),
         (of_rows, {"clusters": [1] * 3}, "clusters must hold one name for each of the 4 rows; got"),
         (of_summary, {"n_resamples": 1}, "n_resamples must be at least 2; got 1"),

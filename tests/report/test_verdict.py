@@ -362,7 +362,7 @@ def find_sides(case, n_samples, n_times):
     rows = [draw_rows(case, n_samples, seed) for seed in range(n_times)]
     problems = [read_problem(*one, None, **arguments) for one in rows]
     directions = [describe_direction(problem, 0.95) for problem in problems]
-    return np.array([find_side(found, find_signs(found), 1) for found in directions])
+    return np.array([find_side(found, find_signs(found), 1, 1.0) for found in directions])
 
 
 @pytest.mark.slow
@@ -406,8 +406,8 @@ def test_slopes_must_agree_and_the_gap_must_not_object():
     ):
         direction = Direction(gaps[gap], gaps[0], slope, log_odds_slope, (), ())
         signs = find_signs(direction)
-        assert find_side(direction, signs, "label") == expected
-        assert find_side(direction, signs, None) == gap
+        assert find_side(direction, signs, "label", 1.0) == expected
+        assert find_side(direction, signs, None, 1.0) == gap
 
 
 def test_slope_of_log_odds_is_that_of_cox():
