@@ -1,5 +1,6 @@
 """Recalibrators: class scores in, calibrated probabilities out."""
 
+from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
@@ -10,6 +11,7 @@ from skcal.recalibration._isotonic import IsotonicRecalibration
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
+from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import FittedPair, RecalibratedClassifierCV
@@ -22,6 +24,7 @@ from skcal.recalibration._venn_abers import VennAbers, VennAbersMap
 
 __all__ = [
     "TRUSTED_TYPES",
+    "AutoRecalibration",
     "BaseRecalibrator",
     "BetaCalibration",
     "BetaMap",
@@ -49,6 +52,8 @@ __all__ = [
     "VectorScaling",
     "VennAbers",
     "VennAbersMap",
+    "get_recalibrator",
+    "get_recalibrator_names",
 ]
 
 #: Full names of all types of skcal that a saved recalibrator, `RecalibratedClassifierCV` or

@@ -76,9 +76,10 @@ class BaseRecalibrator(
     ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
     yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
     says that 0 and 1 are intended. ``_learns_classes_apart = False`` says that nothing is learned
-    of each class by itself, so that y may miss some. With ``_is_on_device`` both methods get
-    arrays of any library under scikit-learn's ``array_api_dispatch``; otherwise X must then be
-    read by NumPy.
+    of each class by itself, so that y may miss some. ``_is_monotone = True`` promises that maps of
+    one class do not decrease, or that the order of the classes is kept in every row. With
+    ``_is_on_device`` both methods get arrays of any library under scikit-learn's
+    ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
     Parameters
     ----------
@@ -121,6 +122,7 @@ class BaseRecalibrator(
     _gives_hard_probabilities = False
     _is_on_device = False
     _learns_classes_apart = True
+    _is_monotone = False
 
     def __init__(
         self,

@@ -118,6 +118,7 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     """
 
     _gives_log_odds = True
+    _is_monotone = True
 
     def __init__(
         self,

@@ -68,6 +68,7 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     """
 
     _gives_hard_probabilities = True
+    _is_monotone = True
 
     def __init__(
         self,

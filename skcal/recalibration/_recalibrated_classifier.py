@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.special import softmax
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -30,10 +31,16 @@ from skcal._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._held_out import deal_splits, find_rise, predict_held_out
+from skcal._numerics._losses import find_losses
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
+from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import restored_on_error
-from skcal.recalibration._temperature import TemperatureScaling
+from skcal.recalibration._names import choose_recalibrator
+
+# Folds on which a single map is tried.
+_N_FOLDS = 5
 
 
 class FittedPair(NamedTuple):
@@ -62,8 +69,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     estimator : classifier, default=None
         The classifier; None takes `LogisticRegression`. A `FrozenEstimator`, fitted elsewhere,
         is not fitted again; pass rows that it has not seen.
-    recalibrator : recalibrator, default=None
-        Fitted on class scores of the classifier; None takes `TemperatureScaling`.
+    recalibrator : recalibrator or str, default=None
+        Fitted on class scores of the classifier: a recalibrator, or its name, see
+        :func:`get_recalibrator_names`. None takes `AutoRecalibration`.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
         With ``ensemble=False`` every row must be in exactly one test fold.
@@ -74,11 +82,13 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         `FrozenEstimator` and for an estimator that takes pairwise X, a kernel or distances; else
         True. With a `FrozenEstimator` True fits a recalibrator on the test rows of each split,
         and False fits one on all rows. An ensemble needs rows of every class in every test fold,
-        or of two classes for `TemperatureScaling`, `MeanReplacement` and `RandomizedSmoothing`,
-        which learn nothing of each class by itself.
+        or of two classes for `AutoRecalibration` and for `TemperatureScaling`, `MeanReplacement`
+        and `RandomizedSmoothing`, which learn nothing of each class by itself.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier the recalibrator reads. "auto" takes `decision_function`
-        if the recalibrator has ``input="logits"``, else `predict_proba`.
+        if the recalibrator has ``input="logits"``, else `predict_proba`. For a recalibrator by
+        name, or None, "auto" takes `decision_function` only if the classifier has no
+        `predict_proba`, and `input` is set to what it reads.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
 
@@ -136,15 +146,26 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     >>> from sklearn.metrics import log_loss
     >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
+    >>> from skcal.recalibration import RecalibratedClassifierCV
     >>> X, y = load_digits(return_X_y=True)
     >>> X, X_new, y, y_new = train_test_split(X, y, random_state=0)
-    >>> model = RecalibratedClassifierCV(GaussianNB(), TemperatureScaling()).fit(X, y)
+    >>> model = RecalibratedClassifierCV(GaussianNB()).fit(X, y)
     >>> before = log_loss(y_new, GaussianNB().fit(X, y).predict_proba(X_new))
     >>> log_loss(y_new, model.predict_proba(X_new)) < before / 2
     True
-    >>> [pair.recalibrator.temperature_ > 1 for pair in model.calibrated_classifiers_]
-    [True, True, True, True, True]
+    >>> model.calibrated_classifiers_[0].recalibrator.names_
+    ['leave it', 'temperature', 'structured_matrix', 'spline']
+
+    A search may choose among recalibrators by name.
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> search = GridSearchCV(
+    ...     RecalibratedClassifierCV(GaussianNB()),
+    ...     {"recalibrator": ["temperature", "auto"]},
+    ...     scoring="neg_log_loss",
+    ... )
+    >>> search.fit(X, y).best_params_
+    {'recalibrator': 'auto'}
     """
 
     def __init__(
@@ -167,7 +188,8 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inherit_tags(tags, get_tags(get_classifier(self.estimator)))
-        tags.non_deterministic |= get_tags(self._get_recalibrator()).non_deterministic
+        if hasattr(self.recalibrator, "predict_proba"):
+            tags.non_deterministic |= get_tags(self.recalibrator).non_deterministic
         return tags
 
     def fit(
@@ -202,19 +224,21 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Warns
         -----
         UserWarning
-            If training folds miss classes of test rows, or if weights do not reach the classifier.
+            If training folds miss classes of test rows, if weights do not reach the classifier, or
+            if a recalibrator other than `AutoRecalibration` raises the log loss of rows that it was
+            not fitted on, by more than the standard error of the difference.
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
             X, target = check_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
             estimator = get_classifier(self.estimator)
-            self._check_recalibrator()
-            self.response_method_ = self._choose_method()
+            recalibrator = self._choose_recalibrator()
+            self.response_method_ = self._choose_method(estimator, recalibrator)
             ensemble = self._choose_ensemble(estimator)
             fit_params, split_params = self._route(estimator, weights, params)
             self.classes_ = self._find_classes(estimator, target)
-            recalibrator = self._make_recalibrator()
+            recalibrator = self._prepare(recalibrator)
             frozen, splits = isinstance(estimator, FrozenEstimator), None
             if ensemble or not frozen:
                 splits = make_splits(self.cv, X, target, split_params)
@@ -228,6 +252,8 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             recalibrators = self._fit_recalibrators(recalibrator, parts, target, weights)
             pairs = zip(classifiers, recalibrators, strict=True)
             self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
+            if not isinstance(recalibrator, AutoRecalibration):
+                self._warn_of_harm(recalibrators, parts, target, weights)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -298,20 +324,19 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         """Names of the features, where the classifier tells."""
         return self.calibrated_classifiers_[0].estimator.feature_names_in_
 
-    def _get_recalibrator(self):
-        return TemperatureScaling() if self.recalibrator is None else self.recalibrator
+    def _choose_recalibrator(self):
+        if self.recalibrator is None:
+            return AutoRecalibration()
+        return choose_recalibrator("recalibrator", self.recalibrator)
 
-    def _check_recalibrator(self):
-        recalibrator = self._get_recalibrator()
-        if isinstance(recalibrator, type) or not hasattr(recalibrator, "predict_proba"):
-            raise ValueError(
-                "recalibrator must be None or an instance of a recalibrator, such as "
-                f"IsotonicRecalibration(); got {recalibrator!r}."
-            )
-
-    def _choose_method(self):
+    def _choose_method(self, estimator, recalibrator):
         check_option("response_method", self.response_method, ("auto", *METHODS))
-        reads = getattr(self._get_recalibrator(), "input", None)
+        if self.recalibrator is None or isinstance(self.recalibrator, str):
+            if self.response_method != "auto":
+                return self.response_method
+            found = [method for method in METHODS if hasattr(estimator, method)]
+            return found[0] if found else METHODS[0]
+        reads = getattr(recalibrator, "input", None)
         if self.response_method == "auto":
             return "decision_function" if reads == "logits" else "predict_proba"
         if self.response_method == "decision_function" and reads == "proba":
@@ -369,9 +394,12 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         return classes
 
-    def _make_recalibrator(self):
-        """An unfitted recalibrator that knows the labels of its columns."""
-        recalibrator = clone(self._get_recalibrator())
+    def _prepare(self, recalibrator):
+        """An unfitted recalibrator that knows what it reads and the labels of its columns."""
+        recalibrator = clone(recalibrator)
+        if self.recalibrator is None or isinstance(self.recalibrator, str):
+            by_function = self.response_method_ == "decision_function"
+            recalibrator.set_params(input="logits" if by_function else "proba")
         classes = recalibrator.get_params(deep=False).get("classes", "columns")
         if classes is None:
             return recalibrator.set_params(classes=self.classes_)
@@ -429,3 +457,45 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             weight = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
             jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **weight))
         return Parallel(n_jobs=self.n_jobs)(jobs)
+
+    def _warn_of_harm(self, recalibrators, parts, y, sample_weight):
+        """Warn if a map raises the log loss of rows that it was not fitted on.
+
+        Each member of an ensemble is tried on the rows of the others; a single one is fitted again
+        on folds of its rows.
+        """
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        rows = np.concatenate([np.arange(len(y))[part] for part, _ in parts])
+        scores = np.concatenate([part for _, part in parts])
+        fold = np.repeat(np.arange(len(parts)), [len(part) for _, part in parts])
+        counts = weights[rows] > 0
+        rows, scores, fold = rows[counts], scores[counts], fold[counts]
+        codes, mass = np.searchsorted(self.classes_, y[rows]), weights[rows]
+        if scores.shape[1] == 1:  # the decision function of two classes
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        by_function = self.response_method_ == "decision_function"
+        before = find_losses(softmax(scores, axis=1) if by_function else scores, codes, "log")
+        after = np.zeros(len(codes))
+        if len(recalibrators) == 1:
+            splits = deal_splits(scores, codes, mass, min(_N_FOLDS, len(codes)))
+            try:
+                proba = predict_held_out(recalibrators[0], scores, codes, mass, splits)
+            except ValueError:  # there are too few rows to fit a map to a part of them
+                return
+            for part, (_, test) in zip(proba, splits, strict=True):
+                after[test] = find_losses(part, codes[test], "log")
+        else:
+            for k, recalibrator in enumerate(recalibrators):
+                others = fold != k
+                proba = recalibrator.predict_proba(scores[others])
+                proba = spread_columns(proba, recalibrator.classes_, self.classes_)
+                after[others] += find_losses(proba, codes[others], "log")
+            after /= len(recalibrators) - 1
+        rise = find_rise(before, after, mass)
+        if rise > 0:
+            warnings.warn(
+                f"{type(recalibrators[0]).__name__} raises the log loss of rows that it was not "
+                f"fitted on by {rise:.3g}. AutoRecalibration, the default, leaves scores as they "
+                "are where no map is better.",
+                stacklevel=3,
+            )

@@ -159,6 +159,10 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         check_number("penalty", self.penalty, 0)
         check_flag("target_smoothing", self.target_smoothing)
 
+    @property
+    def _is_monotone(self):
+        return self.monotone
+
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
 

@@ -95,6 +95,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
 
     _is_on_device = True
     _learns_classes_apart = False
+    _is_monotone = True
 
     def __init__(
         self,

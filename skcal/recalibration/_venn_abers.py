@@ -109,6 +109,8 @@ class VennAbers(OneVsRestRecalibrator):
             [0.5, 1. ]]])
     """
 
+    _is_monotone = True
+
     def predict_interval(self, X: ArrayLike) -> np.ndarray:
         """Lower and upper probability of every class.
 

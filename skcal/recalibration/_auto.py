@@ -1,0 +1,456 @@
+"""A mixture of recalibrators and of leaving scores as they are."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.parallel import Parallel, delayed
+
+from skcal._folds import check_rows, make_splits, route_metadata
+from skcal._held_out import deal_splits, fit_to_columns, predict_columns, predict_split
+from skcal._numerics._mixture import fit_mixture_weights
+from skcal._typing import ArrayLike
+from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
+from skcal.recalibration._base import BaseRecalibrator, restored_on_error
+from skcal.recalibration._beta import BetaCalibration
+from skcal.recalibration._names import choose_recalibrator, name_recalibrator
+from skcal.recalibration._spline import SplineRecalibration
+from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
+from skcal.recalibration._temperature import TemperatureScaling
+
+# A member of less weight changes no probability by more than this, and is not fitted again.
+_SMALLEST_WEIGHT = 1e-4
+# From this number of classes on a matrix has too many coefficients for its time.
+_MANY_CLASSES = 50
+
+
+class AutoRecalibration(BaseRecalibrator):
+    r"""A mixture of several recalibrators and of leaving the scores as they are.
+
+    It follows the maps that predict held-out rows best, and stays with the scores where the rows
+    do not show that any map is better.
+
+    Parameters
+    ----------
+    recalibrators : list of recalibrators or str, default=None
+        What is mixed: recalibrators, or names of :func:`get_recalibrator_names`. None takes
+        `TemperatureScaling`, `SplineRecalibration`, and for two classes `BetaCalibration`, for
+        more `StructuredMatrixScaling`, from 50 classes on `StructuredVectorScaling`.
+    input : {"proba", "logits"}, default="proba"
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
+        which the softmax is taken. The recalibrators get the same input.
+    classes : None, "columns" or array-like of shape (n_classes,), default=None
+        Labels of the columns of X. None takes the sorted labels of y, one for each column.
+        An array names the label of every column, and y may miss some of them. "columns" means
+        that column j belongs to the integer label j.
+    cv : int, cross-validation generator or iterable, default=5
+        A number of folds, 2 or more: rows are then dealt at random, each class evenly, but always
+        alike for the same rows in whatever order. Or splits as in scikit-learn.
+    leave_it : float, default=5.0
+        Number of rows that the scores themselves are taken to have explained before, a positive
+        number; each recalibrator has 1. A larger one needs more evidence to change the scores.
+    monotone : bool, default=False
+        Whether a larger score may never become a smaller probability: for two classes, all maps
+        are non-decreasing; for more classes, they keep the order of the classes in every row.
+        Recalibrators that do not promise this are then left out of the default, and are an error
+        in a list.
+    n_jobs : int, default=None
+        Number of maps fitted in parallel, as in joblib.
+
+    Attributes
+    ----------
+    names_ : list of str
+        "leave it", and the name of each recalibrator.
+    weights_ : ndarray of shape (n_recalibrators + 1,)
+        Weights of the mixture in the order of `names_`; they sum to 1.
+    log_losses_ : ndarray of shape (n_recalibrators + 1,)
+        Mean log loss on the rows that a map was not fitted on, of the scores first. NaN for
+        recalibrators that could not be fitted.
+    gain_ : float
+        By how much the mean log loss of such rows is lower for the mixture than for the scores.
+        The weights have seen these rows, so that it is somewhat too high.
+    recalibrators_ : list of recalibrators
+        Fitted on all rows, in the order of `names_` after the first; None where the weight is 0.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Names of the columns of X, where it has names.
+
+    Warns
+    -----
+    UserWarning
+        If recalibrators of a list cannot be fitted, which are then left out, or if there are too
+        few rows to learn from, with which the scores are left as they are.
+
+    See Also
+    --------
+    RecalibratedClassifierCV : Takes it by default.
+
+    Notes
+    -----
+    Let :math:`p_0` be the given probabilities and :math:`p_k` those of recalibrator k, for each
+    row from a fit to other folds. The weights maximise the penalised log likelihood
+
+    .. math:: \sum_i \omega_i \log \sum_k w_k\, p_k(y_i \mid x_i) + \sum_k a_k \log w_k,
+       \qquad w_k > 0, \quad \sum_k w_k = 1,
+
+    which is concave; :math:`\omega_i` are the weights of the rows, which count as repetitions,
+    :math:`a_0` is `leave_it` and all other :math:`a_k` are 1. Weights below 0.0001 become 0. Each
+    remaining recalibrator is fitted again, on all rows, and the probabilities are
+    :math:`\sum_k w_k\, p_k`. A mixture of forecasts by their likelihood is known as a linear pool
+    [1]_; that rows not used in the fit choose the weights makes it stacking [2]_. A mixture is not
+    worse than the best of its members by more than :math:`-\log w_k` in any row, and where all
+    maps are worse than the scores it stays with these.
+
+    Where y misses a class, as the test folds of groups may, only recalibrators take part that learn
+    nothing of each class by itself, such as temperature scaling.
+
+    With metadata routing `groups` reach the splitter, ``cv=GroupKFold()``.
+
+    References
+    ----------
+    .. [1] C. Genest, J. V. Zidek (1986). Combining probability distributions: a critique and an
+       annotated bibliography. Statistical Science 1, 114-135. :doi:`10.1214/ss/1177013825`
+
+    .. [2] D. H. Wolpert (1992). Stacked generalization. Neural Networks 5, 241-259.
+       :doi:`10.1016/S0893-6080(05)80023-1`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.recalibration import AutoRecalibration
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(1000)
+    >>> y = (rng.random(1000) < truth).astype(int)
+    >>> extreme = truth**2 / (truth**2 + (1 - truth) ** 2)
+    >>> recalibrator = AutoRecalibration().fit(np.c_[1 - extreme, extreme], y)
+    >>> recalibrator.names_
+    ['leave it', 'temperature', 'beta', 'spline']
+    >>> bool(recalibrator.weights_[0] < 0.1 and recalibrator.gain_ > 0)
+    True
+    """
+
+    _learns_classes_apart = False
+
+    def __init__(
+        self,
+        recalibrators: list[Any] | None = None,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        cv: Any = 5,
+        leave_it: float = 5.0,
+        monotone: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(input=input, classes=classes)
+        self.recalibrators = recalibrators
+        self.cv = cv
+        self.leave_it = leave_it
+        self.monotone = monotone
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Fit the recalibrators and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes) or (n_samples, 1)
+            Class scores of rows that the classifier was not fitted on; for two classes one
+            column, the score of the second class (of ``classes[1]`` where given), is enough.
+            Columns are read by their place: names of columns that are the labels in another order
+            than `classes` are an error.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. A row of weight zero counts for nothing, except that its label
+            is one of the classes.
+        **params : dict
+            With metadata routing, arguments of the splitter, such as `groups`.
+
+        Returns
+        -------
+        self : object
+            The fitted recalibrator.
+
+        Raises
+        ------
+        NotClassScoresError
+            If X holds no scores of the classes in y.
+        ValueError
+            If another argument is invalid.
+        """
+        with restored_on_error(self):
+            self._splits = self._make_splits(X, y, sample_weight, params)
+            self._fit_checked(X, y, sample_weight)
+            del self._splits
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get the metadata routing of this estimator and its splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        splitting = MethodMapping().add(caller="fit", callee="split")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=self.cv, method_mapping=splitting)
+        )
+
+    def _check_options(self):
+        if isinstance(self.cv, Integral):
+            check_integer("cv", self.cv, 2)
+        check_number("leave_it", self.leave_it, np.finfo(np.float64).tiny)
+        check_flag("monotone", self.monotone)
+        self._list_members(2)
+
+    def _make_splits(self, X, y, sample_weight, params):
+        """Splits of a splitter among the rows of positive weight; None for a number of folds."""
+        if isinstance(self.cv, Integral | np.bool_) or self.cv is None:
+            return None
+        X, target = check_rows(self, X, y)
+        weights = check_sample_weight(sample_weight, len(target))
+        _, split_params = route_metadata(self, "fit", params)
+        splits = make_splits(self.cv, X, target, split_params)
+        if weights is None:
+            return splits
+        place = np.cumsum(weights > 0) - 1
+        splits = [[place[rows[weights[rows] > 0]] for rows in split] for split in splits]
+        return [(train, test) for train, test in splits if len(train) and len(test)]
+
+    def _list_members(self, n_classes):
+        """Recalibrators by name."""
+        if self.recalibrators is None:
+            return self._list_default(n_classes)
+        members = self.recalibrators
+        if isinstance(members, str) or not isinstance(members, list | tuple) or not members:
+            raise ValueError(
+                "recalibrators must be None or a list of at least one recalibrator, given itself "
+                f"or by its name; got {members!r}."
+            )
+        named = {}
+        for number, member in enumerate(members):
+            member = choose_recalibrator(f"recalibrators[{number}]", member)
+            if hasattr(member, "_check_options"):
+                member._check_options()
+            if self.monotone and not _is_monotone(member, n_classes):
+                raise ValueError(
+                    f"recalibrators must be monotone for {n_classes} classes with monotone=True; "
+                    f"recalibrators[{number}] is {member!r}, which need not be."
+                )
+            base = name = name_recalibrator(member)
+            count = 1
+            while name in named:
+                count += 1
+                name = f"{base}-{count}"
+            named[name] = member
+        return named
+
+    def _list_default(self, n_classes):
+        members = {"temperature": TemperatureScaling()}
+        if n_classes == 2:
+            return members | {"beta": BetaCalibration(), "spline": SplineRecalibration()}
+        if self.monotone:
+            return members
+        if n_classes < _MANY_CLASSES:
+            members["structured_matrix"] = StructuredMatrixScaling()
+        return members | {"spline": SplineRecalibration()}
+
+    def _fit(self, scores, codes, sample_weight):
+        members = self._list_members(scores.shape[1])
+        splits = self._choose_splits(scores, codes, sample_weight)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
+        weights = stack.weigh(range(len(splits)))
+        fitted = self._refit(members, weights, scores, codes, sample_weight)
+        self.names_ = ["leave it", *members]
+        self.recalibrators_ = [fitted.get(name) for name in members]
+        kept = [name == "leave it" or name in fitted for name in self.names_]
+        self.weights_ = np.where(kept, [weights.get(name, 0.0) for name in self.names_], 0.0)
+        self.weights_ /= self.weights_.sum()
+        losses = stack.measure() if splits else {}
+        self.log_losses_ = np.array([losses.get(name, np.nan) for name in self.names_])
+        self.gain_ = losses["leave it"] - losses["mixture"] if splits else 0.0
+
+    def _predict_held_out(self, scores, codes, sample_weight, splits):
+        """Probabilities of the test rows of each split; its weights come from the other splits."""
+        self._check_options()
+        members = self._list_members(scores.shape[1])
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
+        codes_of = [codes[test] for _, test in splits]
+        own = {
+            name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
+            for name, parts in held_out.items()
+        }
+        stack = _Stack(own, codes, sample_weight, splits, self.leave_it)
+        return [
+            _mix(stack.weigh_others(k), {name: parts[k] for name, parts in held_out.items()})
+            for k in range(len(splits))
+        ]
+
+    def _recalibrate(self, scores):
+        proba = {"leave it": self._to_probabilities(scores)}
+        for name, fitted in zip(self.names_[1:], self.recalibrators_, strict=True):
+            if fitted is not None:
+                proba[name] = predict_columns(fitted, scores)
+        return _mix(dict(zip(self.names_, self.weights_, strict=True)), proba)
+
+    def _choose_splits(self, scores, codes, sample_weight):
+        if self._splits is not None:
+            return self._splits
+        n_folds = 5 if self.cv is None else self.cv
+        n_classes = len(np.unique(codes))
+        if len(codes) >= n_folds and n_classes > 1:
+            return deal_splits(scores, codes, sample_weight, n_folds)
+        found = "one class" if n_classes == 1 else f"{len(codes)} rows for {n_folds} folds"
+        warnings.warn(
+            f"There is too little to learn from, {found}: the scores are left as they are.",
+            stacklevel=5,
+        )
+        return []
+
+    def _hold_out(self, members, scores, codes, sample_weight, splits, take):
+        """By name, what is taken of the probabilities of the test rows of each split."""
+        given = self._to_probabilities(scores)
+        held_out = {"leave it": [take(given[test], codes[test]) for _, test in splits]}
+        is_complete = len(np.unique(codes)) == scores.shape[1]
+        failures, jobs = {}, []
+        for name, member in members.items():
+            if is_complete or not getattr(member, "_learns_classes_apart", True):
+                jobs += [(name, self._prepare(member), *split) for split in splits]
+            elif splits:
+                failures[name] = "there are no rows of a class"
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(_try_split)(member, scores, codes, sample_weight, train, test, take)
+            for _, member, train, test in jobs
+        )
+        for (name, *_), part in zip(jobs, parts, strict=True):
+            if isinstance(part, Exception):
+                failures[name] = part
+            held_out.setdefault(name, []).append(part)
+        _warn_of_failures(failures)
+        return {name: parts for name, parts in held_out.items() if name not in failures}
+
+    def _refit(self, members, weights, scores, codes, sample_weight):
+        """Recalibrators of some weight, fitted on all rows."""
+        chosen = [name for name in members if weights.get(name, 0.0) > _SMALLEST_WEIGHT]
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_try_fit)(self._prepare(members[name]), scores, codes, sample_weight)
+            for name in chosen
+        )
+        by_name = dict(zip(chosen, fitted, strict=True))
+        failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
+        _warn_of_failures(failures)
+        return {name: one for name, one in by_name.items() if name not in failures}
+
+    def _prepare(self, member):
+        """A clone that reads the same input."""
+        prepared = clone(member)
+        if "input" in prepared.get_params(deep=False):
+            prepared.set_params(input=self.input)
+        return prepared
+
+
+class _Stack:
+    """Likelihoods of the members on held-out rows, and the weights that follow from them."""
+
+    def __init__(self, held_out, codes, sample_weight, splits, leave_it):
+        self.names = list(held_out)
+        self.prior = np.array([leave_it, *[1.0] * (len(self.names) - 1)], dtype=np.float64)
+        weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+        self.masses = [weight[test] for _, test in splits]
+        self.likelihoods = [
+            np.array([held_out[name][k] for name in self.names]) for k in range(len(splits))
+        ]
+
+    def weigh(self, splits):
+        """Weights by name, from the test rows of some splits."""
+        likelihoods = np.concatenate(
+            [np.empty((len(self.names), 0)), *[self.likelihoods[k] for k in splits]], axis=1
+        )
+        mass = np.concatenate([np.empty(0), *[self.masses[k] for k in splits]])
+        weights = fit_mixture_weights(likelihoods, self.prior, mass)
+        return dict(zip(self.names, weights.tolist(), strict=True))
+
+    def weigh_others(self, split):
+        return self.weigh([k for k in range(len(self.masses)) if k != split])
+
+    def measure(self):
+        """Mean log loss by name; that of the mixture is of weights from the other splits."""
+        likelihoods = np.concatenate(self.likelihoods, axis=1)
+        mixed = [
+            np.array(list(self.weigh_others(k).values())) @ likelihood
+            for k, likelihood in enumerate(self.likelihoods)
+        ]
+        likelihoods = np.vstack([likelihoods, np.concatenate(mixed)])
+        mass = np.concatenate(self.masses)
+        # The logarithm of 0 is infinite, and is meant.
+        losses = -np.log(likelihoods, where=likelihoods > 0, out=np.full_like(likelihoods, -np.inf))
+        return dict(zip([*self.names, "mixture"], losses @ mass / mass.sum(), strict=True))
+
+
+def _is_monotone(recalibrator, n_classes):
+    """Whether it promises an order: of the scores for two classes, of the classes for more."""
+    apart = getattr(recalibrator, "_learns_classes_apart", True)
+    return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
+
+
+def _take_own(proba, codes):
+    """Probabilities of what came true."""
+    return proba[np.arange(len(codes)), codes]
+
+
+def _take_all(proba, codes):
+    return proba
+
+
+def _try_split(member, scores, codes, sample_weight, train, test, take):
+    """The same as `predict_split`, or the error that it ends with."""
+    try:
+        proba = predict_split(member, scores, codes, sample_weight, train, test)
+    except (ValueError, ArithmeticError) as error:
+        return error
+    return take(proba, codes[test])
+
+
+def _try_fit(member, scores, codes, sample_weight):
+    try:
+        return fit_to_columns(member, scores, codes, sample_weight)
+    except (ValueError, ArithmeticError) as error:
+        return error
+
+
+def _warn_of_failures(failures):
+    if failures:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+        warnings.warn(
+            f"These recalibrators are left out of the mixture, because they cannot be fitted: "
+            f"{reasons}",
+            stacklevel=6,
+        )
+
+
+def _mix(weights, proba):
+    """The weighted mean of probabilities by name, which lies between the least and the largest.
+
+    Rounding is kept from moving it out of there: what all say is said by the mixture.
+    """
+    total = mixed = 0.0
+    low, high = np.inf, -np.inf
+    for name, one in proba.items():
+        mixed, total = mixed + weights[name] * one, total + weights[name]
+        low, high = np.minimum(low, one), np.maximum(high, one)
+    return np.clip(mixed / total, low, high)
