@@ -9,7 +9,7 @@ import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
-    {"_arrays", "_records", "_typing"},
+    {"__version__", "_arrays", "_records", "_typing"},
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel"},

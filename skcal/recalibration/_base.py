@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -42,6 +42,7 @@ from skcal.recalibration._class_scores import (
     name_columns,
     refuse_one_dimension,
 )
+from skcal.recalibration._dict import pack_recalibrator, unpack_recalibrator
 
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
@@ -224,6 +225,48 @@ class BaseRecalibrator(
         if self.classes_.dtype.kind == "U":  # which only NumPy has
             top = to_numpy(top)
         return namespace(top).take(move_to(self.classes_, top), top)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parameters and fitted attributes in types that JSON knows; no digit is lost.
+
+        Returns
+        -------
+        dict
+            To be read by `from_dict`, of this version of skcal or a later one, or by a program of
+            your own. What `set_output` and metadata requests have set is left out.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the recalibrator is not fitted.
+        TypeError
+            If a parameter cannot be written, such as a RandomState.
+        """
+        check_is_fitted(self)
+        return pack_recalibrator(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Fitted recalibrator from what `to_dict` gave.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` gave, of this class or a subclass. ``BaseRecalibrator.from_dict`` reads
+            all classes of skcal; a subclass of your own must be called itself.
+
+        Returns
+        -------
+        BaseRecalibrator
+            A recalibrator of the class that `data` names, which gives the same probabilities to
+            the last digit.
+
+        Raises
+        ------
+        ValueError
+            If `data` is not what `to_dict` gives, or comes from a later version.
+        """
+        return unpack_recalibrator(data, cls)
 
     def _fit_checked(self, X, y, sample_weight):
         check_option("input", self.input, ("proba", "logits"))

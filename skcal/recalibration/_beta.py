@@ -99,6 +99,10 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     open. Without them the optimum of separable classes lies at infinity, and the fit stops where
     less than 1e-14 is left to gain.
 
+    The log-odds :math:`\log(p / (1 - p))` of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`.
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] M. Kull, T. Silva Filho, P. Flach (2017). Beyond sigmoids: how to obtain well-calibrated

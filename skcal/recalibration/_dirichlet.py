@@ -82,6 +82,10 @@ class DirichletCalibration(AffineRecalibrator):
     separated without an error. Without them the optimum then lies at infinity, and the fit stops
     where less than 1e-14 is left to gain.
 
+    p are probabilities, of which those below `min_proba_` are raised to it, in rows that are then
+    divided by their sums, or the softmax of logits. Where rounding yields 0 or 1, the nearest
+    number inside is returned.
+
     References
     ----------
     .. [1] M. Kull, M. Perello-Nieto, M. Kängsepp, T. Silva Filho, H. Song, P. Flach (2019). Beyond

@@ -13,7 +13,7 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
 class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
-    """Map each class's score by the non-decreasing function with the least squared error.
+    r"""Map each class's score by the non-decreasing function with the least squared error.
 
     Parameters
     ----------
@@ -46,10 +46,12 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
 
     Notes
     -----
-    The map is constant outside the scores seen in `fit` and linear between its steps. With more
-    than two classes each class is mapped against the rest [1]_, and rows are divided by their sums;
-    a row that all maps send to 0 becomes uniform. The map returns exact zeros and ones, with which
-    a single row may have an infinite log loss; `min_proba` prevents this.
+    The map reads the probability of the class, or with logits its log-odds, for class k
+    :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. It is linear between the points (`X_thresholds_`,
+    `y_thresholds_`), the ends of its steps, and constant outside the scores seen in `fit`. With
+    more than two classes each class is mapped against the rest [1]_, and rows are divided by their
+    sums; a row that all maps send to 0 becomes uniform. The map returns exact zeros and ones, with
+    which a single row may have an infinite log loss; `min_proba` prevents this.
 
     References
     ----------

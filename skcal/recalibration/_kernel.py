@@ -96,7 +96,8 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     bandwidth helps. With more than two classes each class is mapped against the rest, and rows are
     divided by their sums.
 
-    The curve is kept at knots and is straight between them: some ten knots in a bandwidth, more
+    The curve is kept at knots, is straight between them and level beyond. Where rounding yields 0
+    or 1, the nearest number inside is returned. There are some ten knots in a bandwidth, more
     where it is steep. The error is at most 4e-4: an interval is halved until its length times the
     difference between the slopes of the curve at its ends and that of the chord is below, which
     bounds the error where the curvature changes sign once at most. More than 16384 distinct

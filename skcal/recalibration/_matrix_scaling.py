@@ -68,6 +68,9 @@ class MatrixScaling(AffineRecalibrator):
     which is convex. Logits are only known up to a constant in each row: z are the logits minus
     their mean. A large ridge leaves the logits as they are, up to the shifts.
 
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural

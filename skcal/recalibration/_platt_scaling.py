@@ -82,6 +82,10 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     gain. With more than two classes each class is mapped against the rest, and rows are divided by
     their sums.
 
+    The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
+    logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
+    rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to

@@ -82,7 +82,8 @@ class RandomizedSmoothing(BaseRecalibrator):
     the predicted class cannot be kept, and `fit` raises ValueError.
 
     The curve is that of `KernelRecalibration`, kept at knots between which linear interpolation
-    errs by at most 4e-4; the theorem holds up to that.
+    errs by at most 4e-4; the theorem holds up to that. Where rounding yields 0 or 1, the nearest
+    number inside is returned.
 
     References
     ----------

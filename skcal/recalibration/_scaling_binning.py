@@ -105,8 +105,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     the first and the last reach to 0 and 1, and the quantiles read `sample_weight` as counts of
     rows: weights should sum to about the number of rows, not to 1. A bin without rows, as
     with fewer rows than bins, takes its value from the straight line between the nearest filled
-    bins. With more than two classes each class is mapped against the rest, and rows are divided
-    by their sums, which the paper leaves out.
+    bins. What is above an edge by no more than 1e-12 of it counts as on the edge. With more than
+    two classes each class is mapped against the rest, and rows are divided by their sums, which
+    the paper leaves out.
 
     All rows serve all three steps, as in the authors' own package. The theorem, by which of the
     order of :math:`1 / \varepsilon^2 + B` rows bring the calibration error within
@@ -120,6 +121,10 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     keeps it moderate if the classes can be separated without an error. The theorem asks of the
     first step only that it comes close to the best sigmoid, from which these targets move it by
     the order of 1 / n. The authors' package has the targets 1 and 0.
+
+    The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
+    logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
+    rounding yields 0 or 1, the nearest number inside is returned.
 
     References
     ----------

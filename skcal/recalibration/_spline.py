@@ -95,8 +95,11 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     Notes
     -----
     The log-odds x of a class become f(x), a cubic spline with :math:`f'' = 0` at the outer knots
-    and straight lines beyond them [1]_, so that extreme scores do not bend it. With more than two
-    classes each class is mapped against the rest, and rows are divided by their sums.
+    and straight lines beyond them [1]_, so that extreme scores do not bend it. The probability is
+    :math:`1 / (1 + e^{-f(x)})`. With more than two classes each class is mapped against the rest,
+    and rows are divided by their sums. From breakpoint :math:`t_i` to
+    :math:`t_{i+1}`, f(x) is :math:`\sum_{m=0}^M c_{mi} (x - t_i)^{M-m}` with the M + 1 rows of
+    coefficients c; the outer pieces go on.
 
     The slope of f is a combination of quadratic B-splines,
     :math:`f'(x) = \sum_i d_i B_i(x)`, whose first two and last two coefficients are equal, which
@@ -116,6 +119,10 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)`
     for :math:`n_1` rows of the class and :math:`n_0` others [2]_. A small
     penalty alone lets the map grow steep if the classes can be separated without an error.
+
+    The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
+    logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
+    rounding yields 0 or 1, the nearest number inside is returned.
 
     References
     ----------

@@ -79,6 +79,9 @@ class StructuredMatrixScaling(AffineRecalibrator):
     which is convex. n is the sum of the weights: weights count as repetitions of rows. With few
     rows for each class little more than the temperature is fitted; with many the penalties fade.
 
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Structured matrix scaling for

@@ -73,6 +73,9 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     float type; so does `predict`, but for labels that are strings. `temperature_` is a Python
     float and `classes_` a NumPy array all the same, so that the fit serves X of every library.
 
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural

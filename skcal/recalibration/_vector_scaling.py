@@ -72,6 +72,9 @@ class VectorScaling(AffineRecalibrator):
     them the optimum then lies at infinity, and the fit stops where less than 1e-14 is left to
     gain.
 
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural

@@ -85,9 +85,12 @@ class VennAbers(OneVsRestRecalibrator):
     rows are divided by their sums.
 
     Both values are found for all scores at once in :math:`O(n \log n)`, exactly, and only the
-    steps where one of them changes are kept. There are few where the outcomes are mixed, and as
+    steps where one of them changes are kept: if r of the m knots up to s are of the upper
+    probability, :math:`p_1` is ``upper[r]`` and :math:`p_0` is ``lower[m - r]``, or
+    :math:`p_1` if that is less. There are few where the outcomes are mixed, and as
     many as distinct scores where they are separated. Only the order of the scores matters;
-    scores that differ by rounding, a relative 1e-13, are tied.
+    scores that differ by rounding, a relative 1e-13, are tied. A score is the probability of the
+    class, or with logits its log-odds, for class k :math:`z_k - \log \sum_{j \ne k} e^{z_j}`.
 
     The new row has weight 1, so that weights are read as counts: twice the weights is twice the
     data, and brings :math:`p_0` and :math:`p_1` nearer to each other.

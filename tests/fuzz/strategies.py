@@ -139,6 +139,14 @@ def contained(values):
     return st.sampled_from([values, values, values, values.tolist(), frame(values)])
 
 
+def walk(part):
+    """All parts of nested data, each by what holds it and its key there."""
+    for key in part if isinstance(part, dict) else range(len(part)):
+        yield part, key
+        if isinstance(part[key], dict | list):
+            yield from walk(part[key])
+
+
 def _share(values):
     """Rows that sum to 1, where they can."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -1,5 +1,6 @@
 """Hostile rows for recalibrators, for what works with a classifier, and for scores of searches."""
 
+import json
 import pickle
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from skcal.metrics import MEASURES, smooth_ece
 from skcal.model_selection import calibrated_within_one_se, pooled_cross_val_score
 from skcal.recalibration import (
+    BaseRecalibrator,
     CrossFitProba,
     HistogramBinning,
     IsotonicRecalibration,
@@ -21,8 +23,15 @@ from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo, Scores
 from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
 from tests.fuzz.options import find_values, options
-from tests.fuzz.strategies import LABEL_SETS, NO_PROBABILITIES, PROBABILITIES, mostly, rarely
-from tests.recalibration.family import CLASSES, make
+from tests.fuzz.strategies import (
+    LABEL_SETS,
+    NO_PROBABILITIES,
+    PROBABILITIES,
+    mostly,
+    rarely,
+    walk,
+)
+from tests.recalibration.family import CLASSES, make, make_scores
 
 REALS = [0.0, 1e-300, -5e-324, 1.0, -30.0, 800.0, -1e6, 1e300, -1e308]
 LOGITS = st.sampled_from(REALS) | st.floats(-20, 20)
@@ -48,6 +57,8 @@ def fit_recalibrator(R, X, y, sample_weight, **settings):
     state = pickle.dumps(model)
     proba = predict(model, X)
     assert pickle.dumps(model) == state, "predicting changed the estimator"
+    again = BaseRecalibrator.from_dict(json.loads(json.dumps(model.to_dict(), allow_nan=False)))
+    np.testing.assert_array_equal(predict(again, X), proba, strict=True)
     interval = model.predict_interval(X) if hasattr(model, "predict_interval") else ()
     return proba, model.transform(X).astype(float), interval
 
@@ -62,6 +73,36 @@ def predict(model, X):
 
 
 test_hostile_rows = hostile_calls({R.__name__: (fit_recalibrator, scored(R)) for R in CLASSES})
+
+VALUES = [None, -1, 0, 1, 0.5, 1e300, 10**400, "x", "nan", [], {}, [0], [[1]], {"x": 1}, True]
+DELETED, UNDAMAGED = "deleted", "as it was"
+
+
+@st.composite
+def damaged(draw):
+    """What `to_dict` gave, of which a value is replaced or taken out."""
+    R = draw(st.sampled_from(CLASSES))
+    X, y = make_scores(draw(st.sampled_from([2, 3])))
+    data = json.loads(json.dumps(make(R).fit(X, y).to_dict()))
+    places = list(walk(data))
+    part, key = places[draw(st.integers(0, 60)) % len(places)]
+    value = draw(mostly([*VALUES, DELETED], [UNDAMAGED]))
+    if value == DELETED:
+        del part[key]
+    elif value != UNDAMAGED:
+        part[key] = value
+    return {"data": data}
+
+
+@hostile(damaged())
+def test_damaged_dicts(data):
+    """They are refused, or what they give is as good as what a fit gives."""
+    model = BaseRecalibrator.from_dict(data)
+    data = json.loads(json.dumps(model.to_dict(), allow_nan=False))
+    assert BaseRecalibrator.from_dict(data).to_dict() == data
+    certain = np.eye(len(model.classes_))[:, -model.n_features_in_ :]
+    return predict(model, certain if model.input == "proba" else 9 * certain)
+
 
 # --------------------------------------------------------------------------- around a classifier
 

@@ -19,7 +19,7 @@ from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batche
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import few, hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
-from tests.fuzz.strategies import mostly, rarely
+from tests.fuzz.strategies import mostly, rarely, walk
 from tests.streaming.ways import WAYS
 
 # Questions about one summary.
@@ -168,14 +168,6 @@ def damaged(draw):
     elif value != UNDAMAGED:
         part[key] = value
     return {"kind": type(summary), "data": data}
-
-
-def walk(part):
-    """All parts of nested data, each by what holds it and its key there."""
-    for key in part if isinstance(part, dict) else range(len(part)):
-        yield part, key
-        if isinstance(part[key], dict | list):
-            yield from walk(part[key])
 
 
 @hostile(damaged())
