@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skcal._folds import spread_columns
+from skcal._numerics._losses import find_losses
 
 
 def deal_splits(scores, codes, sample_weight, n_folds):
@@ -18,7 +19,7 @@ def deal_splits(scores, codes, sample_weight, n_folds):
     keys = [own] if sample_weight is None else [sample_weight, own]
     order = np.lexsort((*keys, codes))
     alike = (own[order][1:] == own[order][:-1]) & (codes[order][1:] == codes[order][:-1])
-    if scores.shape[1] > 2 and alike.any():
+    if alike.any():
         order = np.lexsort((*keys[:-1], *scores.T, codes))
     shuffled = order[np.random.default_rng(0).permutation(len(order))]
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -71,13 +72,21 @@ def predict_split(recalibrator, scores, codes, sample_weight, train, test):
     return predict_columns(fitted, scores[test])
 
 
-def find_rise(before, after, mass):
-    """By how much a mean loss rises; 0 unless that is more than the standard error of the rise."""
+def find_rise(before, after, codes, mass):
+    """By how much probabilities are worse than before, and the name of the loss that says so.
+
+    That is the log loss, or the Brier score where maps that return 0 and 1 have an infinite log
+    loss. 0 unless the rise is larger than its standard error.
+    """
     share = mass / mass.sum()
-    if not np.isfinite(share @ before):
-        return 0.0
-    if not np.isfinite(share @ after):
-        return np.inf
-    rise = share @ (after - before)
-    error = np.sqrt(np.sum((share * (after - before - rise)) ** 2))
-    return float(rise) if rise > error else 0.0
+    for loss in ("log", "brier"):
+        old, new = find_losses(before, codes, loss), find_losses(after, codes, loss)
+        if np.isfinite(new).all() or not np.isfinite(old).all():
+            break
+    name = {"log": "log loss", "brier": "Brier score"}[loss]
+    if not np.isfinite(old).all():
+        return 0.0, name
+    rises = new - old
+    rise = share @ rises
+    error = np.sqrt(np.sum((share * (rises - rise)) ** 2))
+    return float(rise) if rise > error else 0.0, name

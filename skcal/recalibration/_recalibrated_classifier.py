@@ -32,7 +32,6 @@ from skcal._folds import (
     spread_columns,
 )
 from skcal._held_out import deal_splits, find_rise, predict_held_out
-from skcal._numerics._losses import find_losses
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._auto import AutoRecalibration
@@ -188,7 +187,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inherit_tags(tags, get_tags(get_classifier(self.estimator)))
-        if hasattr(self.recalibrator, "predict_proba"):
+        if not (self.recalibrator is None or isinstance(self.recalibrator, str)):
             tags.non_deterministic |= get_tags(self.recalibrator).non_deterministic
         return tags
 
@@ -471,30 +470,28 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         counts = weights[rows] > 0
         rows, scores, fold = rows[counts], scores[counts], fold[counts]
         codes, mass = np.searchsorted(self.classes_, y[rows]), weights[rows]
-        if scores.shape[1] == 1:  # the decision function of two classes
-            scores = np.column_stack([np.zeros(len(scores)), scores])
+        both = scores  # of the decision function of two classes too
+        if scores.shape[1] == 1:
+            both = np.column_stack([np.zeros(len(scores)), scores])
         by_function = self.response_method_ == "decision_function"
-        before = find_losses(softmax(scores, axis=1) if by_function else scores, codes, "log")
-        after = np.zeros(len(codes))
+        before = softmax(both, axis=1) if by_function else both
         if len(recalibrators) == 1:
-            splits = deal_splits(scores, codes, mass, min(_N_FOLDS, len(codes)))
+            splits = deal_splits(both, codes, mass, min(_N_FOLDS, len(codes)))
             try:
-                proba = predict_held_out(recalibrators[0], scores, codes, mass, splits)
+                after = predict_held_out(recalibrators[0], both, codes, mass, splits)
             except ValueError:  # there are too few rows to fit a map to a part of them
                 return
-            for part, (_, test) in zip(proba, splits, strict=True):
-                after[test] = find_losses(part, codes[test], "log")
+            order = np.concatenate([test for _, test in splits])
         else:
-            for k, recalibrator in enumerate(recalibrators):
-                others = fold != k
-                proba = recalibrator.predict_proba(scores[others])
-                proba = spread_columns(proba, recalibrator.classes_, self.classes_)
-                after[others] += find_losses(proba, codes[others], "log")
-            after /= len(recalibrators) - 1
-        rise = find_rise(before, after, mass)
+            after = [
+                spread_columns(one.predict_proba(scores[fold != k]), one.classes_, self.classes_)
+                for k, one in enumerate(recalibrators)
+            ]
+            order = np.concatenate([np.flatnonzero(fold != k) for k in range(len(parts))])
+        rise, loss = find_rise(before[order], np.concatenate(after), codes[order], mass[order])
         if rise > 0:
             warnings.warn(
-                f"{type(recalibrators[0]).__name__} raises the log loss of rows that it was not "
+                f"{type(recalibrators[0]).__name__} raises the {loss} of rows that it was not "
                 f"fitted on by {rise:.3g}. AutoRecalibration, the default, leaves scores as they "
                 "are where no map is better.",
                 stacklevel=3,

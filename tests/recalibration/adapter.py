@@ -14,9 +14,10 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     The recalibrator gets y and the weights untouched, and its answers are handed back as they are.
     """
 
-    def __init__(self, recalibrator, one_column=False):
+    def __init__(self, recalibrator, one_column=False, cv=None):
         self.recalibrator = recalibrator
         self.one_column = one_column
+        self.cv = cv  # splits of a recalibrator that has folds, which checks of weights choose
 
     def __sklearn_tags__(self):
         tags = get_tags(self.recalibrator)
@@ -29,7 +30,10 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.recalibrator_ = clone(self.recalibrator).fit(self._to_scores(X), y, **weights)
+        self.recalibrator_ = clone(self.recalibrator)
+        if self.cv is not None and hasattr(self.recalibrator, "cv"):
+            self.recalibrator_.set_params(cv=self.cv)
+        self.recalibrator_.fit(self._to_scores(X), y, **weights)
         return self
 
     def transform(self, X):

@@ -18,12 +18,12 @@ ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
 # Classes that read weights as counts, so that multiplying all by a constant may change the answer,
 # and not only for Platt's targets.
-READS_COUNTS = {"ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
+READS_COUNTS = {"AutoRecalibration", "ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
 # Classes that learn nothing of each class by itself.
-FEW_CLASSES = {"MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
+FEW_CLASSES = {"AutoRecalibration", "MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
 # Classes that look at the order of scores alone, or at their values, however near these are.
 SEPARATES = {"HistogramBinning", "IsotonicRecalibration"}
 SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
@@ -32,6 +32,9 @@ SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 NO_BASE_RATE = FEW_CLASSES | {"StructuredMatrixScaling", "VennAbers"}
 # Options without which others come near to it alone, beside those of `fit_labels`.
 BASE_RATE_OPTIONS = {"SplineRecalibration": {"penalty": 1e-9}}
+
+# Of tests in which it does not matter whether a map harms.
+may_harm = pytest.mark.filterwarnings("ignore:.* raises the .* that it was not fitted on")
 
 every_class = pytest.mark.parametrize("R", CLASSES)
 both_counts = pytest.mark.parametrize("n_classes", [2, 4])

@@ -31,6 +31,7 @@ from tests.recalibration.family import (
     make,
     make_features,
     make_scores,
+    may_harm,
 )
 
 TINY = np.finfo(float).eps
@@ -191,6 +192,7 @@ def test_nested_recalibrators_and_subclasses_of_ones_own():
         Nested(candidates=[type("Nested2", (Nested,), {})()]).fit(X, y).to_dict()
 
 
+@may_harm
 def test_recalibrators_inside_of_classifiers():
     X, y = make_features()
     model = RecalibratedClassifierCV(recalibrator=TemperatureScaling()).fit(X, y)

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
@@ -21,7 +21,12 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 from skcal import recalibration
-from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
+from skcal.recalibration import (
+    AutoRecalibration,
+    CrossFitProba,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
 from tests.recalibration import family
 from tests.recalibration.family import NAMES, WEIGHTS, every_class, make, make_features
 
@@ -29,6 +34,8 @@ from tests.recalibration.family import NAMES, WEIGHTS, every_class, make, make_f
 every_route = pytest.mark.parametrize("route", ["ensemble", "single", "cross-fit"])
 all_at_once = pytest.mark.parametrize("route", ["single", "cross-fit"])
 both_estimators = pytest.mark.parametrize("meta", [CrossFitProba, RecalibratedClassifierCV])
+
+pytestmark = family.may_harm
 
 X, Y = make_features()
 OWN = np.random.default_rng(2).integers(1, 4, 150)  # weights for the classifier alone
@@ -203,7 +210,10 @@ MASK = np.arange(150) < 20
         ({"cv": [(MASK[:20], ~MASK)]}, "cv must give numbers from 0 to 149 as train rows"),
         ({"estimator": "svc"}, "estimator must be None or an instance of a classifier"),
         ({"estimator": GaussianNB}, "estimator must be None or an instance of a classifier"),
-        ({"estimator": RidgeClassifier()}, "RidgeClassifier has no predict_proba"),
+        (
+            {"estimator": VotingClassifier([("nb", GaussianNB())])},
+            "has no predict_proba",
+        ),
     ],
 )
 @both_estimators
@@ -354,7 +364,7 @@ def test_defaults():
     """The columns of the recalibrator may also be named by the user."""
     expected = fit_and_predict(RecalibratedClassifierCV(), X, Y)
     for classes in (None, "columns", [0, 1, 2]):
-        parts = LogisticRegression(), TemperatureScaling(classes=classes)
+        parts = LogisticRegression(), AutoRecalibration(classes=classes)
         explicit = RecalibratedClassifierCV(*parts, cv=StratifiedKFold(5))
         np.testing.assert_array_equal(fit_and_predict(explicit, X, Y), expected)
 
@@ -456,14 +466,17 @@ def test_boolean_labels_and_float32():
         assert proba.dtype == fit_and_predict(LogisticRegression(), X.astype("f4"), Y).dtype
 
 
-NO_RECALIBRATOR = "recalibrator must be None or an instance of a recalibrator"
+NO_RECALIBRATOR = "recalibrator must be an instance of a recalibrator"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"recalibrator": LOGITS}, "GaussianNB has no decision_function"),
-        ({"response_method": "decision_function"}, "response_method.*input='logits'"),
+        (
+            {"response_method": "decision_function", "recalibrator": TemperatureScaling()},
+            "response_method.*input='logits'",
+        ),
         (
             {"response_method": "predict_proba", "recalibrator": LOGITS},
             "response_method='predict_proba' gives probabilities, which are no logits",

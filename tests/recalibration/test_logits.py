@@ -112,7 +112,7 @@ def test_votes_in_a_summary(min_proba):
 
 def test_floors_of_the_folds_of_a_classifier():
     X, y = make_classification(300, flip_y=0.1, random_state=0)
-    model = RecalibratedClassifierCV(KNeighborsClassifier(4)).fit(X, y)
+    model = RecalibratedClassifierCV(KNeighborsClassifier(4), "temperature").fit(X, y)
     assert [pair.recalibrator.min_proba_ for pair in model.calibrated_classifiers_] == [0.125] * 5
     model.set_params(recalibrator=TemperatureScaling(min_proba=0.01)).fit(X, y)
     assert {pair.recalibrator.min_proba_ for pair in model.calibrated_classifiers_} == {0.01}

@@ -16,8 +16,9 @@ from sklearn.pipeline import make_pipeline
 from skcal import recalibration
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.streaming import CalibrationSummary
-from tests.recalibration.family import NAMES, every_class, make, make_scores
+from tests.recalibration.family import NAMES, every_class, make, make_scores, may_harm
 
+pytestmark = may_harm
 TRUSTED_TYPES = recalibration.TRUSTED_TYPES
 
 

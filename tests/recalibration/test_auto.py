@@ -1,0 +1,343 @@
+"""AutoRecalibration: the mixture, its members, its folds; recalibrators by name."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from skcal._numerics._mixture import fit_mixture_weights
+from skcal.recalibration import (
+    AutoRecalibration,
+    BaseRecalibrator,
+    BetaCalibration,
+    IsotonicRecalibration,
+    PlattScaling,
+    RecalibratedClassifierCV,
+    SplineRecalibration,
+    TemperatureScaling,
+    get_recalibrator,
+    get_recalibrator_names,
+)
+from tests.recalibration.family import CLASSES, both_counts, make_features, make_scores
+
+# --------------------------------------------------------------------------- weights
+
+
+def make_likelihoods(n_members, n_samples):
+    rng = np.random.default_rng(n_members)
+    likelihoods = rng.random((n_members, n_samples)) ** 3
+    likelihoods[1] = likelihoods[0] * (1 + 1e-3 * rng.normal(size=n_samples))  # next to alike
+    return likelihoods, np.r_[5.0, np.ones(n_members - 1)], rng.random(n_samples) * 3
+
+
+@pytest.mark.parametrize(("n_members", "n_samples"), [(2, 1), (3, 50), (6, 1000)])
+def test_weights_are_the_maximum(n_members, n_samples):
+    likelihoods, prior, mass = make_likelihoods(n_members, n_samples)
+
+    def loss(weights):
+        return -(mass @ np.log(weights @ likelihoods) + prior @ np.log(weights))
+
+    def slope(weights):
+        return -(likelihoods @ (mass / (weights @ likelihoods)) + prior / weights)
+
+    best = minimize(
+        loss,
+        prior / prior.sum(),
+        jac=slope,
+        method="SLSQP",
+        bounds=[(1e-9, 1)] * n_members,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like},
+        options={"ftol": 1e-16, "maxiter": 1000},
+    )
+    weights = fit_mixture_weights(likelihoods, prior, mass)
+    np.testing.assert_allclose(weights, best.x, rtol=0, atol=1e-8)
+    # The slope along the simplex vanishes: shares of the members, as of an expectation, stay.
+    shares = prior + weights * (likelihoods @ (mass / (weights @ likelihoods)))
+    np.testing.assert_allclose(shares / shares.sum(), weights, rtol=1e-12)
+
+
+def test_weights_of_rows_count_them():
+    likelihoods, prior, _ = make_likelihoods(4, 60)
+    counts = np.random.default_rng(0).integers(0, 4, 60)
+    weights = fit_mixture_weights(likelihoods, prior, counts.astype(float))
+    again = fit_mixture_weights(np.repeat(likelihoods, counts, axis=1), prior)
+    np.testing.assert_allclose(weights, again, rtol=1e-12)
+    order = [2, 0, 3, 1]
+    moved = fit_mixture_weights(likelihoods[order, ::-1], prior[order], counts[::-1].astype(float))
+    np.testing.assert_allclose(moved, weights[order], rtol=1e-12)
+
+
+def test_weights_in_closed_form():
+    """Two members of which one is always right: w = (n + a) / (n + a + b); none: the prior."""
+    right = np.vstack([np.zeros(100), np.full(100, 1e-300)])
+    weights = fit_mixture_weights(right, np.array([5.0, 1.0]))
+    np.testing.assert_allclose(weights, [5 / 106, 101 / 106], rtol=1e-12)
+    for likelihoods in (np.zeros((2, 9)), np.ones((2, 9)), np.empty((2, 0))):
+        weights = fit_mixture_weights(likelihoods, np.array([5.0, 1.0]))
+        np.testing.assert_allclose(weights, [5 / 6, 1 / 6], rtol=1e-12)
+
+
+# --------------------------------------------------------------------------- the mixture
+
+
+class Fixed(BaseRecalibrator):
+    """Says the same whatever it was fitted to: the scores to a power, or it fails."""
+
+    def __init__(self, power=1.0, *, input="proba", classes=None):
+        super().__init__(input=input, classes=classes)
+        self.power = power
+
+    def _fit(self, scores, codes, sample_weight):
+        if self.power == 0:
+            raise ValueError("no power")
+
+    def _recalibrate(self, scores):
+        proba = self._to_probabilities(scores) ** self.power
+        return proba / proba.sum(axis=1, keepdims=True) if self.power != 1 else proba
+
+
+@both_counts
+def test_what_all_say_is_said_by_the_mixture(n_classes):
+    X, y = make_scores(n_classes)
+    found = AutoRecalibration([Fixed(), Fixed(), Fixed()], leave_it=0.7).fit(X, y)
+    np.testing.assert_array_equal(found.predict_proba(X), X)
+    assert found.names_ == ["leave it", "Fixed", "Fixed-2", "Fixed-3"]
+    assert found.gain_ == pytest.approx(0, abs=1e-12)
+
+
+@both_counts
+def test_the_truth_wins(n_classes):
+    X, y = make_scores(n_classes, 20_000)  # squares of the truth
+    fitted = AutoRecalibration([Fixed(0.5), Fixed(2.0)]).fit(X, y)
+    assert fitted.weights_[1] > 0.9
+    assert fitted.gain_ > 0
+
+
+@both_counts
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_loop_by_hand(n_classes, weighted):
+    X, y = make_scores(n_classes, 200)
+    weights = np.random.default_rng(0).integers(1, 4, 200) if weighted else np.ones(200)
+    splits = list(StratifiedKFold(4).split(X, y))
+    names = ["temperature", "platt", "spline"]
+    found = AutoRecalibration(names, cv=splits).fit(X, y, weights if weighted else None)
+    fits = {"leave it": lambda train: lambda new: new}
+    for name in names:
+        fits[name] = lambda train, name=name: (
+            get_recalibrator(name).fit(X[train], y[train], weights[train]).predict_proba
+        )
+    likelihoods, folds = np.empty((4, 200)), np.empty(200, dtype=int)
+    for k, (train, test) in enumerate(splits):
+        folds[test] = k
+        for row, fit in zip(likelihoods, fits.values(), strict=True):
+            row[test] = fit(train)(X[test])[np.arange(len(test)), y[test]]
+    share = weights / weights.sum()
+    prior = np.array([5.0, 1, 1, 1])
+    expected = fit_mixture_weights(likelihoods, prior, weights.astype(float))
+    np.testing.assert_allclose(found.weights_, expected, rtol=1e-9)
+    np.testing.assert_allclose(found.log_losses_, -np.log(likelihoods) @ share, rtol=1e-9)
+    mixed = np.empty(200)
+    for k in range(4):
+        others = folds != k
+        other = fit_mixture_weights(likelihoods[:, others], prior, weights[others].astype(float))
+        mixed[~others] = other @ likelihoods[:, ~others]
+    gain = share @ (np.log(mixed) - np.log(likelihoods[0]))
+    assert found.gain_ == pytest.approx(gain, rel=1e-9)
+    proba = sum(w * fit(slice(None))(X) for w, fit in zip(expected, fits.values(), strict=True))
+    np.testing.assert_allclose(found.predict_proba(X), proba, rtol=0, atol=1e-12)
+    assert found.names_ == list(fits)
+    assert [type(one).__name__ for one in found.recalibrators_] == [
+        "TemperatureScaling",
+        "PlattScaling",
+        "SplineRecalibration",
+    ]
+
+
+def test_weights_are_repetitions_where_copies_share_a_fold():
+    X, y = make_scores(3, 120)
+    weights = np.random.default_rng(0).integers(0, 4, 120)
+    folds = np.random.default_rng(1).integers(0, 3, 120)
+
+    def split(folds):
+        return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+
+    weighted = AutoRecalibration(cv=split(folds)).fit(X, y, weights)
+    copies = [np.repeat(values, weights, axis=0) for values in (X, y, folds)]
+    repeated = AutoRecalibration(cv=split(copies[2])).fit(*copies[:2])
+    np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), atol=1e-9)
+
+
+def test_folds_do_not_depend_on_the_order_of_rows_nor_on_ties():
+    X, y = make_scores(3, 300)
+    order = np.random.default_rng(0).permutation(300)
+    for scores in (X, np.round(X, 1) / np.round(X, 1).sum(axis=1, keepdims=True)):
+        fitted = AutoRecalibration().fit(scores, y)
+        again = AutoRecalibration().fit(scores[order], y[order])
+        np.testing.assert_allclose(
+            again.predict_proba(X), fitted.predict_proba(X), rtol=0, atol=1e-9
+        )
+
+
+def test_noise_is_not_found_again_in_other_folds():
+    """Dealt in the order of the scores, folds would share out outcomes evenly."""
+    rng = np.random.default_rng(0)
+    weights = []
+    for _ in range(20):
+        v = rng.random(400)
+        y = (rng.random(400) < v).astype(int)
+        weights.append(AutoRecalibration(["isotonic"]).fit(v[:, None], y).weights_[0])
+    assert np.mean(weights) > 0.85
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_monotone(n_classes):
+    X, y = make_scores(n_classes, 400)
+    y = y[::-1] if n_classes == 2 else y  # scores that say nothing
+    fitted = AutoRecalibration(monotone=True).fit(X, y)
+    if n_classes == 2:
+        grid = np.column_stack([np.linspace(1, 0, 1001), np.linspace(0, 1, 1001)])
+        assert (np.diff(fitted.predict_proba(grid)[:, 1]) >= 0).all()
+        assert fitted.names_[1:] == ["temperature", "beta", "spline"]
+    else:
+        np.testing.assert_array_equal(fitted.predict(X), X.argmax(axis=1))
+        assert fitted.names_[1:] == ["temperature"]
+    for member in (PlattScaling(), SplineRecalibration(monotone=False), GaussianNB()):
+        with pytest.raises(ValueError, match=r"monotone.*recalibrators\[1\]"):
+            AutoRecalibration(["temperature", member], monotone=True).fit(X, y)
+
+
+def test_groups_reach_the_splitter():
+    X, y = make_scores(2, 200)
+    groups = np.arange(200) // 20
+    with config_context(enable_metadata_routing=True):
+        fitted = AutoRecalibration(cv=GroupKFold(5)).fit(X, y, groups=groups)
+    splits = list(GroupKFold(5).split(X, y, groups))
+    expected = AutoRecalibration(cv=splits).fit(X, y)
+    np.testing.assert_array_equal(fitted.weights_, expected.weights_)
+    with pytest.raises(ValueError, match="groups need metadata routing"):
+        AutoRecalibration(cv=GroupKFold(5)).fit(X, y, groups=groups)
+
+
+def test_members_that_cannot_be_fitted_are_left_out():
+    X, y = make_scores(3)
+    with pytest.warns(UserWarning, match=r"left out .*Fixed: no power"):
+        fitted = AutoRecalibration([Fixed(0.0), "temperature"]).fit(X, y)
+    assert fitted.weights_[1] == 0
+    assert np.isnan(fitted.log_losses_[1])
+    assert fitted.recalibrators_[0] is None
+    expected = AutoRecalibration(["temperature"]).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    with pytest.warns(UserWarning, match="left out .*beta: there are no rows of a class"):
+        AutoRecalibration(["beta", "temperature"], classes=range(3)).fit(X[y < 2], y[y < 2])
+
+
+@pytest.mark.parametrize(
+    ("y", "options"),
+    [([0, 1, 0], {}), ([0] * 9, {"classes": [0, 1]})],
+)
+def test_too_little_to_learn_from(y, options):
+    X = make_scores(2, len(y))[0]
+    with pytest.warns(UserWarning, match="scores are left as they are"):
+        fitted = AutoRecalibration(**options).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict_proba(X), X)
+    assert fitted.gain_ == 0
+
+
+def test_a_few_rows_of_a_class_and_hard_zeros():
+    """Folds without a class, certain scores that are wrong: probabilities stay in (0, 1)."""
+    rng = np.random.default_rng(0)
+    X = np.eye(3)[rng.integers(0, 3, 60)]
+    y = np.r_[np.arange(59) % 2, 2]
+    proba = AutoRecalibration().fit(X, y).predict_proba(X)
+    assert ((proba > 0) & (proba < 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"recalibrators": []}, "recalibrators must be None or a list"),
+        ({"recalibrators": "beta"}, "recalibrators must be None or a list"),
+        ({"recalibrators": ["isotonc"]}, r"recalibrators\[0\] must.*Did you mean 'isotonic'"),
+        ({"recalibrators": [TemperatureScaling]}, r"recalibrators\[0\] must be an instance"),
+        ({"recalibrators": [SplineRecalibration(n_knots=1)]}, "n_knots must be at least 2"),
+        ({"cv": 1}, "cv must be at least 2; got 1"),
+        ({"cv": True}, "cv must be an integer"),
+        ({"cv": "prefit"}, "cv must be None, an integer"),
+        ({"leave_it": 0}, "leave_it must be"),
+        ({"monotone": 1}, "monotone must be True or False"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        AutoRecalibration(**options).fit(*make_scores(2))
+
+
+# --------------------------------------------------------------------------- by name
+
+
+def test_names():
+    classes = {type(get_recalibrator(name)) for name in get_recalibrator_names()}
+    assert classes == set(CLASSES)
+    assert get_recalibrator("beta", parameters="ab").parameters == "ab"
+    with pytest.raises(ValueError, match=r"name must be one of.*Did you mean 'isotonic'"):
+        get_recalibrator("isotonc")
+
+
+def test_a_search_over_names():
+    X, y = make_features()
+    search = GridSearchCV(
+        RecalibratedClassifierCV(GaussianNB(), cv=3),
+        {"recalibrator": ["auto", "temperature", None, BetaCalibration()]},
+        scoring="neg_log_loss",
+        cv=2,
+    ).fit(X, y)
+    results = search.cv_results_["mean_test_score"]
+    assert results[0] == results[2] != results[1]
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classifiers_without_probabilities(ensemble, n_classes):
+    X, y = make_features(n_classes)
+    by_name = RecalibratedClassifierCV(LinearSVC(), ensemble=ensemble).fit(X, y)
+    assert by_name.response_method_ == "decision_function"
+    explicit = AutoRecalibration(input="logits")
+    expected = RecalibratedClassifierCV(LinearSVC(), explicit, ensemble=ensemble).fit(X, y)
+    np.testing.assert_array_equal(by_name.predict_proba(X), expected.predict_proba(X))
+
+
+# --------------------------------------------------------------------------- harm
+
+
+class Probabilities(ClassifierMixin, BaseEstimator):
+    """A classifier whose features are its probabilities."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_map_that_harms_is_told(ensemble):
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet([1, 1], 500)
+    y = (rng.random(500) < truth[:, 1]).astype(int)
+    extreme = truth**4 / (truth**4).sum(axis=1, keepdims=True)
+
+    def fit(recalibrator, X):
+        RecalibratedClassifierCV(Probabilities(), recalibrator, ensemble=ensemble).fit(X, y)
+
+    with pytest.warns(UserWarning, match="Fixed raises the log loss .* AutoRecalibration"):
+        fit(Fixed(4.0), truth)
+    with pytest.warns(UserWarning, match="IsotonicRecalibration raises the Brier score"):
+        fit(IsotonicRecalibration(), truth)
+    for recalibrator in (None, TemperatureScaling(), BetaCalibration(), IsotonicRecalibration()):
+        fit(recalibrator, extreme)  # they help, and warnings are errors
+    fit(None, truth)
