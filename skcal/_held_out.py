@@ -1,0 +1,71 @@
+"""Recalibrators on rows that they were not fitted on."""
+
+import numpy as np
+from sklearn.base import clone
+
+from skcal._folds import spread_columns
+
+
+def deal_splits(scores, codes, sample_weight, n_folds):
+    """Pairs of train and test rows: folds drawn at random, but always alike for the same rows.
+
+    Rows of each class are dealt evenly. They are put into an order of their own first, and then
+    shuffled with a fixed seed, so that folds depend on what the rows hold and not on where they
+    stand. Without the shuffle neighbouring scores would share out their outcomes evenly among
+    the folds, and a map that follows their noise would find it again in the test rows.
+    """
+    own = scores[np.arange(len(codes)), codes]
+    keys = [own] if sample_weight is None else [sample_weight, own]
+    order = np.lexsort((*keys, codes))
+    alike = (own[order][1:] == own[order][:-1]) & (codes[order][1:] == codes[order][:-1])
+    if scores.shape[1] > 2 and alike.any():
+        order = np.lexsort((*keys[:-1], *scores.T, codes))
+    shuffled = order[np.random.default_rng(0).permutation(len(order))]
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[by_class] = np.arange(len(codes)) % n_folds
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
+
+
+def fit_to_columns(recalibrator, scores, codes, sample_weight):
+    """A fitted clone, whose classes are the numbers of the columns."""
+    fitted = clone(recalibrator)
+    if "classes" in fitted.get_params(deep=False):
+        fitted.set_params(classes=np.arange(scores.shape[1]))
+    weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return fitted.fit(scores, codes, **weight)
+
+
+def predict_columns(fitted, scores):
+    """Its probabilities, one column for each column of scores, 0 for a class that it missed."""
+    columns = np.arange(scores.shape[1])
+    return spread_columns(fitted.predict_proba(scores), fitted.classes_, columns)
+
+
+def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
+    """Probabilities of the test rows of each split by a map fitted on its training rows.
+
+    Parameters
+    ----------
+    recalibrator : recalibrator
+        A mixture has a way of its own, ``_predict_held_out``, which fits no member twice.
+    scores : ndarray of shape (n_samples, n_classes)
+    codes : ndarray of shape (n_samples,)
+        Column of the true class.
+    sample_weight : ndarray of shape (n_samples,) or None
+    splits : list of pairs of train and test rows
+
+    Returns
+    -------
+    list of ndarray of shape (n_test, n_classes)
+    """
+    if hasattr(recalibrator, "_predict_held_out"):
+        return recalibrator._predict_held_out(scores, codes, sample_weight, splits)
+    return [predict_split(recalibrator, scores, codes, sample_weight, *split) for split in splits]
+
+
+def predict_split(recalibrator, scores, codes, sample_weight, train, test):
+    """The same for one split."""
+    weight = None if sample_weight is None else sample_weight[train]
+    fitted = fit_to_columns(recalibrator, scores[train], codes[train], weight)
+    return predict_columns(fitted, scores[test])
