@@ -1,4 +1,4 @@
-"""Every calibration measure as a scorer for scikit-learn's ``scoring=``.
+"""Calibration measures and refinements as scorers for scikit-learn's ``scoring=``.
 
 A scorer of `sklearn.metrics.make_scorer` hands a binary measure one column of probabilities and
 no labels, so that string labels and folds that miss a class go wrong. The scorers of this module
@@ -25,13 +25,18 @@ from skcal._predict_proba import (
     warn_of_unseen_labels,
 )
 from skcal._validation import check_option
-from skcal.metrics import MEASURES
+from skcal.metrics import MEASURES, brier_refinement, log_loss_refinement
 
 __all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
 
 # The class of scikit-learn's own scorers has no public name. What goes by it shares predictions
 # with them, and is a scorer to other packages.
 _Scorer: Any = type(make_scorer(log_loss))
+
+# All that has a name: measures, and what is left of proper scores after recalibration.
+_FUNCTIONS = {name: measure.function for name, measure in MEASURES.items()} | {
+    function.__name__: function for function in (brier_refinement, log_loss_refinement)
+}
 
 
 def make_calibration_scorer(
@@ -46,7 +51,7 @@ def make_calibration_scorer(
     Parameters
     ----------
     measure : callable or str
-        A measure of :mod:`skcal.metrics` or its name, or any function
+        A measure or refinement of :mod:`skcal.metrics` or its name, or any function
         ``f(y_true, y_proba, *, labels=None, sample_weight=None, ...)`` that returns a float;
         `y_proba` has one column for each of `labels`.
     greater_is_better : bool, default=False
@@ -108,19 +113,23 @@ def make_calibration_scorer(
     for name, source in (("labels", "estimator.classes_"), ("sample_weight", "the call")):
         if name in options:
             raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
+    if isinstance(measure, str):
+        measure = _FUNCTIONS.get(measure, measure)
     measure = bind_for_labels(measure, options).function
     return _CalibrationScorer(measure, bool(greater_is_better), options)
 
 
 def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
-    """Get a new scorer of a calibration measure by its name.
+    """Get a new scorer by its name.
 
     Parameters
     ----------
     name : str
-        ``"neg_"`` and the name of a measure, see :func:`get_scorer_names`.
+        ``"neg_"`` and the name of a measure, ``"neg_log_loss_refinement"`` or
+        ``"neg_brier_refinement"``, see :func:`get_scorer_names`.
     **options : dict
-        Keyword arguments for the measure, such as ``n_bins=20`` or ``reduction="classwise"``.
+        Keyword arguments for the measure, such as ``n_bins=20`` or ``reduction="classwise"``, or
+        for the refinement, such as ``recalibrator=TemperatureScaling()``.
 
     Returns
     -------
@@ -137,6 +146,13 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
     See Also
     --------
     make_calibration_scorer : What the scorer does, and scorers of other measures.
+
+    Notes
+    -----
+    The refinements, :func:`~skcal.metrics.log_loss_refinement` and
+    :func:`~skcal.metrics.brier_refinement`, are what a search should look at if a recalibrator
+    follows: the score of the model after recalibration, which is cross-fitted inside of each test
+    fold. Unlike a calibration error they are proper targets by themselves.
 
     Examples
     --------
@@ -158,7 +174,7 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
 
 
 def get_scorer_names() -> list[str]:
-    """Get the names of all calibration scorers.
+    """Get the names of all scorers.
 
     Returns
     -------
@@ -171,7 +187,7 @@ def get_scorer_names() -> list[str]:
     >>> "neg_smooth_ece" in get_scorer_names()
     True
     """
-    return sorted(f"neg_{name}" for name in MEASURES)
+    return sorted(f"neg_{name}" for name in _FUNCTIONS)
 
 
 class _CalibrationScorer(_Scorer):

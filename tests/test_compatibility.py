@@ -18,6 +18,7 @@ from sklearn.model_selection import cross_validate
 
 from skcal import inference, recalibration, streaming
 from skcal.metrics import Mixture, distribution_kernel_calibration_error
+from skcal.model_selection import stop_by_refinement
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.scorers import get_scorer
 from tests.answers import list_numbers
@@ -115,6 +116,10 @@ def score(X, y, sample_weight):
     return get_scorer("neg_smooth_ece")(fitted, X, y, sample_weight=sample_weight)
 
 
+def stop(y_proba, **rows):
+    return stop_by_refinement([y_proba], **rows)
+
+
 def list_calls():
     """By name, a call of every public function and method that takes rows, and its rows."""
     calls = {}
@@ -126,6 +131,7 @@ def list_calls():
     for name, call, columns in (
         ("summarize_batches", summarize_batch, ("y_true", "y_proba", "sample_weight")),
         ("scorer", score, ("X", "y", "sample_weight")),
+        ("stop_by_refinement", stop, ("y_proba", "y", "sample_weight")),
         ("Mixture", measure_mixture, ("y_pred", "shares")),
     ):
         calls[name] = call, {column: ROWS[column] for column in columns}
@@ -137,6 +143,7 @@ CALLS = list_calls()
 NAMES = {
     "Mixture": {"y_pred": "y_true", "shares": "The weights of distribution"},
     "scorer": {"y": "y_true"},
+    "stop_by_refinement": {"y_proba": "Stage 0 of staged_proba"},
 }
 # Displays hand rows to classifiers, and cut them into folds, before an entrance sees the rest.
 not_of_classifiers = pytest.mark.parametrize(

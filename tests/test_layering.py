@@ -16,6 +16,7 @@ LEVELS = (
     {"_reduction", "_folds"},
     {"_independent_rows", "_estimates", "_held_out"},
     {"recalibration"},
+    {"_refinement"},
     {"metrics", "datasets"},
     {"_predict_proba", "_bound_measure", "_cells"},
     {"scorers", "model_selection", "streaming", "_cross_fit"},

@@ -31,7 +31,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
+from skcal.metrics import (
+    MEASURES,
+    brier_refinement,
+    expected_calibration_error,
+    log_loss_refinement,
+    smooth_ece,
+)
+from skcal.recalibration import IsotonicRecalibration
 from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
 
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
@@ -46,6 +53,8 @@ FOLDS = StratifiedKFold(3)
 BINARY, TEXT, TRIPLE = (GaussianNB().fit(*rows) for rows in ((X, Y), (X, NAMED), (X3, Y3)))
 
 SMOOTH = get_scorer("neg_smooth_ece")
+# No calibration errors, but scorers too.
+REFINEMENTS = {f.__name__: f for f in (brier_refinement, log_loss_refinement)}
 ece_scorer = functools.partial(get_scorer, "neg_expected_calibration_error")
 LABELS = [[0, 1], [False, True], [1, 2], [-1, 1], ["no", "yes"]]
 LABELS = [*map(np.array, LABELS), np.array(["no", "yes"], dtype=object)]
@@ -94,6 +103,53 @@ def test_options_reach_the_measure():
         assert ece_scorer(n_bins=3, pos_label=label)(TEXT, X, NAMED) == expected
     with pytest.raises(ValueError, match="pos_label must be one of the labels"):
         get_scorer("neg_smooth_ece", pos_label="yes")(TRIPLE, X3, Y3)
+
+
+class ExtremeNB(GaussianNB):
+    """Probabilities with log odds multiplied."""
+
+    def __init__(self, factor=1.0, var_smoothing=1e-9):
+        super().__init__(var_smoothing=var_smoothing)
+        self.factor = factor
+
+    def predict_proba(self, X):
+        parts = super().predict_proba(X) ** self.factor
+        return parts / parts.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", REFINEMENTS)
+def test_a_search_by_refinement_sees_through_overconfidence(name):
+    """Unlike a search by log loss it finds the same, whatever the log odds are multiplied by."""
+    grid = {"factor": [1.0, 3.0], "var_smoothing": [1e-9, 0.3]}
+    scoring = {"own": get_scorer(f"neg_{name}"), "log loss": "neg_log_loss"}
+    search = GridSearchCV(ExtremeNB(), grid, scoring=scoring, refit="own", cv=FOLDS)
+    results = search.fit(X, NAMED).cv_results_
+    scores = results["mean_test_own"].reshape(2, 2)
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-3)
+    assert np.ptp(results["mean_test_log loss"].reshape(2, 2), axis=0).min() > 0.1
+
+
+@pytest.mark.parametrize("name", REFINEMENTS)
+def test_scores_are_minus_the_refinement(name):
+    measure, scorer = REFINEMENTS[name], get_scorer(f"neg_{name}")
+    for model, X_test, y, codes in ((TEXT, X, NAMED, Y), (TRIPLE, X3, Y3, Y3)):
+        proba, weights = model.predict_proba(X_test), np.linspace(1, 2, len(y))
+        assert type(scorer(model, X_test, y)) is float
+        assert scorer(model, X_test, y) == -measure(codes, proba)
+        expected = -measure(codes, proba, sample_weight=weights)
+        assert scorer(model, X_test, y, sample_weight=weights) == expected
+        options = {"recalibrator": IsotonicRecalibration(min_proba=0.01), "cv": 3}
+        found = get_scorer(f"neg_{name}", **options)(model, X_test, y)
+        assert found == -measure(codes, proba, **options) != -measure(codes, proba)
+        assert make_calibration_scorer(name, **options)(model, X_test, y) == found
+    only = Y == 0  # nothing can be learned, so that nothing is changed
+    proba = TEXT.predict_proba(X[only])
+    losses = {"brier_refinement": proba[:, 1] ** 2, "log_loss_refinement": -np.log(proba[:, 0])}
+    expected = pytest.approx(-losses[name].mean())
+    assert scorer(TEXT, X[only], NAMED[only]) == expected
+    model = DecisionTreeClassifier().fit(X[only], NAMED[only])
+    with pytest.warns(UserWarning, match="was not fitted on"):
+        assert np.isfinite(scorer(model, X, NAMED))
 
 
 def test_any_function_can_be_a_measure():
@@ -338,7 +394,7 @@ def test_routing_passes_requested_weights():
 
 def test_names():
     names = get_scorer_names()
-    assert names == sorted(f"neg_{name}" for name in MEASURES)
+    assert names == sorted(f"neg_{name}" for name in [*MEASURES, *REFINEMENTS])
     assert [get_scorer(name).__name__ for name in names] == names
     gain = make_calibration_scorer(smooth_ece, greater_is_better=True)
     assert gain.__name__ == "smooth_ece"

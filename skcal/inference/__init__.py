@@ -13,6 +13,7 @@ from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._recalibration_gain import RecalibrationGain, recalibration_gain
 from skcal.inference._spiegelhalter import spiegelhalter_test
 from skcal.inference._t_cal import t_cal_test
 from skcal.inference._test_result import TestResult
@@ -22,6 +23,7 @@ __all__ = [
     "CoxRecalibration",
     "Interval",
     "IsotonicBand",
+    "RecalibrationGain",
     "TestResult",
     "calibration_test",
     "calibration_test_from_summary",
@@ -35,6 +37,7 @@ __all__ = [
     "isotonic_band",
     "kernel_calibration_test",
     "mean_embedding_test",
+    "recalibration_gain",
     "spiegelhalter_test",
     "t_cal_test",
 ]

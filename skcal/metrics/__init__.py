@@ -40,6 +40,7 @@ from skcal.metrics._interval import (
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._predicted_distribution import Mixture, MultivariateNormal
+from skcal.metrics._refinement import brier_refinement, log_loss_refinement
 from skcal.metrics._regression import (
     expected_normalized_calibration_error,
     interval_coverage,
@@ -98,6 +99,7 @@ __all__ = [
     "SmoothECECurve",
     "adaptive_calibration_error",
     "averaged_two_bin_calibration_error",
+    "brier_refinement",
     "calibration_decomposition",
     "calibration_distance_bounds",
     "calibration_mean_embedding_error",
@@ -112,6 +114,7 @@ __all__ = [
     "interval_calibration_error",
     "interval_coverage",
     "kernel_calibration_error",
+    "log_loss_refinement",
     "lower_calibration_bounds",
     "lower_calibration_distance",
     "maximum_calibration_error",

@@ -47,6 +47,7 @@ OPTIONS = {
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "layers": LAYERS,
     "levels": LEVELS,
+    "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": DIVERGENCE,
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),

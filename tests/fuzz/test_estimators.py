@@ -9,7 +9,12 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from skcal.metrics import MEASURES, smooth_ece
-from skcal.model_selection import calibrated_within_one_se, pooled_cross_val_score
+from skcal.model_selection import (
+    calibrated_within_one_se,
+    pooled_cross_val_score,
+    refinement_metric,
+    stop_by_refinement,
+)
 from skcal.recalibration import (
     BaseRecalibrator,
     CrossFitProba,
@@ -229,3 +234,23 @@ def results(draw):
 )
 def test_results_of_a_search(score, calibration, cv_results):
     return calibrated_within_one_se(score, calibration)(cv_results)
+
+
+# ------------------------------------------------------------------------- where a training stops
+
+FOLDS = mostly([None, 2, 5], [1, "x", 2.5])
+
+
+@hostile(some.problems(), options(stop_by_refinement), cv=FOLDS, n_stages=mostly([1, 2], [0, 3]))
+def test_stages(y_true, y_proba, reduction, n_stages, **arguments):
+    with documented_warnings_ignored():
+        return stop_by_refinement([y_proba] * n_stages, y_true, **arguments)
+
+
+@hostile(some.problems(), options(refinement_metric), cv=FOLDS)
+def test_metrics_of_boosting(
+    y_true, y_proba, sample_weight, pos_label, labels, reduction, library, **settings
+):
+    metric = refinement_metric(library, **settings)
+    with documented_warnings_ignored():
+        return metric(y_true, y_proba, sample_weight)

@@ -14,6 +14,7 @@ from skcal.inference import (
     confidence_interval,
     confidence_interval_from_summary,
     kernel_calibration_test,
+    recalibration_gain,
     t_cal_test,
 )
 from skcal.metrics import MEASURES
@@ -38,19 +39,22 @@ CALLS = BINARY | {
     "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
     "kernel_bound": partial(kernel_calibration_test, method="distribution-free"),
+    "recalibration_gain": partial(recalibration_gain, random_state=0),
 }
 V = np.round(np.random.default_rng(3).uniform(0.02, 0.98, 120), 2)
 Y = (np.random.default_rng(4).random(120) < V).astype(int)
 FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
 # Functions that draw, with rows that make other numbers of other draws.
+FEW = {"n_resamples": 50}
 RANDOM = {
-    confidence_interval: partial(confidence_interval, Y, V),
-    confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST),
-    calibration_test: partial(calibration_test, Y, V),
-    calibration_test_from_summary: partial(calibration_test_from_summary, FIRST),
-    compare_summaries: partial(compare_summaries, FIRST, SECOND),
-    kernel_calibration_test: partial(kernel_calibration_test, Y, V),
-    t_cal_test: partial(t_cal_test, Y, V),
+    confidence_interval: partial(confidence_interval, Y, V, **FEW),
+    confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST, **FEW),
+    calibration_test: partial(calibration_test, Y, V, **FEW),
+    calibration_test_from_summary: partial(calibration_test_from_summary, FIRST, **FEW),
+    compare_summaries: partial(compare_summaries, FIRST, SECOND, **FEW),
+    kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
+    recalibration_gain: partial(recalibration_gain, 1 - Y, V),
+    t_cal_test: partial(t_cal_test, Y, V, **FEW),
 }
 
 
@@ -159,7 +163,6 @@ def test_scale_of_importance_weights_does_not_matter(call, scale):
 
 @pytest.mark.parametrize("call", RANDOM.values(), ids=[f.__name__ for f in RANDOM])
 def test_random_state(call):
-    call = partial(call, n_resamples=50)
     assert call(random_state=3) == call(random_state=np.int64(3))
     assert len({call(random_state=seed) for seed in range(5)}) > 1
     assert len({call() for _ in range(5)}) > 1

@@ -1,0 +1,114 @@
+"""The loss that recalibration leaves, from rows that the recalibrator was not fitted on."""
+
+import numpy as np
+
+from skcal._held_out import deal_splits, predict_held_out, predict_split
+from skcal._numerics._losses import find_losses
+from skcal._reduction import check_class_vectors
+from skcal._validation import check_integer, check_option
+from skcal.recalibration import (
+    PlattScaling,
+    TemperatureScaling,
+    get_recalibrator,
+    get_recalibrator_names,
+)
+
+LOSSES = ("brier", "log")
+
+
+def choose_recalibrator(recalibrator, default):
+    """The recalibrator of the user, given itself or by its name, or the default one."""
+    if recalibrator is None:
+        return default
+    if isinstance(recalibrator, str):
+        check_option("recalibrator", recalibrator, tuple(get_recalibrator_names()))
+        return get_recalibrator(recalibrator)
+    if isinstance(recalibrator, type) or not hasattr(recalibrator, "predict_proba"):
+        raise ValueError(
+            "recalibrator must be None, a name such as 'platt', or an instance of a recalibrator, "
+            f"such as PlattScaling(); got {recalibrator!r}."
+        )
+    if getattr(recalibrator, "input", None) == "logits":
+        raise ValueError(
+            "recalibrator must read probabilities, with input='proba'; got one with "
+            "input='logits'."
+        )
+    return recalibrator
+
+
+def choose_small(recalibrator, n_classes):
+    """The same; the default has one parameter or two."""
+    default = PlattScaling() if n_classes == 2 else TemperatureScaling()
+    return choose_recalibrator(recalibrator, default)
+
+
+def read_vectors(
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    names=("y_true", "y_proba"),
+):
+    """Check user input and drop rows of weight zero; see `check_class_vectors`.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_classes)
+        float64, rows divided by their sums; of two classes the positive one last.
+    codes : ndarray of shape (n_samples,)
+        Column of the true class.
+    weights : ndarray of shape (n_samples,) or None
+    """
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    vectors = check_class_vectors(y_true, y_proba, **data, names=names).drop_absent()
+    if vectors.target.ndim == 2:
+        raise ValueError(
+            f"{names[0]} must hold labels; soft labels have no outcome that a recalibrator could "
+            "be fitted to. Draw labels from them."
+        )
+    weights = None if vectors.weights is None else vectors.weights.astype(np.float64)
+    proba = vectors.proba.astype(np.float64)
+    return proba / proba.sum(axis=1, keepdims=True), vectors.target, weights
+
+
+def check_n_folds(cv):
+    """Return a number of folds as an int, or raise a ValueError."""
+    return check_integer("cv", cv, minimum=2)
+
+
+def has_two_classes(codes):
+    """Whether there is something to tell apart."""
+    return len(codes) > 0 and codes.min() < codes.max()
+
+
+def cross_fit(recalibrator, proba, codes, weights, n_folds):
+    """Recalibrated probabilities of each row, by a map fitted on the other folds.
+
+    Where these hold a single class, probabilities stay as they are.
+    """
+    splits = deal_splits(proba, codes, weights, n_folds)
+    splits = [
+        (train, test) for train, test in splits if len(test) and has_two_classes(codes[train])
+    ]
+    answer = proba.copy()
+    parts = predict_held_out(recalibrator, proba, codes, weights, splits)
+    for (_, test), part in zip(splits, parts, strict=True):
+        answer[test] = part
+    return answer
+
+
+def fit_or_cross_fit(recalibrator, proba, codes, weights, n_folds):
+    """The same, or where `n_folds` is None, probabilities by a map fitted on all rows."""
+    if n_folds is not None:
+        return cross_fit(recalibrator, proba, codes, weights, n_folds)
+    if not has_two_classes(codes):
+        return proba
+    return predict_split(recalibrator, proba, codes, weights, slice(None), slice(None))
+
+
+def average_loss(proba, codes, weights, loss):
+    """Mean loss of the rows."""
+    losses = find_losses(proba, codes, loss)
+    return float(losses.mean() if weights is None else np.average(losses, weights=weights))

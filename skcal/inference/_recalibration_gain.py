@@ -1,0 +1,287 @@
+"""By how much recalibration lowers a proper score, and by how much at least."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from skcal._held_out import predict_split
+from skcal._numerics._betting import find_lower_bound
+from skcal._numerics._losses import find_largest_rise, find_losses
+from skcal._records import show_record
+from skcal._refinement import (
+    LOSSES,
+    check_n_folds,
+    choose_recalibrator,
+    cross_fit,
+    has_two_classes,
+    read_vectors,
+)
+from skcal._typing import ArrayLike, RandomState
+from skcal._validation import check_confidence_level, check_option, check_rng
+from skcal.recalibration import AutoRecalibration
+
+# Rows before the first bet, and growth of their number from one map to the next.
+_FIRST = 30
+_GROWTH = 1.4
+# Parts of the way from the predictions to the recalibrated ones: a small part loses little where
+# the map is wrong, and tells small errors from none; the whole way is best for large ones.
+_PARTS = (0.25, 0.5, 1.0)
+# No loss may grow by more than this on the whole way; twice that where squares are summed over
+# the classes.
+_LARGEST_RISE = {"brier": 0.5, "log": np.log(4.0)}
+# A share of the predictions that stays, so that no log loss becomes infinite.
+_SHARE_KEPT = 0.05
+
+
+class RecalibrationGain(NamedTuple):
+    """What recalibration brings, see `recalibration_gain`.
+
+    Attributes
+    ----------
+    gain : float
+        Cross-fitted estimate of the mean loss before minus that after recalibration; below 0 where
+        recalibration does harm.
+    approximate_low : float
+        Approximate lower bound of the calibration error of the score, from a normal distribution;
+        not negative.
+    certified_low : float
+        Lower bound of the same that holds at every number of rows; not negative.
+    refinement : float
+        Cross-fitted mean loss after recalibration.
+    loss : str
+        Which loss was measured.
+    confidence_level : float
+        Of each of the two bounds.
+    n_samples : int
+        Number of rows.
+    """
+
+    gain: float
+    approximate_low: float
+    certified_low: float
+    refinement: float
+    loss: str
+    confidence_level: float
+    n_samples: int
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def recalibration_gain(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    loss: Literal["brier", "log"] = "brier",
+    recalibrator: Any = None,
+    cv: int = 5,
+    confidence_level: float = 0.95,
+    random_state: RandomState = None,
+) -> RecalibrationGain:
+    r"""Estimate how much recalibration lowers a proper score, and bound it from below.
+
+    It answers whether recalibration is worth the trouble, in the units of the score. The bounds are
+    bounds of the calibration error of the score, which is at least the gain of any recalibrator.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels. Two of them need two rows each at least.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1. Of rows that the model was not fitted on.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    loss : {"brier", "log"}, default="brier"
+        The score: squared error, summed over the classes (for two labels that of the positive one
+        alone), or log loss.
+    recalibrator : recalibrator, default=None
+        Fitted to some of the rows, for others. None takes `PlattScaling` for two classes and
+        `TemperatureScaling` for more.
+    cv : int, default=5
+        Number of folds of the estimate, at least 2.
+    confidence_level : float, default=0.95
+        Confidence of each lower bound, above 0 and below 1.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the order of the rows in which `certified_low` reads them; nothing else is drawn.
+
+    Returns
+    -------
+    RecalibrationGain
+        Named tuple of ``gain``, ``approximate_low``, ``certified_low``, ``refinement``, ``loss``,
+        ``confidence_level`` and ``n_samples``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if labels are soft, or if fewer than two labels have two rows.
+
+    See Also
+    --------
+    calibration_test : Whether there is any calibration error.
+    skcal.metrics.log_loss_refinement : The loss after recalibration, with weights.
+    skcal.metrics.calibration_decomposition : The calibration error, by a curve through all rows.
+
+    Notes
+    -----
+    For a proper loss l, predictions f and a map g that was fitted on other rows
+
+    .. math:: \mathbb{E}\, l(f, y) - \mathbb{E}\, l(g(f), y) \le
+              C = \mathbb{E}\, l(f, y) - \min_g \mathbb{E}\, l(g(f), y),
+
+    and C is the calibration error of the score [1]_: the mean squared distance of the predictions
+    from the conditional probabilities given the prediction, or the mean divergence of Kullback and
+    Leibler. ``gain`` is the mean of :math:`l(f_i, y_i) - l(g_{-k(i)}(f_i), y_i)` with g fitted on
+    all folds but that of row i. It has no bias upwards. Folds are the same at every call.
+
+    **The approximate bound** is the gain minus a normal quantile times its standard error. Rows of
+    different folds are not independent, so that nothing guarantees its confidence. With Platt
+    scaling bounds of 95 % held in 95 to 100 % of samples of 300 and 3000 rows; with a mixture of
+    recalibrators whose weights had seen all rows, in only 79 to 93 % of samples of calibrated
+    models, but missed by as little as 3e-5.
+
+    **The certified bound** needs independent rows of one population, and nothing else; it is valid
+    with any number of rows, any model and any recalibrator. Rows are put into random order, and
+    blocks of them, each 1.4 times as far as the last, are mapped by recalibrators that were fitted
+    on the rows before the block. Given these, the gains :math:`d_t` of the block have a mean of at
+    most C. Bets that C is above m multiply a capital by :math:`1 + x_t (d_t - m)`, with :math:`x_t`
+    chosen by the earlier rows; where :math:`m \ge C` the capital exceeds :math:`1 / \alpha` at any
+    time with a probability of at most :math:`\alpha`. The bound is the largest m at which it does
+    [2]_. Three players share the capital. They move 1/4, 1/2 and all of the way from f to g(f),
+    which are maps of f too: errors that hardly stand out from none show on the first steps, large
+    ones on the whole way. Maps are drawn back so that no loss grows by more than 1/2 (1 for more
+    than two classes, log 4 for the log loss, where g also keeps 1/20 of f). The first 30 rows see
+    no bets. The bound is cautious: with few rows it is mostly 0.
+
+    The log loss of a label of predicted probability 0 is infinite, and so is C if it can occur: one
+    such row makes both bounds infinite, and the gain too, unless the loss after recalibration is
+    infinite as well. Then the gain is 0.
+
+    In simulations of 1000 samples of 300 rows, of calibrated and four miscalibrated models, the
+    certified bounds of 95 % held in at least 99.4 %. For a calibration error of the Brier score of
+    0.0208 they were 0.0053 on average, and 0.0130 with 3000 rows; the approximate ones 0.0055 and
+    0.0153.
+
+    There are no weights: the certified bound needs a bound of the weights of rows that are not
+    seen yet, which nobody knows. See :func:`~skcal.metrics.brier_refinement` for weighted losses.
+
+    References
+    ----------
+    .. [1] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Rethinking early stopping: refine,
+       then calibrate. arXiv. :doi:`10.48550/arXiv.2501.19195`
+    .. [2] I. Waudby-Smith, A. Ramdas (2024). Estimating means of bounded random variables by
+       betting. Journal of the Royal Statistical Society Series B 86.
+       :doi:`10.1093/jrsssb/qkad009`
+
+    Examples
+    --------
+    Outcomes are half as far from 1/2 as predicted. The calibration error is 1/48 = 0.0208.
+
+    >>> from skcal.datasets import make_shrunk
+    >>> from skcal.inference import recalibration_gain
+    >>> problem = make_shrunk(3000, slope=0.5, random_state=0)
+    >>> result = recalibration_gain(problem.y_true, problem.y_proba, random_state=0)
+    >>> round(result.gain, 3), round(result.approximate_low, 3)
+    (0.018, 0.014)
+    >>> 0.005 < result.certified_low < 1 / 48
+    True
+    """
+    check_option("loss", loss, LOSSES)
+    n_folds = check_n_folds(cv)
+    level = check_confidence_level(confidence_level)
+    rng = check_rng(random_state)
+    proba, codes, _ = read_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
+    recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
+    _check_classes(codes)
+    before = find_losses(proba, codes, loss)
+    after = find_losses(cross_fit(recalibrator, proba, codes, None, n_folds), codes, loss)
+    certified = np.inf
+    if np.isfinite(before).all():
+        order = rng.permutation(len(codes))
+        gains, floors = _play(recalibrator, proba[order], codes[order], loss)
+        certified = find_lower_bound(gains, floors, level)
+    gain, low = _estimate(before, after, level)
+    return RecalibrationGain(
+        gain, low, float(certified), float(after.mean()), loss, level, len(codes)
+    )
+
+
+def _check_classes(codes):
+    counts = np.bincount(codes)
+    if (counts >= 2).sum() < 2:
+        raise ValueError(
+            "y_true must hold at least two labels of two rows each, so that a recalibrator can be "
+            f"fitted on other rows; got {len(codes)} rows of {(counts > 0).sum()} labels."
+        )
+
+
+def _estimate(before, after, level):
+    """Mean gain, and its lower bound by the normal distribution."""
+    total, rest = before.mean(), after.mean()
+    if np.isinf(total):
+        return (0.0 if np.isinf(rest) else np.inf), np.inf
+    if np.isinf(rest):
+        return -np.inf, 0.0
+    gains = before - after
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    return float(gains.mean()), float(max(gains.mean() - ndtri(level) * error, 0.0))
+
+
+def _play(recalibrator, proba, codes, loss):
+    """Gains of blocks of rows by maps that were fitted on the rows before them.
+
+    Returns
+    -------
+    gains : ndarray of shape (n_parts, n_rounds)
+        Blocks before which a single class was seen are left out.
+    floors : ndarray of shape (n_parts,)
+        No gain is below minus its floor.
+    """
+    largest_rise = _LARGEST_RISE[loss]
+    if loss == "brier" and proba.shape[1] > 2:
+        largest_rise *= 2
+    rounds = [np.empty((len(_PARTS), 0))]
+    for start, stop in pairwise(_list_edges(len(codes))):
+        if has_two_classes(codes[:start]):
+            block = slice(start, stop)
+            mapped = predict_split(recalibrator, proba, codes, None, slice(start), block)
+            changes = _limit_changes(proba[block], mapped, loss, largest_rise)
+            before = find_losses(proba[block], codes[block], loss)
+            rounds.append(
+                [
+                    before - find_losses(proba[block] + part * changes, codes[block], loss)
+                    for part in _PARTS
+                ]
+            )
+    return np.concatenate(rounds, axis=1), np.array(_PARTS) * largest_rise
+
+
+def _list_edges(n_rows):
+    """Numbers of rows before each block, and of all rows."""
+    edges = [_FIRST]
+    while edges[-1] < n_rows:
+        edges.append(min(n_rows, int(np.ceil(_GROWTH * edges[-1]))))
+    return edges
+
+
+def _limit_changes(proba, mapped, loss, largest_rise):
+    """Changes of the probabilities, drawn back where the loss could grow by too much.
+
+    Losses are convex: a part of the change costs at most that part of the rise.
+    """
+    changes = mapped - proba
+    if loss == "log":
+        changes *= 1 - _SHARE_KEPT
+    rise = find_largest_rise(proba, proba + changes, loss)
+    return (largest_rise / np.maximum(rise, largest_rise))[:, None] * changes
