@@ -12,20 +12,29 @@ def deal_splits(scores, codes, sample_weight, n_folds):
 
     Rows of each class are dealt evenly. They are put into an order of their own first, and then
     shuffled with a fixed seed, so that folds depend on what the rows hold and not on where they
-    stand. Without the shuffle neighbouring scores would share out their outcomes evenly among
+    stand, nor on the names of classes. Without the shuffle neighbouring scores would share out their outcomes evenly among
     the folds, and a map that follows their noise would find it again in the test rows.
     """
     own = scores[np.arange(len(codes)), codes]
+    codes = _rank_classes(own, codes, scores.shape[1])[codes]
     keys = [own] if sample_weight is None else [sample_weight, own]
     order = np.lexsort((*keys, codes))
     alike = (own[order][1:] == own[order][:-1]) & (codes[order][1:] == codes[order][:-1])
-    if alike.any():
-        order = np.lexsort((*keys[:-1], *scores.T, codes))
+    if scores.shape[1] > 2 and alike.any():
+        order = np.lexsort((*keys[:-1], *scores.T, own, codes))
     shuffled = order[np.random.default_rng(0).permutation(len(order))]
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     folds = np.empty(len(codes), dtype=np.intp)
     folds[by_class] = np.arange(len(codes)) % n_folds
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
+
+
+def _rank_classes(own, codes, n_classes):
+    """Places of the classes in an order that does not depend on their names."""
+    largest = np.full(n_classes, -np.inf)
+    np.maximum.at(largest, codes, own)
+    order = np.lexsort((largest, np.bincount(codes, minlength=n_classes)))
+    return np.argsort(order)
 
 
 def fit_to_columns(recalibrator, scores, codes, sample_weight):

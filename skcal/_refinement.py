@@ -30,8 +30,7 @@ def choose_recalibrator(recalibrator, default):
         )
     if getattr(recalibrator, "input", None) == "logits":
         raise ValueError(
-            "recalibrator must read probabilities, with input='proba'; got one with "
-            "input='logits'."
+            "recalibrator must read probabilities, with input='proba'; got one with input='logits'."
         )
     return recalibrator
 

@@ -46,6 +46,7 @@ OPTIONS = {
     "kind": mostly(["smooth", "nadaraya-watson", "isotonic", "binned"], ["x"]),
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "layers": LAYERS,
+    "leave_it": mostly([1e-300, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": DIVERGENCE,
@@ -78,6 +79,10 @@ OPTIONS = {
     "population": mostly([True, False, np.True_], [1, None, "x"]),
     "proportion": mostly(["quantile", "interval"], ["x"]),
     "quantiles": LEVELS,
+    "recalibrators": mostly(
+        [None, ["temperature"], ["isotonic", "venn_abers"], ["mean_replacement", "platt"]],
+        [[], "platt", ["plat"], [None]],
+    ),
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
     "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),

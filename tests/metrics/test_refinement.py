@@ -101,7 +101,7 @@ def test_what_cannot_be_learned_stays(refinement, score):
     [
         ({"cv": 1}, "cv must be at least 2; got 1"),
         ({"cv": 2.5}, "cv must be an integer; got 2.5"),
-        ({"recalibrator": PlattScaling}, "recalibrator must be None or an instance"),
+        ({"recalibrator": PlattScaling}, "recalibrator must be None, a name"),
         ({"recalibrator": PlattScaling(input="logits")}, "recalibrator must read probabilities"),
         ({"y_true": [0, 0.5, 1], "pos_label": 1}, "y_true must hold labels; soft labels"),
         ({"y_proba": [0.1, np.nan, 0.2]}, r"y_proba must lie in \[0, 1\]; got nan at row 1"),

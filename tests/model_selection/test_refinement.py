@@ -122,7 +122,7 @@ def test_recalibrators():
         ({"y": [0, 0.5, 1], "pos_label": 1}, "y must hold labels; soft labels"),
         ({"loss": "auc"}, "loss must be one of 'brier', 'log'; got 'auc'"),
         ({"cv": 1}, "cv must be at least 2; got 1"),
-        ({"recalibrator": PlattScaling}, "recalibrator must be None or an instance"),
+        ({"recalibrator": PlattScaling}, "recalibrator must be None, a name"),
     ],
 )
 def test_stages_that_are_refused(arguments, message):
@@ -206,7 +206,7 @@ def test_metrics_have_options_and_are_copied(library):
         ({"library": "catboost"}, "library must be one of 'lightgbm', 'xgboost'; got 'catboost'"),
         ({"loss": "auc"}, "loss must be one of 'brier', 'log'; got 'auc'"),
         ({"cv": 0}, "cv must be at least 2; got 0"),
-        ({"recalibrator": "platt"}, "recalibrator must be None or an instance"),
+        ({"recalibrator": "plat"}, r"recalibrator must be one of.*Did you mean 'platt'"),
     ],
 )
 def test_metrics_that_are_refused(arguments, message):
