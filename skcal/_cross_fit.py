@@ -221,7 +221,8 @@ class Residuals:
                 gain = self._differentiate(half) @ rest
             else:
                 gain = self._find_gain(half, rest)
-            gains.append(gain / (self.weights @ rest))
+            mass = self.weights @ rest
+            gains.append(gain / mass if mass > 0 else 0.0)  # next to none of the mass is there
         return sum(gains) / 2
 
     def _find_gain(self, half, rest):

@@ -11,9 +11,10 @@ def deal_splits(scores, codes, sample_weight, n_folds):
     """Pairs of train and test rows: folds drawn at random, but always alike for the same rows.
 
     Rows of each class are dealt evenly. They are put into an order of their own first, and then
-    shuffled with a fixed seed, so that folds depend on what the rows hold and not on where they
-    stand, nor on the names of classes. Without the shuffle neighbouring scores would share out their outcomes evenly among
-    the folds, and a map that follows their noise would find it again in the test rows.
+    shuffled with a fixed seed, so that folds depend on what the rows hold, and neither on where
+    they stand nor on the names of classes. Without the shuffle neighbouring scores would share out
+    their outcomes evenly among the folds, and a map that follows their noise would find it again
+    in the test rows.
     """
     own = scores[np.arange(len(codes)), codes]
     codes = _rank_classes(own, codes, scores.shape[1])[codes]

@@ -26,6 +26,8 @@ from skcal.recalibration._temperature import TemperatureScaling
 
 # A member of less weight changes no probability by more than this, and is not fitted again.
 _SMALLEST_WEIGHT = 1e-4
+# Prior counts of the scores are between these, beyond which sums would not be exact.
+_FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
 # From this number of classes on a matrix has too many coefficients for its time.
 _MANY_CLASSES = 50
 
@@ -53,8 +55,8 @@ class AutoRecalibration(BaseRecalibrator):
         A number of folds, 2 or more: rows are then dealt at random, each class evenly, but always
         alike for the same rows in whatever order. Or splits as in scikit-learn.
     leave_it : float, default=5.0
-        Number of rows that the scores themselves are taken to have explained before, a positive
-        number; each recalibrator has 1. A larger one needs more evidence to change the scores.
+        Number of rows that the scores themselves are taken to have explained before, at least
+        1e-6; each recalibrator has 1. A larger one needs more evidence to change the scores.
     monotone : bool, default=False
         Whether a larger score may never become a smaller probability: for two classes, all maps
         are non-decreasing; for more classes, they keep the order of the classes in every row.
@@ -214,7 +216,7 @@ class AutoRecalibration(BaseRecalibrator):
     def _check_options(self):
         if isinstance(self.cv, Integral):
             check_integer("cv", self.cv, 2)
-        check_number("leave_it", self.leave_it, np.finfo(np.float64).tiny)
+        check_number("leave_it", self.leave_it, _FEWEST_ROWS)
         check_flag("monotone", self.monotone)
         self._list_members(2)
 
@@ -372,7 +374,8 @@ class _Stack:
 
     def __init__(self, held_out, codes, sample_weight, splits, leave_it):
         self.names = list(held_out)
-        self.prior = np.array([leave_it, *[1.0] * (len(self.names) - 1)], dtype=np.float64)
+        leave_it = min(float(leave_it), _MOST_ROWS)
+        self.prior = np.array([leave_it, *[1.0] * (len(self.names) - 1)])
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
         self.masses = [weight[test] for _, test in splits]
         self.likelihoods = [

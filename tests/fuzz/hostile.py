@@ -28,6 +28,9 @@ RAW = re.compile(
 # Warnings that are no defect, but said of hostile labels and scores: the first three are documented
 # by skcal, the others come from scikit-learn.
 DOCUMENTED = (
+    ".* raises the .* that it was not fitted on",
+    "These recalibrators are left out of the mixture",
+    "There is too little to learn from",
     "The fit stopped after .* iterations",
     "y holds labels that .* was not fitted on",
     "Training folds miss the class of",

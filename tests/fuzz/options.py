@@ -46,7 +46,7 @@ OPTIONS = {
     "kind": mostly(["smooth", "nadaraya-watson", "isotonic", "binned"], ["x"]),
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "layers": LAYERS,
-    "leave_it": mostly([1e-300, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
+    "leave_it": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": DIVERGENCE,
