@@ -156,7 +156,7 @@ def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
 def test_what_blocks_hide_takes_few_products(monkeypatch, structure):
     """Weak penalties alone hold what all classes have in common; columns look like intercepts."""
     monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 25)
-    problem, free, proba, hessian = state_problem(structure, n_classes=12)
+    problem, free, *_ = state_problem(structure, n_classes=12)
     problem.features[:, :-1] -= 100
     _, gradient, _ = problem.evaluate(free)
     proba = softmax(problem.features @ problem.arrange(free).T, axis=1)
