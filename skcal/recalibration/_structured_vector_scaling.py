@@ -75,7 +75,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
 
     which is convex. n is the sum of the weights: weights count as repetitions of rows. With few
     rows for each class little more than the temperature is fitted; with many the penalties fade.
-    These are 2 K parameters, where a matrix has K (K + 1).
+    These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
+    logarithms of the probabilities in place of the centred logits.
 
     References
     ----------
