@@ -7,15 +7,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._numerics._logistic import fit_logistic
-from skcal._numerics._newton import centre_features
+from skcal._numerics._newton import LARGEST_PENALTY, centre_features
 from skcal._numerics._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_number
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
-# Differences of log-odds below this are none: their squares could not be told from 0.
-_SMALLEST_SPREAD = 1e-100
+# Differences of log-odds below this are none: no factor of their squares could be a number.
+_SMALLEST_SIZE = 1e-100
 
 
 class QuadraticMap(NamedTuple):
@@ -154,20 +154,20 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     def _fit_map(self, values, outcomes, sample_weight):
         weights = np.ones(len(values)) if sample_weight is None else sample_weight
+        mass = weights / weights.sum()
         if self.target_smoothing:
             outcomes = smooth_outcomes(outcomes, sample_weight)
-        centred, centre, spread = _standardise(values, weights / weights.sum())
-        # In Python's floats, which overflow to infinity without a word: it holds as fast.
-        penalty = float(self.curvature_penalty) / float(weights.sum())
+        scaled, centre, size = _scale(values, mass)
+        # In Python's floats, which overflow to infinity without a word.
+        penalty = min(float(self.curvature_penalty) / float(weights.sum()), LARGEST_PENALTY)
         slope, curvature, intercept = fit_logistic(
-            np.column_stack([centred, centred**2]),
+            np.column_stack([scaled, scaled**2]),
             outcomes,
             weights,
-            penalty=np.array([0.0, penalty]),
+            penalty=np.array([0.0, penalty * float(mass @ scaled**2) ** 2]),
             fit_intercept=True,
         )
-        # From the standardised values, of which no square overflows, back to the log-odds.
-        slope, curvature = slope / spread, curvature / spread**2
+        slope, curvature = slope / size, curvature / size**2
         intercept += (curvature * centre - slope) * centre
         slope -= 2 * curvature * centre
         return QuadraticMap(float(intercept), float(slope), float(curvature))
@@ -177,11 +177,10 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
             return fitted.intercept + values * (fitted.slope + values * fitted.curvature)
 
 
-def _standardise(values, mass):
-    """Values less their mean, over their standard deviation; and both."""
+def _scale(values, mass):
+    """Values less their mean, within [-1, 1] so that no square overflows; the mean; their size."""
     centred, centre = centre_features(values[:, None], mass)
-    centred, size = centred[:, 0], np.abs(centred).max()
-    if size < _SMALLEST_SPREAD:
+    size = np.abs(centred).max()
+    if size < _SMALLEST_SIZE:
         return np.zeros_like(values), 0.0, 1.0
-    spread = size * np.sqrt(mass @ (centred / size) ** 2)
-    return centred / spread, float(centre[0]), spread
+    return centred[:, 0] / size, float(centre[0]), size

@@ -96,3 +96,11 @@ def test_separable_classes_and_hard_zeros_stay_finite(options, smoothed):
     proba = fitted.predict_proba(X)[:, 1]
     assert ((proba > 0.5) == (X[:, 0] > 0.5)).all()
     assert ((proba > 0) & (proba < 1)).all()
+
+
+def test_a_row_beside_which_the_others_weigh_nothing():
+    """Scores over a standard deviation next to 0 overflowed when they were squared."""
+    z, y = [[-1.0], [0.5], [2.0], [3.0]], [0, 1, 0, 1]
+    fitted = QuadraticScaling(input="logits").fit(z, y, sample_weight=[1, 1e300, 1, 1e-300])
+    assert fitted.predict_proba(z)[1, 1] == pytest.approx(1, abs=1e-6)
+    assert np.isfinite(fitted.maps_[0]).all()
