@@ -110,6 +110,10 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
     stops where less than 1e-14 is left to gain. With more than two classes each class is mapped
     against the rest, and rows are divided by their sums.
 
+    The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
+    logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
+    rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Structured matrix scaling for

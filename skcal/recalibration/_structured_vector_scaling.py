@@ -78,6 +78,9 @@ class StructuredVectorScaling(StructuredRecalibrator):
     These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
     logarithms of the probabilities in place of the centred logits.
 
+    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
+    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+
     References
     ----------
     .. [1] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Structured matrix scaling for
