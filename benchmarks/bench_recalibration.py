@@ -13,6 +13,7 @@ from skcal.recalibration import (
     DirichletCalibration,
     MatrixScaling,
     StructuredMatrixScaling,
+    StructuredVectorScaling,
     TemperatureScaling,
     VectorScaling,
 )
@@ -40,7 +41,8 @@ def print_fits():
     logits = np.log(X)
     logits -= logits.mean(axis=1, keepdims=True)
     slow = LogisticRegression(C=1 / (2 * 0.01 * len(y)), tol=1e-6, max_iter=10000)
-    classes = [VectorScaling, MatrixScaling, DirichletCalibration, StructuredMatrixScaling]
+    classes = [VectorScaling, StructuredVectorScaling]
+    classes += [MatrixScaling, DirichletCalibration, StructuredMatrixScaling]
     reference, theirs, temperature, *times = median_times(
         [
             lambda: log_loss(y, X),

@@ -14,7 +14,9 @@ _MAX_PRODUCTS = 500
 # Their preconditioner is made of blocks, one for each class, up to this many numbers in all. It
 # guides the search and not its end, so that a few rows for each column are enough for it.
 _LARGEST_BLOCKS = 30_000_000
-_ROWS_PER_COLUMN = 20
+_ROWS_PER_COLUMN = 10
+# A smaller share of the largest possible curvature is taken for rounding.
+_SMALLEST_SHARE = 1e-12
 _ROWS_IN_CHUNK = 4096
 
 
@@ -65,6 +67,12 @@ class _Problem:
         coefficients = self.start.copy()
         coefficients[self.varies] = free
         return coefficients
+
+    def spread_out(self, free):
+        """A matrix of coefficients, of which those that stay are 0."""
+        matrix = np.zeros_like(self.start)
+        matrix[self.varies] = free
+        return matrix
 
     def multiply(self, coefficients):
         """features @ coefficients.T"""
@@ -126,13 +134,12 @@ class _Problem:
         return hessian
 
     def solve_iteratively(self, proba, gradient, extra):
+        moved = proba * self.mass[:, None]
+
         def multiply(direction):
-            change = np.zeros_like(self.start)
-            change[self.varies] = direction
-            shift = self.multiply(change)
+            shift = self.multiply(self.spread_out(direction))
             shift -= np.einsum("ik,ik->i", proba, shift)[:, None]
-            shift *= proba
-            shift *= self.mass[:, None]
+            shift *= moved
             return self.gather(shift) + extra * direction
 
         shape = (len(gradient), len(gradient))
@@ -147,26 +154,88 @@ class _Problem:
 
     def form_preconditioner(self, proba, extra):
         """Function that multiplies by an approximate inverse of Hessian + diag(extra)."""
-        spread = self.mass[:, None] * proba * (1 - proba)
         n_classes, n_columns = self.start.shape
-        penalty = np.zeros_like(self.start)
-        penalty[self.varies] = extra
-        if self.is_diagonal or n_classes * n_columns**2 > _LARGEST_BLOCKS:
-            diagonal = (spread.T @ self.features**2 + penalty)[self.varies]
-            diagonal = np.maximum(diagonal, np.finfo(np.float64).eps * diagonal.max())
-            return lambda vector: vector / diagonal
-        stride = max(1, len(spread) // (_ROWS_PER_COLUMN * n_columns))
-        features, spread = self.features[::stride], stride * spread[::stride]
-        inverses = np.empty((n_classes, n_columns, n_columns))
-        for k in range(n_classes):
-            block = features.T @ (spread[:, k, None] * features) + np.diag(penalty[k])
-            diagonal = np.diag_indices(n_columns)
-            block[diagonal] += 1e-8 * max(block[diagonal].max(), np.finfo(np.float64).tiny)
-            inverses[k] = np.linalg.inv(block)
+        spread = proba * (1 - proba)
+        spread *= self.mass[:, None]
+        extra = self.spread_out(extra)
+        if self.is_diagonal:
+            return self.invert_small_blocks(spread, extra)
+        if n_classes * n_columns**2 > _LARGEST_BLOCKS:
+            solve = self.invert_diagonal(spread, extra)
+        else:
+            solve = self.invert_blocks(spread, extra)
+        # What the coefficients of all classes have in common changes no probability. Blocks, which
+        # hold each class by itself, do not know that only penalties count in these directions.
+        common, bound = extra.sum(axis=0), self.spread_out(self.bound).sum(axis=0)
+        is_held = self.varies.all(axis=0) & (common > _SMALLEST_SHARE * bound)
+        share = np.divide(1, common, out=np.zeros(n_columns), where=is_held)
 
         def precondition(vector):
-            full = np.zeros_like(self.start)
-            full[self.varies] = vector
-            return np.einsum("kij,kj->ki", inverses, full)[self.varies]
+            matrix = self.spread_out(vector)
+            return (solve(matrix) + share * matrix.sum(axis=0))[self.varies]
 
         return precondition
+
+    def invert_diagonal(self, spread, extra):
+        diagonal = spread.T @ self.features**2 + extra
+        diagonal = np.maximum(diagonal, np.finfo(np.float64).eps * diagonal[self.varies].max())
+        return lambda matrix: matrix / diagonal
+
+    def invert_blocks(self, spread, extra):
+        """By the columns of each class, from rows that are drawn by how much they weigh."""
+        n_classes, n_columns = extra.shape
+        inverses = np.empty((n_classes, n_columns, n_columns))
+        diagonal = np.diag_indices(n_columns)
+        for k, shares in enumerate(np.ascontiguousarray(spread.T)):
+            rows, shares = _thin_out(shares, _ROWS_PER_COLUMN * n_columns)
+            part = np.sqrt(shares)[:, None] * self.features[rows]
+            block = part.T @ part
+            block[diagonal] += extra[k]
+            block[diagonal] += 1e-8 * max(block[diagonal].max(), np.finfo(np.float64).tiny)
+            inverses[k] = np.linalg.inv(block)
+        return lambda matrix: np.matmul(inverses, matrix[:, :, None])[:, :, 0]
+
+    def invert_small_blocks(self, spread, extra):
+        """By each class's coefficients, of its own column and of those that all classes have."""
+        n_classes, n_columns = extra.shape
+        own, rest = np.split(self.features, [n_classes], axis=1)
+        moved = spread * own
+        blocks = np.empty((n_classes, *2 * [n_columns - n_classes + 1]))
+        blocks[:, 0, 0] = np.einsum("ik,ik->k", moved, own)
+        blocks[:, 0, 1:] = blocks[:, 1:, 0] = moved.T @ rest
+        blocks[:, 1:, 1:] = np.tensordot(spread, rest[:, :, None] * rest[:, None], (0, 0))
+
+        def pack(matrix):
+            return np.column_stack([np.diag(matrix), matrix[:, n_classes:]])
+
+        is_free, diagonal = pack(self.varies), np.einsum("kjj->kj", blocks)
+        blocks *= is_free[:, :, None] & is_free[:, None]
+        diagonal += np.where(is_free, pack(extra), 1)
+        # Columns may be of very different scales, and one may be nearly a multiple of another.
+        least = np.finfo(np.float64).eps * diagonal[is_free].max()
+        scale = np.sqrt(np.maximum(diagonal, max(least, np.finfo(np.float64).tiny)))
+        diagonal[...] = (1 + _SMALLEST_SHARE) * scale**2
+        inverses = np.linalg.inv(blocks / (scale[:, :, None] * scale[:, None]))
+
+        def precondition(vector):
+            packed = pack(self.spread_out(vector)) / scale
+            solved = np.matmul(inverses, packed[:, :, None])[:, :, 0] / scale
+            matrix = np.zeros_like(self.start)
+            matrix[np.diag_indices(n_classes)] = solved[:, 0]
+            matrix[:, n_classes:] = solved[:, 1:]
+            return matrix[self.varies]
+
+        return precondition
+
+
+def _thin_out(shares, n_rows):
+    """At most n_rows rows that stand for all, and the shares that they have then.
+
+    They are taken at even steps through the shares, so that a row that weighs much is taken for
+    sure and as often as it weighs.
+    """
+    if len(shares) <= n_rows:
+        return slice(None), shares
+    heaped = np.cumsum(shares)
+    rows = np.searchsorted(heaped, heaped[-1] * (np.arange(n_rows) + 0.5) / n_rows)
+    return rows, np.full(n_rows, heaped[-1] / n_rows)

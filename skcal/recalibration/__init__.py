@@ -13,11 +13,13 @@ from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
+from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScaling
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import FittedPair, RecalibratedClassifierCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
 from skcal.recalibration._spline import SplineMap, SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
+from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
 from skcal.recalibration._vector_scaling import VectorScaling
 from skcal.recalibration._venn_abers import VennAbers, VennAbersMap
@@ -41,6 +43,8 @@ __all__ = [
     "MeanReplacement",
     "NotClassScoresError",
     "PlattScaling",
+    "QuadraticMap",
+    "QuadraticScaling",
     "RandomizedSmoothing",
     "RecalibratedClassifierCV",
     "ScalingBinning",
@@ -48,6 +52,7 @@ __all__ = [
     "SplineMap",
     "SplineRecalibration",
     "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",

@@ -10,6 +10,7 @@ from skcal._numerics._scores import centre_logits
 from skcal._numerics._softmax_regression import fit_softmax
 from skcal._numerics._target_smoothing import share_of_others
 from skcal._numerics._temperature import fit_temperature
+from skcal._validation import check_number
 from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
@@ -67,3 +68,37 @@ class AffineRecalibrator(LogitRecalibrator):
 
     def _recalibrate(self, scores):
         return softmax(self._read_scale(scores) @ self.coef_.T + self.intercept_, axis=1)
+
+
+class StructuredRecalibrator(AffineRecalibrator):
+    """Base class of recalibrators that fit a temperature, then how W and b depart from it.
+
+    A subclass stores ``intercept_penalty`` and ``diagonal_penalty`` and implements
+    ``_penalise_off_diagonal``. All its options whose names end in "_penalty" are checked.
+    """
+
+    @abstractmethod
+    def _penalise_off_diagonal(self, n_classes):
+        """Penalty off the diagonal, in units of n_classes / n_samples; NaN holds it at 0."""
+
+    def _check_options(self):
+        for name in self.get_params():
+            if name.endswith("_penalty"):
+                check_number(name, getattr(self, name), 0)
+
+    def _fit(self, scores, codes, sample_weight):
+        logits = self._to_logits(scores)
+        self.temperature_, _ = fit_temperature(logits, codes, sample_weight)
+        super()._fit(scores, codes, sample_weight)
+
+    def _read_scale(self, scores):
+        return super()._read_scale(scores) / self.temperature_
+
+    def _penalise(self, n_classes, n_samples):
+        # In Python's floats, which overflow to infinity without a word: it holds as fast.
+        share = n_classes / float(n_samples)
+        diagonal = share * float(self.diagonal_penalty)
+        off_diagonal = share * self._penalise_off_diagonal(n_classes)
+        intercept = share * float(self.intercept_penalty)
+        penalty = np.where(np.eye(n_classes) == 1, diagonal, off_diagonal)
+        return penalty, np.full(n_classes, intercept)

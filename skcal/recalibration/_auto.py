@@ -22,6 +22,7 @@ from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._names import choose_recalibrator, name_recalibrator
 from skcal.recalibration._spline import SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
+from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
 
 # A member of less weight changes no probability by more than this, and is not fitted again.
@@ -270,6 +271,8 @@ class AutoRecalibration(BaseRecalibrator):
             return members
         if n_classes < _MANY_CLASSES:
             members["structured_matrix"] = StructuredMatrixScaling()
+        else:
+            members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
     def _fit(self, scores, codes, sample_weight):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
-from skcal._numerics._temperature import fit_temperature
 from skcal._typing import ArrayLike
-from skcal._validation import check_number
-from skcal.recalibration._affine import AffineRecalibrator
+from skcal.recalibration._affine import StructuredRecalibrator
 
 
-class StructuredMatrixScaling(AffineRecalibrator):
+class StructuredMatrixScaling(StructuredRecalibrator):
     r"""Temperature scaling, then a matrix that departs from it as far as the data allow.
 
     Parameters
@@ -64,6 +60,7 @@ class StructuredMatrixScaling(AffineRecalibrator):
     See Also
     --------
     TemperatureScaling : The first step alone.
+    StructuredVectorScaling : Without the coefficients off the diagonal, for many classes.
     MatrixScaling : One step, one penalty.
 
     Notes
@@ -114,23 +111,5 @@ class StructuredMatrixScaling(AffineRecalibrator):
         self.diagonal_penalty = diagonal_penalty
         self.off_diagonal_penalty = off_diagonal_penalty
 
-    def _check_options(self):
-        for name in ("intercept_penalty", "diagonal_penalty", "off_diagonal_penalty"):
-            check_number(name, getattr(self, name), 0)
-
-    def _fit(self, scores, codes, sample_weight):
-        logits = self._to_logits(scores)
-        self.temperature_, _ = fit_temperature(logits, codes, sample_weight)
-        super()._fit(scores, codes, sample_weight)
-
-    def _read_scale(self, scores):
-        return super()._read_scale(scores) / self.temperature_
-
-    def _penalise(self, n_classes, n_samples):
-        # In Python's floats, which overflow to infinity without a word: it holds as fast.
-        share = n_classes / float(n_samples)
-        diagonal = share * float(self.diagonal_penalty)
-        off_diagonal = share * float(self.off_diagonal_penalty) * (n_classes - 1)
-        intercept = share * float(self.intercept_penalty)
-        penalty = np.where(np.eye(n_classes) == 1, diagonal, off_diagonal)
-        return penalty, np.full(n_classes, intercept)
+    def _penalise_off_diagonal(self, n_classes):
+        return float(self.off_diagonal_penalty) * (n_classes - 1)

@@ -23,7 +23,8 @@ LAYERS = mostly(
 )
 
 FLAGS = ["bin_width_penalty", "greater_is_better", "monotone", "panels", "squared", "unbiased"]
-PENALTIES = ["diagonal_penalty", "intercept_penalty", "off_diagonal_penalty", "penalty", "ridge"]
+PENALTIES = ["curvature_penalty", "diagonal_penalty", "intercept_penalty", "off_diagonal_penalty"]
+PENALTIES += ["penalty", "ridge"]
 # By name, and where a function has values of its own, by its name too.
 OPTIONS = {
     **dict.fromkeys(FLAGS, FLAG),

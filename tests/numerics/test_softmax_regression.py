@@ -6,7 +6,7 @@ from scipy.special import softmax
 
 from skcal._numerics import _softmax_regression
 from skcal._numerics._newton import DAMPING
-from skcal._numerics._softmax_regression import _Problem, fit_softmax
+from skcal._numerics._softmax_regression import _Problem, _thin_out, fit_softmax
 
 
 def make_problem(n_classes, n_samples=400, seed=0):
@@ -94,22 +94,37 @@ def test_steps_solve_the_newton_equations(monkeypatch, structure, rows_in_chunk,
 
 @pytest.mark.parametrize(
     ("structure", "largest", "has_blocks"),
-    [("full", 48, True), ("full", 47, False), ("diagonal", 48, False)],
+    [("full", 48, True), ("full", 47, False), ("diagonal", 48, True)],
 )
 def test_preconditioner_inverts_blocks_or_the_diagonal(
     rng, monkeypatch, structure, largest, has_blocks
 ):
-    """For 3 blocks of 4^2 every tenth row is read and stands for ten, which are equal here."""
+    """For 3 blocks of 4^2 all of 40 rows are read.
+
+    What all classes have in common is inverted by itself: there the Hessian of the loss is 0.
+    """
     monkeypatch.setattr(_softmax_regression, "_LARGEST_BLOCKS", largest)
-    problem, _, proba, hessian = state_problem(structure, n_samples=80)
-    rows = (problem.features, problem.codes, problem.mass / 10, proba)
-    *rows, proba = (np.repeat(array, 10, axis=0) for array in rows)
-    larger = _Problem(*rows, problem.start, problem.varies, problem.penalty, problem.centre)
+    problem, _, proba, hessian = state_problem(structure, n_samples=40)
     extra, vector = 1 + np.arange(len(hessian)) / 10, rng.normal(size=len(hessian))
     kept = problem.classes if has_blocks else extra
     part = hessian * (kept[:, None] == kept) + np.diag(extra)
-    found = larger.form_preconditioner(proba, extra)(part @ vector)
-    np.testing.assert_allclose(found, vector, rtol=1e-6)
+    expected = np.linalg.solve(part, vector)
+    if structure == "full":
+        same_column = np.equal.outer(problem.columns, problem.columns)
+        expected += same_column @ vector / (same_column @ extra)
+    found = problem.form_preconditioner(proba, extra)(vector)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_rows_stand_for_others_by_what_they_weigh(rng):
+    shares = rng.exponential(size=1000) ** 3
+    rows, new = _thin_out(shares, 100)
+    assert len(rows) == len(new) == 100
+    assert new.sum() == pytest.approx(shares.sum())
+    drawn = np.bincount(rows, new, 1000)
+    assert np.abs(drawn - shares).max() <= (1 + 1e-9) * shares.sum() / 100
+    rows, new = _thin_out(shares, 1000)
+    np.testing.assert_array_equal(shares[rows], new)
 
 
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
@@ -135,6 +150,23 @@ def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
     step = problem.solve_iteratively(proba, np.ones_like(free), extra)
     left = hessian @ step + extra * step + 1
     assert np.linalg.norm(left) <= 1e-3 * np.sqrt(len(free))
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_what_blocks_hide_takes_few_products(monkeypatch, structure):
+    """Weak penalties alone hold what all classes have in common; columns look like intercepts."""
+    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 25)
+    problem, free, *_ = state_problem(structure, n_classes=12)
+    problem.features[:, :-1] -= 100
+    _, gradient, _ = problem.evaluate(free)
+    proba = softmax(problem.features @ problem.arrange(free).T, axis=1)
+    extra = 1e-5 * (1 + np.arange(len(free)) % 2)
+    step = problem.solve_iteratively(proba, gradient, extra)
+    change = problem.features @ problem.spread_out(step).T
+    change -= (proba * change).sum(axis=1, keepdims=True)
+    curvature = ((problem.mass[:, None] * proba * change).T @ problem.features)[problem.varies]
+    left = curvature + extra * step + gradient
+    assert np.linalg.norm(left) <= 1e-3 * np.linalg.norm(gradient)
 
 
 OWN, LAST = np.eye(3, 4), np.outer(np.ones(3), np.arange(4) == 3)

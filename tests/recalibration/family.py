@@ -18,7 +18,8 @@ ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
 # Classes that read weights as counts, so that multiplying all by a constant may change the answer,
 # and not only for Platt's targets.
-READS_COUNTS = {"AutoRecalibration", "ScalingBinning", "StructuredMatrixScaling", "VennAbers"}
+STRUCTURED = {"StructuredMatrixScaling", "StructuredVectorScaling"}
+READS_COUNTS = STRUCTURED | {"AutoRecalibration", "QuadraticScaling", "ScalingBinning", "VennAbers"}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
@@ -29,7 +30,7 @@ SEPARATES = {"HistogramBinning", "IsotonicRecalibration"}
 SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 # Classes that answer scores which are all alike with something else than the share of each class:
 # they keep the order of the classes, penalise an intercept, or average two fits.
-NO_BASE_RATE = FEW_CLASSES | {"StructuredMatrixScaling", "VennAbers"}
+NO_BASE_RATE = FEW_CLASSES | STRUCTURED | {"VennAbers"}
 # Options without which others come near to it alone, beside those of `fit_labels`.
 BASE_RATE_OPTIONS = {"SplineRecalibration": {"penalty": 1e-9}}
 

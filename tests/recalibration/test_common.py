@@ -344,6 +344,7 @@ def test_what_is_no_class_scores_is_refused_and_a_fit_stays_as_it_was(R):
 # A value just outside of those that each option may have; others may be tested elsewhere.
 LIMITS = {
     "bandwidth": (9e-4, "at least 0.001 and finite; got 0.0009"),
+    "curvature_penalty": (-1, "at least 0 and finite; got -1"),
     "diagonal_penalty": (None, "a number; got None"),
     "intercept_penalty": (np.inf, "at least 0 and finite; got inf"),
     "loss": ("mse", "one of 'log', 'brier'; got 'mse'"),

@@ -1,4 +1,4 @@
-"""Temperature, vector, matrix, Dirichlet and structured matrix scaling: optima and limits."""
+"""Temperature, vector, matrix, Dirichlet and structured scaling: optima and limits."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,12 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss
 
 from skcal import recalibration
-from skcal.recalibration import DirichletCalibration, StructuredMatrixScaling, TemperatureScaling
+from skcal.recalibration import (
+    DirichletCalibration,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+    TemperatureScaling,
+)
 from tests.recalibration import family
 from tests.recalibration.family import make_scores
 
@@ -57,7 +62,13 @@ OPTIMA = {
         {"intercept_penalty": 2.0, "diagonal_penalty": 0.5, "off_diagonal_penalty": 0.7},
         lambda W, b, n: (6 / n * (0.5 * EYE * (W - 1) + 2 * 0.7 * OFF * W), 6 / n * 2 * b),
     ),
+    StructuredVectorScaling: (
+        {"intercept_penalty": 2.0, "diagonal_penalty": 0.5},
+        lambda W, b, n: (6 / n * 0.5 * EYE * (W - 1), 6 / n * 2 * b),
+    ),
 }
+DIAGONAL = [recalibration.VectorScaling, StructuredVectorScaling]
+STRUCTURED = [StructuredMatrixScaling, StructuredVectorScaling]
 
 
 SMOOTHED = [(R, True) for R in OPTIMA if family.fit_labels(R)]
@@ -75,7 +86,7 @@ def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
         targets = (1 - missed) * EYE + missed / 2 * OFF
     fitted = R(**options).fit(X, y, sample_weight=weights)
     W, b, logits = fitted.coef_, fitted.intercept_, np.log(X)
-    if R is StructuredMatrixScaling:
+    if R in STRUCTURED:
         temperature = TemperatureScaling().fit(X, y, sample_weight=weights).temperature_
         assert fitted.temperature_ == pytest.approx(temperature, rel=1e-12)
         logits = logits / temperature
@@ -86,7 +97,7 @@ def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
     residual = (weights / weights.sum())[:, None] * (proba - targets[y])
     by_matrix, by_intercept = differentiate(W, b, weights.sum())
     gradient = residual.T @ logits + by_matrix
-    if R is recalibration.VectorScaling:
+    if R in DIAGONAL:
         np.testing.assert_array_equal(W[OFF == 1], 0)
         gradient = gradient[EYE == 1]
     assert np.abs(gradient).max() < 1e-6
@@ -94,7 +105,7 @@ def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
     assert b.sum() == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("R", [R for R in OPTIMA if R is not StructuredMatrixScaling])
+@pytest.mark.parametrize("R", [R for R in OPTIMA if R not in STRUCTURED])
 @pytest.mark.parametrize("smoothed", [False, True])
 def test_two_classes_without_penalties(R, smoothed):
     """Vector and matrix scaling are Platt scaling then; Dirichlet calibration is no worse."""
@@ -119,19 +130,50 @@ def test_large_penalties(R, penalty):
         np.testing.assert_allclose(fitted.coef_, EYE, atol=1e-8)
         return
     expected = softmax(np.log(X) * np.diag(fitted.coef_), axis=1)
-    if R is StructuredMatrixScaling:
+    if R in STRUCTURED:
         expected = TemperatureScaling().fit(X, y).transform(X)
     np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e50])
-@pytest.mark.parametrize("R", [recalibration.VectorScaling, StructuredMatrixScaling])
+@pytest.mark.parametrize("R", [recalibration.VectorScaling, *STRUCTURED])
 def test_scale_of_logits_is_no_obstacle(R, scale):
     X, y = make_scores(3, 100)
     found, expected = (
         R(input="logits").fit(z, y).predict_proba(z) for z in (scale * np.log(X), np.log(X))
     )
     np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [3, 25])
+def test_structured_vector_is_the_matrix_without_what_is_off_the_diagonal(n_classes):
+    """25 classes have too many coefficients for the Hessian of the matrix to be formed."""
+    X, y = make_scores(n_classes, 400)
+    options = {"intercept_penalty": 0.7, "diagonal_penalty": 0.2, "classes": "columns"}
+    vector = StructuredVectorScaling(**options).fit(X, y)
+    matrix = StructuredMatrixScaling(off_diagonal_penalty=1e12, **options).fit(X, y)
+    assert vector.temperature_ == matrix.temperature_
+    np.testing.assert_allclose(vector.coef_, matrix.coef_, atol=1e-6)
+    np.testing.assert_allclose(vector.intercept_, matrix.intercept_, atol=1e-6)
+    assert np.ptp(np.diag(vector.coef_)) > 1e-3
+
+
+def test_structured_vector_without_penalties_is_vector_scaling():
+    X, y = make_scores(4)
+    found = StructuredVectorScaling(intercept_penalty=0, diagonal_penalty=0).fit(X, y)
+    expected = recalibration.VectorScaling(target_smoothing=False).fit(X, y)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("R", STRUCTURED)
+def test_penalties_keep_separable_classes_finite(R):
+    """A temperature near 0 makes the first step, after which little is left to penalise."""
+    y = np.tile(np.arange(3), 20)
+    X = 0.7 * EYE[y] + 0.1
+    fitted = R().fit(X, y)
+    assert np.abs(fitted.coef_).max() < 10
+    assert np.abs(fitted.intercept_).max() < 10
+    assert (fitted.predict(X) == y).all()
 
 
 def test_separable_scores_of_very_different_scales():

@@ -1,5 +1,7 @@
 """Recalibrators that map each class by itself, against slow direct computations."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,13 @@ from sklearn.metrics import log_loss
 
 from skcal import recalibration
 from skcal.metrics import smooth_ece
-from skcal.recalibration import HistogramBinning, KernelRecalibration, ScalingBinning, VennAbers
+from skcal.recalibration import (
+    HistogramBinning,
+    KernelRecalibration,
+    QuadraticScaling,
+    ScalingBinning,
+    VennAbers,
+)
 from tests.recalibration.family import in_two_columns, make_scores
 from tests.reference import reflected_kernel_sum
 
@@ -56,17 +64,19 @@ def kernel(bandwidth):
     return regress
 
 
-def plain_sigmoid(v, y, w, new):
+def plain_sigmoid(v, y, w, new, degree=1):
     """A logistic regression; targets between 0 and 1 are shares of the weight of a row."""
     line = LogisticRegression(C=1e15, solver="newton-cholesky", tol=1e-12)
-    line.fit(np.tile(logit(v), 2)[:, None], np.repeat([1, 0], len(v)), np.r_[w * y, w * (1 - y)])
-    return line.predict_proba(logit(new)[:, None])[:, 1]
+    powers = np.arange(1, degree + 1)
+    features, targets = np.tile(logit(v), 2)[:, None] ** powers, np.repeat([1, 0], len(v))
+    line.fit(features, targets, np.r_[w * y, w * (1 - y)])
+    return line.predict_proba(logit(new)[:, None] ** powers)[:, 1]
 
 
-def smoothed_sigmoid(v, y, w, new):
+def smoothed_sigmoid(v, y, w, new, degree=1):
     n_positive, n_negative = w @ y, w @ (1 - y)
     targets = np.where(y == 1, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    return plain_sigmoid(v, targets, w, new)
+    return plain_sigmoid(v, targets, w, new, degree)
 
 
 def binned_sigmoid(n_bins, sigmoid):
@@ -87,6 +97,12 @@ DIRECT = [
     *((KernelRecalibration(bandwidth=s), kernel(s), 4e-4) for s in (None, 0.02, 0.5)),
     (recalibration.PlattScaling(), smoothed_sigmoid, 1e-7),
     (recalibration.PlattScaling(target_smoothing=False), plain_sigmoid, 1e-7),
+    (QuadraticScaling(curvature_penalty=0), partial(smoothed_sigmoid, degree=2), 1e-7),
+    (
+        QuadraticScaling(curvature_penalty=0, target_smoothing=False),
+        partial(plain_sigmoid, degree=2),
+        1e-7,
+    ),
     *(
         (ScalingBinning(n_bins=n, target_smoothing=s), binned_sigmoid(n, sigmoid), 1e-7)
         for n in (1, 3, 10, 300)
