@@ -61,10 +61,15 @@ def read_vectors(
     weights : ndarray of shape (n_samples,) or None
     """
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-    vectors = check_class_vectors(y_true, y_proba, **data, names=names).drop_absent()
+    return list_vectors(check_class_vectors(y_true, y_proba, **data, names=names), names[0])
+
+
+def list_vectors(vectors, name="y_true"):
+    """The same of checked `Predictions` with a column for each class."""
+    vectors = vectors.drop_absent()
     if vectors.target.ndim == 2:
         raise ValueError(
-            f"{names[0]} must hold labels; soft labels have no outcome that a recalibrator could "
+            f"{name} must hold labels; soft labels have no outcome that a recalibrator could "
             "be fitted to. Draw labels from them."
         )
     weights = None if vectors.weights is None else vectors.weights.astype(np.float64)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from skcal.inference import calibration_test, confidence_interval
-from skcal.metrics import calibration_decomposition, corp_decomposition
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
 # The measure of the diagram, that of most papers, one without any choice that is continuous, and
@@ -32,31 +31,20 @@ def describe_sample(problem):
     )
 
 
-def describe_scores(problem, frequency):
+def describe_scores(problem, frequency, recalibration):
     """`ScoreSummary` of the Brier score and of the log loss."""
     present = frequency[frequency > 0]
     sum_of_squares = float(np.sum(frequency**2))
     # The Brier score of two labels is that of the positive one alone.
     spread = (1 - sum_of_squares) / (2 if problem.is_binary else 1)
-    base_rates = {"brier": spread, "log": float(-np.sum(present * np.log(present)))}
-    names = {"brier": "brier_score", "log": "log_loss"}
-    return {
-        names[score]: _decompose(problem, score, max(base_rates[score], 0.0)) for score in names
-    }
-
-
-def _decompose(problem, score, base_rate):
-    if problem.is_binary:
-        parts = corp_decomposition(
-            *problem.data, **problem.keywords, reduction=problem.reduction, score=score
-        )
-        refinement = max(parts.uncertainty - parts.discrimination, 0.0)
-        return ScoreSummary(parts.score, parts.miscalibration, refinement, base_rate)
-    parts = calibration_decomposition(
-        *problem.data, **problem.keywords, divergence=score, estimator="isotonic"
-    )
-    refinement = None if np.isinf(parts.calibration) else parts.sharpness_gap
-    return ScoreSummary(parts.total, parts.calibration, refinement, base_rate)
+    base_rates = {"brier_score": spread, "log_loss": float(-np.sum(present * np.log(present)))}
+    scores = {}
+    for name, base_rate in base_rates.items():
+        score, rest = (getattr(recalibration, name + end) for end in ("", "_after"))
+        unknown = rest is None or np.isinf(rest)
+        miscalibration = None if unknown else score - rest
+        scores[name] = ScoreSummary(score, miscalibration, rest, max(base_rate, 0.0))
+    return scores
 
 
 def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):

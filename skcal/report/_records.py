@@ -54,17 +54,18 @@ class ScoreSummary(NamedTuple):
     ----------
     score : float
         Mean score of the predictions; infinite if the log loss is.
-    miscalibration : float
-        Part of the score that miscalibration accounts for.
+    miscalibration : float or None
+        Part of the score that recalibration takes off, of rows that the map was not fitted on; a
+        little below 0 where it does harm. None if there are too few rows to fit one, or if what is
+        left is infinite.
     refinement : float or None
-        ``score - miscalibration``: what is left without it. None if both are infinite and nothing
-        can be said.
+        ``score - miscalibration``: what is left without it. None if there are too few rows.
     base_rate : float
         Score of the frequencies of the labels, as a constant prediction.
     """
 
     score: float
-    miscalibration: float
+    miscalibration: float | None
     refinement: float | None
     base_rate: float
 
@@ -149,20 +150,18 @@ class RecalibrationSummary(NamedTuple):
     Attributes
     ----------
     method : str or None
-        Recalibrator with the smallest log loss; None if there are too few rows to fit one.
+        "AutoRecalibration"; None if there are too few rows to fit one.
     log_loss : float
         Log loss of the predictions as they are.
     log_loss_after : float or None
-        Log loss after the best recalibrator.
+        Log loss after recalibration.
     brier_score : float
         Brier score of the predictions as they are.
     brier_score_after : float or None
-        Brier score after the best recalibrator.
+        Brier score after recalibration.
     gain : Interval or None
         How much smaller the log loss becomes, with an interval for paired rows; negative if it
         becomes larger.
-    candidates : dict
-        Log loss after each of the recalibrators that were tried, by name.
     reason : str or None
         Why none was tried.
     """
@@ -173,7 +172,6 @@ class RecalibrationSummary(NamedTuple):
     brier_score: float
     brier_score_after: float | None
     gain: Interval | None
-    candidates: dict[str, float]
     reason: str | None
 
 
@@ -217,7 +215,7 @@ class ModelReport(NamedTuple):
     recalibration : RecalibrationSummary
         What recalibration would gain on rows that it was not fitted on: ``method``, ``log_loss``,
         ``log_loss_after``, ``brier_score``, ``brier_score_after``, ``gain`` with its interval,
-        ``candidates``, and the ``reason`` if none was tried.
+        and the ``reason`` if none was tried.
     diagram : ReliabilityDisplay
         Reliability diagram; draw it with ``diagram.plot()``.
     """

@@ -368,21 +368,17 @@ def calibration_report(
     the diagram, :func:`~skcal.inference.isotonic_band` where rows count alike, is another one: it
     holds the whole curve if that increases, and is wider.
 
-    **Scores.** Of two classes, the terms are miscalibration, score after isotonic
-    recalibration (uncertainty minus discrimination), and uncertainty of
-    :func:`~skcal.metrics.corp_decomposition`; of more, the score of whole rows, the isotonic
-    calibration error of the confidence, and their difference. Log loss is infinite where a
-    label comes true that had probability 0.
+    **Scores and recalibration.** :class:`~skcal.recalibration.AutoRecalibration` is fitted on four
+    fifths of the rows, five times, and applied to the other fifth. What it takes off a score is
+    miscalibration, what is left is refinement, see
+    :func:`~skcal.metrics.calibration_decomposition` with ``estimator="cross-fitted"``: nothing of
+    it is biased upwards. The interval of the gain is the normal one of paired differences. Two
+    labels need two rows each. The log loss is infinite where a label comes true that had
+    probability 0.
 
     **Base rate.** Probabilities are informative if the true labels get more of them than after a
     random permutation of the labels. The mean and the variance over all permutations are exact;
     the p-value approximates their distribution by a normal one.
-
-    **Recalibration.** Temperature scaling, beta calibration and isotonic regression are fitted on
-    four fifths of the rows, five times, and applied to the other fifth; folds have all classes in
-    equal parts. The best by log loss is shown. Its gain is slightly too large, because the best of
-    three is chosen on the rows that measure it. Maps of single classes need 10 rows of each, a
-    temperature for more than two classes 50 rows in all.
 
     References
     ----------
@@ -468,11 +464,12 @@ def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n
     verdict = find_verdict(
         test, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
+    recalibration = describe_recalibration(problem, confidence_level=confidence_level)
     return ModelReport(
         verdict=verdict,
         sentence=write_sentence(verdict, {**facts, **problem.describe_accuracy()}),
         sample=sample,
-        scores=describe_scores(problem, sample.frequency),
+        scores=describe_scores(problem, sample.frequency, recalibration),
         measures=measures,
         test=test,
         error=size,
@@ -480,7 +477,7 @@ def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n
         tolerated=facts["tolerated"],
         skill_pvalue=skill_pvalue,
         direction=direction,
-        recalibration=describe_recalibration(problem, confidence_level=confidence_level, seed=seed),
+        recalibration=recalibration,
         diagram=_describe_diagram(problem, sample, scale, confidence_level),
     )
 

@@ -168,6 +168,6 @@ def judge_recalibration(summary):
             f"({_show_interval(gain)})."
         )
     return (
-        f"No clear gain: {summary.method}, the best of those tried, changes the log loss by "
+        f"No clear gain: {summary.method} changes the log loss by "
         f"{show_number(-gain.estimate)} ({show_number(-gain.high)} to {show_number(-gain.low)})."
     )

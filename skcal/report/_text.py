@@ -11,8 +11,7 @@ _LABELS = 26
 LEGEND = (
     "A measure of a sample is above 0 by chance alone: 'by chance' is its mean for a calibrated "
     "model with these predictions; the interval is one for the population. Miscalibration is what "
-    "an isotonic map would take off a score. What recalibration gains is measured on rows that the "
-    "map was not fitted on, for the best of a few maps, which flatters it a little."
+    "recalibration takes off a score, on rows that the map was not fitted on."
 )
 
 

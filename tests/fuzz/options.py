@@ -41,6 +41,9 @@ OPTIONS = {
     "divergence": DIVERGENCE,
     "ensemble": mostly(["auto", True, False], ["x"]),
     "estimator": mostly(["kernel", "binned", "isotonic"], ["x"]),
+    "calibration_decomposition.estimator": mostly(
+        ["kernel", "binned", "isotonic", "cross-fitted"], ["x"]
+    ),
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),

@@ -418,10 +418,16 @@ ROWS = {
     "StructuredMatrixScaling": lambda f, p, z: softmax(
         affine(f, [one / f["temperature_"] for one in centre(z)])
     ),
+    "StructuredVectorScaling": lambda f, p, z: softmax(
+        affine(f, [one / f["temperature_"] for one in centre(z)])
+    ),
     "MeanReplacement": lambda f, p, z: share_the_rest(f, p),
 }
 MAPS = {
     "PlattScaling": lambda f, p, s: expit(f["slope"] * s + f["intercept"]),
+    "QuadraticScaling": lambda f, p, s: expit(
+        f["intercept"] + f["slope"] * s + f["curvature"] * s * s
+    ),
     "BetaCalibration": map_beta,
     "IsotonicRecalibration": map_isotonic,
     "HistogramBinning": lambda f, p, s: find_step(p, f["edges"]["array"], f["values"]["array"]),
