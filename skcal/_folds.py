@@ -78,8 +78,8 @@ def route_metadata(owner, caller, params):
     params = {name: value for name, value in params.items() if value is not None}
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(owner, caller, **params)
-        fit_params = dict(routed.estimator.fit) if "estimator" in routed else {}
-        return fit_params, dict(routed.splitter.split)
+        of_estimator = routed.get("estimator")  # which a recalibrator has not
+        return dict(getattr(of_estimator, "fit", {})), dict(routed.splitter.split)
     if "groups" in params:
         raise ValueError(
             "groups need metadata routing: sklearn.set_config(enable_metadata_routing=True). "

@@ -97,7 +97,7 @@ class ReliabilityCurve(Curve):
 
     @property
     def _kernel_width(self):
-        return None if self.bandwidth is None else self.bandwidth * np.sqrt(2 * np.pi)
+        return None if self.bandwidth is None else self.bandwidth * float(np.sqrt(2 * np.pi))
 
 
 def _read_interval(ends):

@@ -190,7 +190,7 @@ def test_noise_is_not_found_again_in_other_folds():
         v = rng.random(400)
         y = (rng.random(400) < v).astype(int)
         weights.append(AutoRecalibration(["isotonic"]).fit(v[:, None], y).weights_[0])
-    assert np.mean(weights) > 0.85
+    assert np.mean(weights) > 0.8  # without any evidence 5/6
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

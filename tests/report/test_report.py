@@ -183,7 +183,9 @@ def test_degenerate_samples_are_reported(y_true, y_proba):
     for text in (str(report), read_page(report._repr_html_())[0]):
         assert "nan" not in text.replace("inance", "").lower()
     frame = report.to_frame()
-    required = frame[~frame["quantity"].str.contains("slope|recalibrated|gain|miscalibration|refinement")]
+    required = frame[
+        ~frame["quantity"].str.contains("slope|recalibrated|gain|miscalibration|refinement")
+    ]
     assert required["estimate"].notna().all()
 
 
