@@ -82,6 +82,7 @@ SETTINGS = {
 OWNERS = {
     "IsotonicBand": lambda: inference.isotonic_band(LABELS > 0, TRIPLE[:, 0]),
     "BaseRecalibrator": lambda: TemperatureScaling().fit(TRIPLE, LABELS),
+    "AutoRecalibration": lambda: recalibration.AutoRecalibration(),
     "VennAbers": lambda: recalibration.VennAbers().fit(TRIPLE, LABELS),
     "CrossFitProba": lambda: CrossFitProba(ECHO, cv=2).fit(TRIPLE, LABELS),
     "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),

@@ -106,9 +106,9 @@ def recalibration_gain(
     loss : {"brier", "log"}, default="brier"
         The score: squared error, summed over the classes (for two labels that of the positive one
         alone), or log loss.
-    recalibrator : recalibrator, default=None
-        Fitted to some of the rows, for others. None takes `PlattScaling` for two classes and
-        `TemperatureScaling` for more.
+    recalibrator : recalibrator or str, default=None
+        Fitted to some of the rows, for others. None takes `AutoRecalibration`; `PlattScaling` is
+        ten times as fast.
     cv : int, default=5
         Number of folds of the estimate, at least 2.
     confidence_level : float, default=0.95
@@ -146,10 +146,9 @@ def recalibration_gain(
     all folds but that of row i. It has no bias upwards. Folds are the same at every call.
 
     **The approximate bound** is the gain minus a normal quantile times its standard error. Rows of
-    different folds are not independent, so that nothing guarantees its confidence. With Platt
-    scaling bounds of 95 % held in 95 to 100 % of samples of 300 and 3000 rows; with a mixture of
-    recalibrators whose weights had seen all rows, in only 79 to 93 % of samples of calibrated
-    models, but missed by as little as 3e-5.
+    different folds are not independent, so that nothing guarantees its confidence. In simulations
+    of calibrated and four miscalibrated models bounds of 95 % held in 96 to 100 % of 400 samples of
+    300 rows and of 120 samples of 3000, with Platt scaling in 95 to 100 %.
 
     **The certified bound** needs independent rows of one population, and nothing else; it is valid
     with any number of rows, any model and any recalibrator. Rows are put into random order, and
@@ -168,7 +167,7 @@ def recalibration_gain(
     such row makes both bounds infinite, and the gain too, unless the loss after recalibration is
     infinite as well. Then the gain is 0.
 
-    In simulations of 1000 samples of 300 rows, of calibrated and four miscalibrated models, the
+    In simulations of 1000 samples of 300 rows of the same models, with Platt scaling, the
     certified bounds of 95 % held in at least 99.4 %. For a calibration error of the Brier score of
     0.0208 they were 0.0053 on average, and 0.0130 with 3000 rows; the approximate ones 0.0055 and
     0.0153.
@@ -193,7 +192,7 @@ def recalibration_gain(
     >>> problem = make_shrunk(3000, slope=0.5, random_state=0)
     >>> result = recalibration_gain(problem.y_true, problem.y_proba, random_state=0)
     >>> round(result.gain, 3), round(result.approximate_low, 3)
-    (0.018, 0.014)
+    (0.018, 0.015)
     >>> 0.005 < result.certified_low < 1 / 48
     True
     """

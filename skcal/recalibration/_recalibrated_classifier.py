@@ -157,13 +157,14 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     A search may choose among recalibrators by name.
 
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.model_selection import GridSearchCV
     >>> search = GridSearchCV(
     ...     RecalibratedClassifierCV(GaussianNB()),
-    ...     {"recalibrator": ["temperature", "auto"]},
+    ...     {"recalibrator": ["auto", "temperature", "beta"]},
     ...     scoring="neg_log_loss",
     ... )
-    >>> search.fit(X, y).best_params_
+    >>> search.fit(*load_breast_cancer(return_X_y=True)).best_params_
     {'recalibrator': 'auto'}
     """
 

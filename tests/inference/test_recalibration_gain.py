@@ -123,18 +123,24 @@ def test_bounds_of_populations(loss, name, n_samples, n):
 def test_gain_and_bounds_of_many_rows(rng):
     """All three are near the truth, 1/48; and the gain is no in-sample estimate."""
     y, v = draw(rng, 30_000, POPULATIONS["slope .5"])
-    result = recalibration_gain(y, v, random_state=0)
-    assert result == recalibration_gain(y, v, recalibrator="auto", random_state=0)
+    options = {"recalibrator": "platt", "random_state": 0}
+    result = recalibration_gain(y, v, **options)
     assert result.gain == pytest.approx(1 / 48, abs=0.003)
     assert 0.75 / 48 < result.certified_low < result.approximate_low < 1 / 48
-    loose = recalibration_gain(y, v, confidence_level=0.5, random_state=0)
+    loose = recalibration_gain(y, v, confidence_level=0.5, **options)
     assert result.certified_low < loose.certified_low
     assert loose.approximate_low == pytest.approx(loose.gain)
     total = calibration_decomposition(y, v).total
     assert result.gain + result.refinement == pytest.approx(total, rel=1e-12)
-    rest = brier_refinement(y, v, recalibrator="auto")
-    assert result.refinement == pytest.approx(rest, rel=1e-12)
+    assert result.refinement == pytest.approx(brier_refinement(y, v), rel=1e-12)
     assert (result.loss, result.confidence_level, result.n_samples) == ("brier", 0.95, 30_000)
+
+
+def test_the_default_is_the_mixture(rng):
+    y, v = draw(rng, 200, POPULATIONS["slope .5"])
+    default = recalibration_gain(y, v, random_state=0)
+    assert default == recalibration_gain(y, v, recalibrator="auto", random_state=0)
+    assert default != recalibration_gain(y, v, recalibrator="platt", random_state=0)
 
 
 def test_log_loss_and_options(rng):
@@ -160,16 +166,23 @@ def test_three_classes_and_their_names(loss, rng):
     y, proba = draw_classes(rng, 3000, 2)
     rate = softmax(np.log(proba) / 2, axis=1)
     truth = ((rate - proba) ** 2 if loss == "brier" else rel_entr(rate, proba)).sum(axis=1).mean()
-    result = recalibration_gain(y, proba, loss=loss, random_state=0)
+    result = recalibration_gain(y, proba, loss=loss, recalibrator="temperature", random_state=0)
     assert result.gain == pytest.approx(truth, rel=0.2)
     assert truth / 3 < result.certified_low < truth
     names, order = np.array(["a", "b", "c"]), [2, 0, 1]
     again = recalibration_gain(
-        names[y], proba[:, order], labels=names[order], loss=loss, random_state=0
+        names[y],
+        proba[:, order],
+        labels=names[order],
+        loss=loss,
+        recalibrator="temperature",
+        random_state=0,
     )
     assert again.certified_low == pytest.approx(result.certified_low, rel=1e-6)
     assert again.gain == pytest.approx(result.gain, rel=1e-6)
-    calibrated = recalibration_gain(*draw_classes(rng, 3000, 1), loss=loss)
+    calibrated = recalibration_gain(
+        *draw_classes(rng, 3000, 1), loss=loss, recalibrator="temperature"
+    )
     assert calibrated.certified_low == 0
     assert calibrated.gain < truth / 50
 
