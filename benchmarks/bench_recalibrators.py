@@ -4,9 +4,9 @@
 sets that need no download, and takes besides the real predictions that lie beside the checkout,
 where there are any. Every recalibrator of skcal learns from 50 to 10^4 rows that the model has not
 seen, and so do methods of other packages, where these are installed: ``pip install betacal
-venn-abers probmetrics netcal``. New rows then show its log loss, Brier score and smooth ECE. About
-40 minutes on two cores; what the file already holds is not measured again, so that a run may be
-stopped at any time. ``--quick`` takes some of it, below two minutes.
+venn-abers probmetrics numba netcal``. New rows then show its log loss, Brier score and smooth ECE.
+Half an hour on two cores; what the file already holds is not measured again, so that a run
+may be stopped at any time. ``--quick`` takes some of it, in less than a minute.
 
 ``--tables`` prints the tables of what a file holds, ``--figure FILE.png`` draws them.
 
@@ -444,9 +444,8 @@ def measure(y, proba):
     with np.errstate(divide="ignore"):
         log_loss = -np.log(np.clip(own, 0, 1)).mean()
     brier = np.square(proba - np.eye(proba.shape[1])[y]).sum(axis=1).mean()
-    labels = {} if proba.shape[1] == 2 else {"labels": np.arange(proba.shape[1])}
-    proba = np.clip(proba, 0, 1)
-    error = smooth_ece(y, proba[:, 1]) if not labels else smooth_ece(y, proba, **labels)
+    columns = np.clip(proba[:, 1] if proba.shape[1] == 2 else proba, 0, 1)
+    error = smooth_ece(y, columns, labels=np.arange(proba.shape[1]))
     return {"log_loss": log_loss, "brier": brier, "smooth_ece": error}
 
 
@@ -507,7 +506,7 @@ def run_all(cases, path, n_jobs):
         missing = find_missing(case, known, list(list_recalibrators(case.suite, case.sizes[0])))
         jobs += [(case, missing)] if missing else []
     start = time.perf_counter()
-    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(
+    results = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs")(
         delayed(run)(*job) for job in jobs
     )
     show_progress(0, len(jobs), 0)
@@ -572,9 +571,10 @@ DIGITS |= {"problems": ".0f", "worst %": ".0f", "smooth ECE": ".3f"}
 
 
 def show(value, digits=".1f"):
-    if np.isnan(value):
-        return "–"
-    return "∞" if np.isinf(value) else f"{value:{digits}}"
+    if not np.isfinite(value):
+        return "–" if np.isnan(value) else "∞"
+    shown = f"{value:{digits}}"
+    return shown if float(shown) else shown.lstrip("+-")
 
 
 def print_csv_table(header, lines):
@@ -643,8 +643,18 @@ def print_tables(table):
 
 # ---------------------------------------------------------------------------------------- figure
 
-NAMED = ("auto", "temperature", "platt", "beta", "spline", "isotonic", "structured_matrix")
-LIMIT = 45
+COLORS = {
+    "auto": "black",
+    "temperature": "C0",
+    "platt": "C1",
+    "beta": "C2",
+    "spline": "C3",
+    "structured_matrix": "C4",
+    "structured_vector": "C5",
+    "venn_abers": "C6",
+    "isotonic": "C7",
+}
+LIMIT = 30
 
 
 def draw(table, path):
@@ -656,7 +666,7 @@ def draw(table, path):
     figure, axes = plt.subplots(
         len(kinds),
         len(sizes),
-        figsize=(2.4 * len(sizes), 2.8 * len(kinds)),
+        figsize=(2.1 * len(sizes), 2.4 * len(kinds) + 0.6),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -671,20 +681,22 @@ def draw(table, path):
         row[0].set_ylabel("mean change of log loss, %")
     for ax in axes[-1]:
         ax.set_xlabel("share worse by > 1 %")
+    marks = [plt.Line2D([], [], marker="o", linestyle="", color=c) for c in COLORS.values()]
+    names = [name.replace("_", " ") for name in COLORS]
+    figure.legend(marks, names, loc="outside lower center", ncols=len(names), frameon=False)
     figure.savefig(path, dpi=100)
 
 
 def draw_panel(ax, summary):
+    """All methods, those without a name of the legend in grey below the others."""
     ax.axhline(0, color="0.8", linewidth=1)
     ax.set(xlim=(-0.05, 1.05), ylim=(-LIMIT, LIMIT))
     for name, line in summary.iterrows():
-        color = "C3" if name == "auto" else "C0" if name in NAMED else "0.75"
         x, y = line["worse by 1 %"], line["mean change %"]
         # What lies beyond the axis is an arrow at its edge.
-        ax.plot(x, min(y, LIMIT - 3), "^" if y > LIMIT else "o", color=color, markersize=4)
-        if name in NAMED:
-            place = {"xytext": (3, 3), "textcoords": "offset points", "fontsize": 6}
-            ax.annotate(name.replace("_", " "), (x, min(y, LIMIT - 3)), color=color, **place)
+        mark = "^" if y > LIMIT else "o"
+        style = {"color": COLORS.get(name, "0.8"), "markersize": 5, "zorder": 2 + (name in COLORS)}
+        ax.plot(x, min(y, LIMIT - 2), mark, **style | ({"zorder": 4} if name == "auto" else {}))
 
 
 def main():
