@@ -161,7 +161,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     >>> from sklearn.model_selection import GridSearchCV
     >>> search = GridSearchCV(
     ...     RecalibratedClassifierCV(GaussianNB()),
-    ...     {"recalibrator": ["auto", "temperature", "beta"]},
+    ...     {"recalibrator": ["auto", "histogram_binning"]},
     ...     scoring="neg_log_loss",
     ... )
     >>> search.fit(*load_breast_cancer(return_X_y=True)).best_params_

@@ -166,7 +166,8 @@ def test_three_classes_and_their_names(loss, rng):
     y, proba = draw_classes(rng, 3000, 2)
     rate = softmax(np.log(proba) / 2, axis=1)
     truth = ((rate - proba) ** 2 if loss == "brier" else rel_entr(rate, proba)).sum(axis=1).mean()
-    result = recalibration_gain(y, proba, loss=loss, recalibrator="temperature", random_state=0)
+    options = {"loss": loss, "recalibrator": "temperature"}
+    result = recalibration_gain(y, proba, random_state=0, **options)
     assert result.gain == pytest.approx(truth, rel=0.2)
     assert truth / 3 < result.certified_low < truth
     names, order = np.array(["a", "b", "c"]), [2, 0, 1]
@@ -180,9 +181,7 @@ def test_three_classes_and_their_names(loss, rng):
     )
     assert again.certified_low == pytest.approx(result.certified_low, rel=1e-6)
     assert again.gain == pytest.approx(result.gain, rel=1e-6)
-    calibrated = recalibration_gain(
-        *draw_classes(rng, 3000, 1), loss=loss, recalibrator="temperature"
-    )
+    calibrated = recalibration_gain(*draw_classes(rng, 3000, 1), **options)
     assert calibrated.certified_low == 0
     assert calibrated.gain < truth / 50
 
