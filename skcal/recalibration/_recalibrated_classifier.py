@@ -161,11 +161,11 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     >>> from sklearn.model_selection import GridSearchCV
     >>> search = GridSearchCV(
     ...     RecalibratedClassifierCV(GaussianNB()),
-    ...     {"recalibrator": ["auto", "histogram_binning"]},
+    ...     {"recalibrator": ["auto", "temperature"]},
     ...     scoring="neg_log_loss",
     ... )
     >>> search.fit(*load_breast_cancer(return_X_y=True)).best_params_
-    {'recalibrator': 'auto'}
+    {'recalibrator': 'temperature'}
     """
 
     def __init__(
