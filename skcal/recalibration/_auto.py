@@ -69,15 +69,16 @@ class AutoRecalibration(BaseRecalibrator):
     Attributes
     ----------
     names_ : list of str
-        "leave it", and the name of each recalibrator.
+        "leave it", and the name of each recalibrator, of others than those of this package the name
+        of their class; a second one of the same name ends in "-2".
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first. NaN for
         recalibrators that could not be fitted.
     gain_ : float
-        By how much the mean log loss of such rows is lower for the mixture than for the scores.
-        The weights have seen these rows, so that it is somewhat too high.
+        By how much the mean log loss of such rows is lower for the mixture than for the scores,
+        with weights that come from the other folds.
     recalibrators_ : list of recalibrators
         Fitted on all rows, in the order of `names_` after the first; None where the weight is 0.
     classes_ : ndarray of shape (n_classes,)
@@ -223,11 +224,13 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _make_splits(self, X, y, sample_weight, params):
         """Splits of a splitter among the rows of positive weight; None for a number of folds."""
+        others, split_params = route_metadata(self, "fit", params)
+        if others:
+            raise TypeError(f"fit got an unexpected keyword argument {next(iter(others))!r}.")
         if isinstance(self.cv, Integral | np.bool_) or self.cv is None:
             return None
         X, target = check_rows(self, X, y)
         weights = check_sample_weight(sample_weight, len(target))
-        _, split_params = route_metadata(self, "fit", params)
         splits = make_splits(self.cv, X, target, split_params)
         if weights is None:
             return splits
@@ -289,7 +292,8 @@ class AutoRecalibration(BaseRecalibrator):
         self.weights_ /= self.weights_.sum()
         losses = stack.measure() if splits else {}
         self.log_losses_ = np.array([losses.get(name, np.nan) for name in self.names_])
-        self.gain_ = losses["leave it"] - losses["mixture"] if splits else 0.0
+        before, after = losses.get("leave it", 0.0), losses.get("mixture", 0.0)
+        self.gain_ = before - after if before != after else 0.0  # also where both are infinite
 
     def _predict_held_out(self, scores, codes, sample_weight, splits):
         """Probabilities of the test rows of each split; its weights come from the other splits."""
@@ -408,7 +412,8 @@ class _Stack:
         mass = np.concatenate(self.masses)
         # The logarithm of 0 is infinite, and is meant.
         losses = -np.log(likelihoods, where=likelihoods > 0, out=np.full_like(likelihoods, -np.inf))
-        return dict(zip([*self.names, "mixture"], losses @ mass / mass.sum(), strict=True))
+        means = losses @ mass / mass.sum()
+        return dict(zip([*self.names, "mixture"], means.tolist(), strict=True))
 
 
 def _is_monotone(recalibrator, n_classes):

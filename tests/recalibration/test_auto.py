@@ -87,6 +87,8 @@ def test_weights_in_closed_form():
 class Fixed(BaseRecalibrator):
     """Says the same whatever it was fitted to: the scores to a power, or it fails."""
 
+    _gives_hard_probabilities = True
+
     def __init__(self, power=1.0, *, input="proba", classes=None):
         super().__init__(input=input, classes=classes)
         self.power = power
@@ -218,8 +220,11 @@ def test_groups_reach_the_splitter():
     splits = list(GroupKFold(5).split(X, y, groups))
     expected = AutoRecalibration(cv=splits).fit(X, y)
     np.testing.assert_array_equal(fitted.weights_, expected.weights_)
-    with pytest.raises(ValueError, match="groups need metadata routing"):
-        AutoRecalibration(cv=GroupKFold(5)).fit(X, y, groups=groups)
+    for cv in (GroupKFold(5), 5):
+        with pytest.raises(ValueError, match="groups need metadata routing"):
+            AutoRecalibration(cv=cv).fit(X, y, groups=groups)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
+        AutoRecalibration().fit(X, y, group=groups)
 
 
 def test_members_that_cannot_be_fitted_are_left_out():
@@ -244,6 +249,12 @@ def test_too_little_to_learn_from(y, options):
     with pytest.warns(UserWarning, match="scores are left as they are"):
         fitted = AutoRecalibration(**options).fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), X)
+    assert fitted.gain_ == 0
+
+
+def test_certain_scores_that_are_wrong_cannot_be_gained_on_by_certain_maps():
+    X, y = np.tile([[1.0, 0.0]], (20, 1)), np.r_[np.zeros(19, dtype=int), 1]
+    fitted = AutoRecalibration([Fixed()]).fit(X, y)
     assert fitted.gain_ == 0
 
 
