@@ -10,11 +10,10 @@ from skcal._numerics._losses import find_losses
 def deal_splits(scores, codes, sample_weight, n_folds):
     """Pairs of train and test rows: folds drawn at random, but always alike for the same rows.
 
-    Rows of each class are dealt evenly. They are put into an order of their own first, and then
-    shuffled with a fixed seed, so that folds depend on what the rows hold, and neither on where
-    they stand nor on the names of classes. Without the shuffle neighbouring scores would share out
-    their outcomes evenly among the folds, and a map that follows their noise would find it again
-    in the test rows.
+    Rows are put into an order of their own first, and then shuffled with a fixed seed, so that
+    folds depend on what the rows hold, and but for ties neither on where they stand nor on the
+    names of classes. The outcomes have no say: with equal shares of every class in each fold, or of
+    neighbouring scores, what a map learned by chance from other folds would hold in the test rows.
     """
     own = scores[np.arange(len(codes)), codes]
     codes = _rank_classes(own, codes, scores.shape[1])[codes]
@@ -22,11 +21,11 @@ def deal_splits(scores, codes, sample_weight, n_folds):
     order = np.lexsort((*keys, codes))
     alike = (own[order][1:] == own[order][:-1]) & (codes[order][1:] == codes[order][:-1])
     if scores.shape[1] > 2 and alike.any():
-        order = np.lexsort((*keys[:-1], *scores.T, own, codes))
-    shuffled = order[np.random.default_rng(0).permutation(len(order))]
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+        order = np.lexsort((*keys[:-1], *scores.T, *np.sort(scores, axis=1).T, own, codes))
+    # Another seed for other rows: one permutation of all would favour certain places.
+    rng = np.random.default_rng(np.bincount(codes))
     folds = np.empty(len(codes), dtype=np.intp)
-    folds[by_class] = np.arange(len(codes)) % n_folds
+    folds[order[rng.permutation(len(order))]] = np.arange(len(codes)) % n_folds
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
 
 

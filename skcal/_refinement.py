@@ -72,7 +72,11 @@ def list_vectors(vectors, name="y_true"):
             f"{name} must hold labels; soft labels have no outcome that a recalibrator could "
             "be fitted to. Draw labels from them."
         )
-    weights = None if vectors.weights is None else vectors.weights.astype(np.float64)
+    weights = vectors.weights
+    if weights is not None:
+        # Recalibrators count rows by weights, of which a measure knows the proportions alone.
+        weights = weights.astype(np.float64)
+        weights = weights * (weights.sum() / np.sum(weights**2))
     proba = vectors.proba.astype(np.float64)
     return proba / proba.sum(axis=1, keepdims=True), vectors.target, weights
 

@@ -1,10 +1,12 @@
 """Fixtures shared by all rooms."""
 
+import os
 from pathlib import Path
 
 import pytest
 import sklearn
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 # Calls of each function in tests/fuzz: `pytest --hypothesis-profile=thorough tests/fuzz`. The last
 # profile makes more than 10^5 in all, and others each time.
@@ -18,6 +20,11 @@ for profile, n_calls in (("quick", 15), ("thorough", 250), ("exhaustive", 1200))
         suppress_health_check=list(HealthCheck),
     )
 settings.load_profile("quick")
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The processes use all cores, and threads would wait for each other.
+    threadpool_limits(1)
 
 
 def pytest_make_parametrize_id(val):

@@ -29,7 +29,7 @@ from skcal import inference, metrics
 from skcal._sample import Sample
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
-from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV
+from skcal.recalibration import AutoRecalibration, CrossFitProba, RecalibratedClassifierCV
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.public_objects import list_functions_and_classes
@@ -277,6 +277,11 @@ def list_jobs():
         ],
         "calibration_report": [lambda n_jobs: repr(report(n_jobs=n_jobs))],
         "pooled_cross_val_score": [partial(pool, measure="smooth_ece")],
+        "AutoRecalibration": [
+            lambda n_jobs: (
+                AutoRecalibration(n_jobs=n_jobs).fit(triple, labels).predict_proba(triple)
+            )
+        ],
         "CrossFitProba": [lambda n_jobs: CROSS_FIT(n_jobs=n_jobs).fit_transform(X, target)],
         "RecalibratedClassifierCV": [
             lambda n_jobs: META(n_jobs=n_jobs).fit(X, target).predict_proba(X),
@@ -287,6 +292,7 @@ def list_jobs():
 
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
+USE_PROCESSES += ("AutoRecalibration",)
 
 
 def test_all_that_takes_n_jobs_is_tested():

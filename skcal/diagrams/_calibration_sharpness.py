@@ -65,8 +65,8 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     prob_pred, prob_true : ndarray of shape (n_points,) or list of ndarrays
         Points of the curve; lists for several curves.
     total, calibration : float or list of floats
-        Mean divergence of the model, and the part of it that recalibration removes; lists for
-        several curves.
+        Mean divergence of the model, and the part of it that recalibration removes from rows that
+        it was not fitted on; lists for several curves.
     pos_label : int, float, bool, str or None
         The label whose probability is shown.
     line_ : matplotlib Artist or list of matplotlib Artists
@@ -107,8 +107,12 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     The paper draws the density with a maximum of 1. Here it is so low that it hides neither
     curves nor bands.
 
-    For more than two classes the curve is that of the confidence, but the divergence is that of
-    the whole vector of probabilities.
+    For more than two classes the curve is that of the confidence, but the divergence and the
+    calibration are those of the whole vector of probabilities.
+
+    The calibration in the legend is that of :func:`~skcal.metrics.calibration_decomposition` with
+    ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for soft
+    labels that with "kernel", the curve that is drawn.
 
     Curve and band are drawn only where the kernel covers the equivalent of at least five
     predictions, :math:`n\,\delta(t) \geq 5`, or half of the maximum, whichever is less. The
@@ -329,7 +333,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.125, calibration = 0.12)'
+        'Classifier (Brier = 0.125, calibration = 0.0077)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
@@ -428,9 +432,11 @@ class CalibrationSharpnessDisplay(CurveDisplay):
 def _estimate_curve(y_true, y_proba, data, options):
     """Arguments of a display of one curve, but for its name."""
     curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
-    options = {**options, "bandwidth": curve.bandwidth}
-    total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     predictions = check_predictions(y_true, y_proba, **data)
+    # Soft labels have no outcomes that a recalibrator could be fitted to.
+    estimator = "kernel" if predictions.is_soft else "cross-fitted"
+    options = {**options, "bandwidth": curve.bandwidth, "estimator": estimator}
+    total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     (sample,) = REDUCTIONS["auto"](predictions)
     reduction, pos_label = name_reduction(predictions, "auto")
     found = SharpnessCurve(

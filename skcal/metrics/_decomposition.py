@@ -179,8 +179,9 @@ def calibration_decomposition(
     recalibrator returns for rows that it was not fitted on, and the calibration is the total minus
     that. In expectation no map of the predictions leaves less than :math:`\eta` does [2]_, so
     that this calibration is not biased upwards, and as near to the truth as the recalibrator is to
-    :math:`\eta`. It may be a little below 0. Its labels may not be soft; for more than two classes
-    it is that of the whole vector.
+    :math:`\eta`. It may be a little below 0. If the total and the gap are infinite it is 0; if only
+    the gap is, as after maps that return 0 and 1, minus infinity. Labels may not be soft; for more
+    than two classes it is that of the whole vector.
 
     For more than two classes the total is that of the whole vector of probabilities, and the
     calibration that of the confidence (the largest probability, and whether its label came true),
@@ -194,7 +195,8 @@ def calibration_decomposition(
     The log divergence of a prediction of 0 or 1 is infinite, unless the outcome, or its estimated
     mean, is the same; nothing is clipped. A Gaussian kernel reaches everywhere: a prediction of
     exactly 0 has an infinite calibration error as soon as there is some positive outcome, except
-    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN.
+    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN, but for
+    "cross-fitted".
 
     Up to 1024 distinct predictions are summed over pair by pair. If there are more, the Gaussian
     kernel shares them by cubic weights among the nodes of a grid: that moves the calibration of

@@ -77,8 +77,8 @@ def log_loss_refinement(
     recalibrator cannot express and by what its fit on few rows costs: take one of few parameters.
     The log loss of the predictions themselves minus this value is the part that can be repaired.
 
-    Folds hold equal shares of every class. They are the same at every call, and do not depend on
-    the order of the rows. Where the other folds hold a single class, from which nothing can be
+    Folds are drawn at random, but are the same at every call, and do not depend on the order of the
+    rows. Where the other folds hold a single class, from which nothing can be
     learned, probabilities stay as they are.
 
     References

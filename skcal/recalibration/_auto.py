@@ -53,8 +53,8 @@ class AutoRecalibration(BaseRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     cv : int, cross-validation generator or iterable, default=5
-        A number of folds, 2 or more: rows are then dealt at random, each class evenly, but always
-        alike for the same rows in whatever order. Or splits as in scikit-learn.
+        A number of folds, 2 or more: rows are then dealt at random, but always alike for the same
+        rows in whatever order. Or splits as in scikit-learn; None takes 5 folds.
     leave_it : float, default=5.0
         Number of rows that the scores themselves are taken to have explained before, at least
         1e-6; each recalibrator has 1. A larger one needs more evidence to change the scores.
@@ -78,7 +78,8 @@ class AutoRecalibration(BaseRecalibrator):
         recalibrators that could not be fitted.
     gain_ : float
         By how much the mean log loss of such rows is lower for the mixture than for the scores,
-        with weights that come from the other folds.
+        with weights from the held-out rows of the other folds. Infinite where the loss of the
+        scores is, 0 where both are.
     recalibrators_ : list of recalibrators
         Fitted on all rows, in the order of `names_` after the first; None where the weight is 0.
     classes_ : ndarray of shape (n_classes,)
@@ -107,7 +108,8 @@ class AutoRecalibration(BaseRecalibrator):
        \qquad w_k > 0, \quad \sum_k w_k = 1,
 
     which is concave; :math:`\omega_i` are the weights of the rows, which count as repetitions,
-    :math:`a_0` is `leave_it` and all other :math:`a_k` are 1. Weights below 0.0001 become 0. Each
+    :math:`a_0` is `leave_it` and all other :math:`a_k` are 1. Weights of recalibrators below 0.0001
+    become 0. Each
     remaining recalibrator is fitted again, on all rows, and the probabilities are
     :math:`\sum_k w_k\, p_k`. A mixture of forecasts by their likelihood is known as a linear pool
     [1]_; that rows not used in the fit choose the weights makes it stacking [2]_. A mixture is not
@@ -319,15 +321,23 @@ class AutoRecalibration(BaseRecalibrator):
         return _mix(dict(zip(self.names_, self.weights_, strict=True)), proba)
 
     def _choose_splits(self, scores, codes, sample_weight):
-        if self._splits is not None:
-            return self._splits
         n_folds = 5 if self.cv is None else self.cv
         n_classes = len(np.unique(codes))
-        if len(codes) >= n_folds and n_classes > 1:
+        n_rows = len(codes) if sample_weight is None else min(len(codes), sample_weight.sum())
+        if n_classes == 1:
+            found = "one class"
+        elif self._splits is not None:
+            if self._splits:
+                return self._splits
+            found = "no split with rows of positive weight on both sides"
+        elif n_rows >= n_folds:
             if self.input == "logits":  # of which a constant in a row says nothing
                 scores = log_softmax(scores, axis=1)
             return deal_splits(scores, codes, sample_weight, n_folds)
-        found = "one class" if n_classes == 1 else f"{len(codes)} rows for {n_folds} folds"
+        elif len(codes) >= n_folds:
+            found = f"weights, which count rows, with a sum of {n_rows:.3g}"
+        else:
+            found = f"{len(codes)} rows for {n_folds} folds"
         warnings.warn(
             f"There is too little to learn from, {found}: the scores are left as they are.",
             stacklevel=5,

@@ -26,7 +26,7 @@ FORMAT = "skcal.BaseRecalibrator"
 VERSION = 1
 
 # Types of arrays that are written; others, such as long double, have no spelling that stays exact.
-_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|U\d{1,6}|object")
+_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|U\d{1,4}|object")
 _SPECIAL = {repr(number): number for number in (np.nan, np.inf, -np.inf)}
 # Sums of the rows that a recalibrator gives differ from 1 by rounding alone.
 _TOLERANCE = 1e-6
@@ -199,7 +199,7 @@ def _unpack_array(data, path, types):
     try:
         array = np.array(items, dtype=dtype).reshape(shape)
         is_exact = _pack_array(array, path, types) == data
-    except (TypeError, ValueError, OverflowError):  # what NumPy says of lists that are no array
+    except (TypeError, ValueError, OverflowError, MemoryError):  # what NumPy says of no arrays
         is_exact = False
     _require(is_exact, path, f"hold {dtype} of shape {shape!r}")
     return array

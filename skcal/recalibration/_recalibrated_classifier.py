@@ -137,7 +137,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     Weights go to the classifier and to the recalibrator. With metadata routing the classifier
     gets what it requests, and the splitter its `groups`; the recalibrator always gets
-    `sample_weight`.
+    `sample_weight`, and no groups: folds of its own, as `AutoRecalibration` has, ignore them.
 
     Examples
     --------
@@ -477,18 +477,26 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         by_function = self.response_method_ == "decision_function"
         before = softmax(both, axis=1) if by_function else both
         if len(recalibrators) == 1:
-            splits = deal_splits(both, codes, mass, min(_N_FOLDS, len(codes)))
+            given = None if sample_weight is None else mass
+            splits = deal_splits(before, codes, given, min(_N_FOLDS, len(codes)))
             try:
-                after = predict_held_out(recalibrators[0], both, codes, mass, splits)
-            except ValueError:  # there are too few rows to fit a map to a part of them
+                after = predict_held_out(recalibrators[0], both, codes, given, splits)
+            except Exception:  # of a map fitted to a part of the rows: the fit itself has succeeded
                 return
             order = np.concatenate([test for _, test in splits])
         else:
-            after = [
-                spread_columns(one.predict_proba(scores[fold != k]), one.classes_, self.classes_)
-                for k, one in enumerate(recalibrators)
+            # Test folds may share rows.
+            others = [
+                np.flatnonzero(~np.isin(rows, rows[fold == k])) for k in range(len(recalibrators))
             ]
-            order = np.concatenate([np.flatnonzero(fold != k) for k in range(len(parts))])
+            after = [
+                spread_columns(one.predict_proba(scores[tried]), one.classes_, self.classes_)
+                for one, tried in zip(recalibrators, others, strict=True)
+                if len(tried)
+            ]
+            order = np.concatenate(others)
+            if len(order) == 0:
+                return
         rise, loss = find_rise(before[order], np.concatenate(after), codes[order], mass[order])
         if rise > 0:
             warnings.warn(

@@ -33,7 +33,16 @@ def test_curve_is_that_of_the_metrics(options, rows):
     np.testing.assert_array_equal(curve.prob_pred, expected.grid)
     for name in ("prob_true", "sharpness_gap", "density", "bandwidth"):
         np.testing.assert_array_equal(getattr(curve, name), getattr(expected, name))
-    parts = calibration_decomposition(*rows, **{**options, "bandwidth": curve.bandwidth})
+    cross_fitted = {"divergence": options.get("divergence", "brier"), "estimator": "cross-fitted"}
+    parts = calibration_decomposition(*rows, **cross_fitted)
+    assert (display.total, display.calibration) == parts[:2]
+
+
+def test_soft_labels(rows):
+    """They have no outcomes to fit a recalibrator to; the curve gives the number."""
+    y_true, y_proba = np.clip(rows[0] * 0.9 + 0.05, 0, 1), rows[1]
+    display = draw(y_true, y_proba, pos_label=1)
+    parts = calibration_decomposition(y_true, y_proba, pos_label=1)
     assert (display.total, display.calibration) == parts[:2]
 
 

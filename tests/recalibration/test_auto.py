@@ -7,6 +7,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from skcal._numerics._mixture import fit_mixture_weights
@@ -241,13 +242,17 @@ def test_members_that_cannot_be_fitted_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("y", "options"),
-    [([0, 1, 0], {}), ([0] * 9, {"classes": [0, 1]})],
+    ("y", "weight", "options", "message"),
+    [
+        ([0, 1, 0], None, {}, "3 rows for 5 folds"),
+        ([0] * 9, None, {"classes": [0, 1]}, "one class"),
+        ([0, 1] * 9, np.full(18, 1 / 18), {}, "weights, which count rows, with a sum of 1"),
+    ],
 )
-def test_too_little_to_learn_from(y, options):
+def test_too_little_to_learn_from(y, weight, options, message):
     X = make_scores(2, len(y))[0]
-    with pytest.warns(UserWarning, match="scores are left as they are"):
-        fitted = AutoRecalibration(**options).fit(X, y)
+    with pytest.warns(UserWarning, match=f"{message}: the scores are left as they are"):
+        fitted = AutoRecalibration(**options).fit(X, y, weight)
     np.testing.assert_array_equal(fitted.predict_proba(X), X)
     assert fitted.gain_ == 0
 
@@ -352,3 +357,55 @@ def test_a_map_that_harms_is_told(ensemble):
     for recalibrator in (None, TemperatureScaling(), BetaCalibration(), IsotonicRecalibration()):
         fit(recalibrator, extreme)  # they help, and warnings are errors
     fit(None, truth)
+
+
+class Choosy(Fixed):
+    """Cannot be fitted to some numbers of rows."""
+
+    def __init__(self, refused=(), *, power=1.0, input="proba", classes=None):
+        super().__init__(power, input=input, classes=classes)
+        self.refused = refused
+
+    def _fit(self, scores, codes, sample_weight):
+        if len(codes) in self.refused:
+            raise ValueError(f"{len(codes)} rows")
+
+
+def test_a_member_that_fails_at_last():
+    X, y = make_scores(2, 100)
+    with pytest.warns(UserWarning, match="left out .*Choosy: 100 rows"):
+        fitted = AutoRecalibration([Choosy((100,), power=0.5), "temperature"]).fit(X, y)
+    assert fitted.weights_[1] == 0
+    assert fitted.weights_.sum() == pytest.approx(1)
+    assert fitted.recalibrators_[0] is None
+
+
+def test_harm_is_not_told_where_a_map_cannot_be_fitted_to_a_part():
+    X, y = make_scores(2, 100)
+    map_of_all = Choosy((80,), power=4.0)
+    RecalibratedClassifierCV(Probabilities(), map_of_all, ensemble=False).fit(X, y)
+    with pytest.warns(UserWarning, match="raises the log loss"):
+        RecalibratedClassifierCV(Probabilities(), Fixed(4.0), ensemble=False).fit(X, y)
+
+
+def test_folds_know_nothing_of_the_outcomes():
+    """Equal shares of classes in all folds would make maps of a constant gain p (1 - p) / n."""
+    rng = np.random.default_rng(0)
+    X, gains = np.full((100, 2), 0.5), []
+    for _ in range(200):
+        y = (rng.random(100) < 0.5).astype(int)
+        gains.append(AutoRecalibration(["platt"], leave_it=1e-6).fit(X, y).gain_)
+    gains = np.array(gains)
+    assert gains.mean() < 2 * gains.std() / np.sqrt(200)
+
+
+def test_overlapping_test_folds_hide_no_harm():
+    X, y = make_scores(2, 100)
+    splits = [(np.arange(100), np.arange(100))] * 3  # no row that a map was not fitted on
+    RecalibratedClassifierCV(Probabilities(), Fixed(4.0), cv=splits).fit(X, y)
+
+
+def test_recalibrators_without_weights_are_tried_for_harm_too():
+    X, y = make_features(2)
+    model = RecalibratedClassifierCV(GaussianNB(), KNeighborsClassifier(25), ensemble=False)
+    assert model.fit(X, y).predict_proba(X).shape == (150, 2)
