@@ -64,7 +64,7 @@ class AutoRecalibration(BaseRecalibrator):
         Recalibrators that do not promise this are then left out of the default, and are an error
         in a list.
     n_jobs : int, default=None
-        Number of maps fitted in parallel, as in joblib.
+        Number of maps fitted in parallel, as in joblib; None fits one after the other.
 
     Attributes
     ----------
@@ -355,9 +355,12 @@ class AutoRecalibration(BaseRecalibrator):
                 jobs += [(name, self._prepare(member), *split) for split in splits]
             elif splits and self.recalibrators is not None:
                 failures[name] = "there are no rows of a class"
-        parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(_try_split)(member, scores, codes, sample_weight, train, test, take)
-            for _, member, train, test in jobs
+        parts = self._run(
+            _try_split,
+            [
+                (member, scores, codes, sample_weight, train, test, take)
+                for _, member, train, test in jobs
+            ],
         )
         for (name, *_), part in zip(jobs, parts, strict=True):
             if isinstance(part, Exception):
@@ -369,14 +372,20 @@ class AutoRecalibration(BaseRecalibrator):
     def _refit(self, members, weights, scores, codes, sample_weight):
         """Recalibrators of some weight, fitted on all rows."""
         chosen = [name for name in members if weights.get(name, 0.0) > _SMALLEST_WEIGHT]
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_try_fit)(self._prepare(members[name]), scores, codes, sample_weight)
-            for name in chosen
+        fitted = self._run(
+            _try_fit,
+            [(self._prepare(members[name]), scores, codes, sample_weight) for name in chosen],
         )
         by_name = dict(zip(chosen, fitted, strict=True))
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
         _warn_of_failures(failures)
         return {name: one for name, one in by_name.items() if name not in failures}
+
+    def _run(self, function, arguments):
+        """What a function returns for each of several lists of arguments."""
+        if self.n_jobs in (None, 1):  # a parallel run sets warning filters, for all threads
+            return [function(*each) for each in arguments]
+        return Parallel(n_jobs=self.n_jobs)(delayed(function)(*each) for each in arguments)
 
     def _prepare(self, member):
         """A clone that reads the same input."""

@@ -35,6 +35,7 @@ def make_likelihoods(n_members, n_samples):
     return likelihoods, np.r_[5.0, np.ones(n_members - 1)], rng.random(n_samples) * 3
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # older versions of SciPy
 @pytest.mark.parametrize(("n_members", "n_samples"), [(2, 1), (3, 50), (6, 1000)])
 def test_weights_are_the_maximum(n_members, n_samples):
     likelihoods, prior, mass = make_likelihoods(n_members, n_samples)
