@@ -107,12 +107,12 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     The paper draws the density with a maximum of 1. Here it is so low that it hides neither
     curves nor bands.
 
-    For more than two classes the curve is that of the confidence, but the divergence and the
-    calibration are those of the whole vector of probabilities.
+    For more than two classes the curve is that of the confidence, but the divergence is that of
+    the whole vector of probabilities.
 
     The calibration in the legend is that of :func:`~skcal.metrics.calibration_decomposition` with
     ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for soft
-    labels that with "kernel", the curve that is drawn.
+    labels and for more than two classes that with "kernel", the curve that is drawn.
 
     Curve and band are drawn only where the kernel covers the equivalent of at least five
     predictions, :math:`n\,\delta(t) \geq 5`, or half of the maximum, whichever is less. The
@@ -433,8 +433,10 @@ def _estimate_curve(y_true, y_proba, data, options):
     """Arguments of a display of one curve, but for its name."""
     curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
     predictions = check_predictions(y_true, y_proba, **data)
-    # Soft labels have no outcomes that a recalibrator could be fitted to.
-    estimator = "kernel" if predictions.is_soft else "cross-fitted"
+    # Soft labels have no outcomes that a recalibrator could be fitted to, and for more classes the
+    # curve is that of the confidence.
+    soft_or_many = predictions.is_soft or predictions.is_multiclass
+    estimator = "kernel" if soft_or_many else "cross-fitted"
     options = {**options, "bandwidth": curve.bandwidth, "estimator": estimator}
     total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     (sample,) = REDUCTIONS["auto"](predictions)
