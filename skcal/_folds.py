@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from reprlib import repr as shorten
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
@@ -73,13 +74,25 @@ def check_rows(owner, X, y):
     return X, column_or_1d(y, warn=True)
 
 
+class Routed(NamedTuple):
+    """Arguments by where they go: to the classifier's fit, its splitter, the recalibrator's fit."""
+
+    fit: dict[str, Any]
+    split: dict[str, Any]
+    recalibrate: dict[str, Any]
+
+
 def route_metadata(owner, caller, params):
-    """Arguments for the classifier's fit, and for the splitter."""
+    """Sort the arguments of a meta-estimator by where they go."""
     params = {name: value for name, value in params.items() if value is not None}
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(owner, caller, **params)
-        of_estimator = routed.get("estimator")  # which a recalibrator has not
-        return dict(getattr(of_estimator, "fit", {})), dict(routed.splitter.split)
+        # Not every owner has all three.
+        return Routed(
+            dict(getattr(routed.get("estimator"), "fit", {})),
+            dict(routed.splitter.split),
+            dict(getattr(routed.get("recalibrator_splitter"), "split", {})),
+        )
     if "groups" in params:
         raise ValueError(
             "groups need metadata routing: sklearn.set_config(enable_metadata_routing=True). "
@@ -87,7 +100,7 @@ def route_metadata(owner, caller, params):
         )
     if "sample_weight" in params:  # folds take slices of it, which a list has not
         params["sample_weight"] = np.asarray(params["sample_weight"])
-    return params, {}
+    return Routed(params, {}, {})
 
 
 def choose_splitter(cv, y):

@@ -111,8 +111,9 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     the whole vector of probabilities.
 
     The calibration in the legend is that of :func:`~skcal.metrics.calibration_decomposition` with
-    ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for soft
-    labels and for more than two classes that with "kernel", the curve that is drawn.
+    ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for more
+    than two classes it is that of the confidence, and for soft labels that with "kernel", the curve
+    that is drawn.
 
     Curve and band are drawn only where the kernel covers the equivalent of at least five
     predictions, :math:`n\,\delta(t) \geq 5`, or half of the maximum, whichever is less. The
@@ -433,13 +434,18 @@ def _estimate_curve(y_true, y_proba, data, options):
     """Arguments of a display of one curve, but for its name."""
     curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
     predictions = check_predictions(y_true, y_proba, **data)
-    # Soft labels have no outcomes that a recalibrator could be fitted to, and for more classes the
-    # curve is that of the confidence.
-    soft_or_many = predictions.is_soft or predictions.is_multiclass
-    estimator = "kernel" if soft_or_many else "cross-fitted"
-    options = {**options, "bandwidth": curve.bandwidth, "estimator": estimator}
-    total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     (sample,) = REDUCTIONS["auto"](predictions)
+    options = {**options, "bandwidth": curve.bandwidth}
+    total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
+    if not predictions.is_soft:  # soft labels are no outcomes to fit a recalibrator to
+        calibration = calibration_decomposition(
+            sample.outcomes.astype(int),
+            sample.predictions,
+            sample_weight=sample.weights,
+            labels=[0, 1],
+            divergence=options["divergence"],
+            estimator="cross-fitted",
+        ).calibration
     reduction, pos_label = name_reduction(predictions, "auto")
     found = SharpnessCurve(
         prob_pred=curve.grid,

@@ -19,7 +19,7 @@ from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
-from skcal.recalibration._names import choose_recalibrator, name_recalibrator
+from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator
 from skcal.recalibration._spline import SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
@@ -164,6 +164,17 @@ class AutoRecalibration(BaseRecalibrator):
         self.monotone = monotone
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        members = self.recalibrators
+        if isinstance(members, list | tuple):
+            tags.non_deterministic = any(is_random(member) for member in members)
+        return tags
+
+    @property
+    def _is_monotone(self):
+        return self.monotone
+
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
@@ -222,11 +233,12 @@ class AutoRecalibration(BaseRecalibrator):
             check_integer("cv", self.cv, 2)
         check_number("leave_it", self.leave_it, _FEWEST_ROWS)
         check_flag("monotone", self.monotone)
-        self._list_members(2)
+        if self.recalibrators is not None:
+            self._list_members()
 
     def _make_splits(self, X, y, sample_weight, params):
         """Splits of a splitter among the rows of positive weight; None for a number of folds."""
-        others, split_params = route_metadata(self, "fit", params)
+        others, split_params, _ = route_metadata(self, "fit", params)
         if others:
             raise TypeError(f"fit got an unexpected keyword argument {next(iter(others))!r}.")
         if isinstance(self.cv, Integral | np.bool_) or self.cv is None:
@@ -240,8 +252,8 @@ class AutoRecalibration(BaseRecalibrator):
         splits = [[place[rows[weights[rows] > 0]] for rows in split] for split in splits]
         return [(train, test) for train, test in splits if len(train) and len(test)]
 
-    def _list_members(self, n_classes):
-        """Recalibrators by name."""
+    def _list_members(self, n_classes=None):
+        """Recalibrators by name; without a number of classes they need not be monotone."""
         if self.recalibrators is None:
             return self._list_default(n_classes)
         members = self.recalibrators
@@ -255,7 +267,7 @@ class AutoRecalibration(BaseRecalibrator):
             member = choose_recalibrator(f"recalibrators[{number}]", member)
             if hasattr(member, "_check_options"):
                 member._check_options()
-            if self.monotone and not _is_monotone(member, n_classes):
+            if n_classes and self.monotone and not _is_monotone(member, n_classes):
                 raise ValueError(
                     f"recalibrators must be monotone for {n_classes} classes with monotone=True; "
                     f"recalibrators[{number}] is {member!r}, which need not be."

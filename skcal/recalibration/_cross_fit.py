@@ -135,7 +135,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_option("method", self.method, METHODS)
         check_classifier(self.estimator)
         X, y = check_rows(self, X, y)
-        fit_params, _ = route_metadata(self, "fit", params)
+        fit_params = route_metadata(self, "fit", params).fit
         with restored_on_error(self):
             return self._fit_on_all(X, y, fit_params)
 
@@ -160,7 +160,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_option("method", self.method, METHODS)
         check_classifier(self.estimator)
         X, y = check_rows(self, X, y)
-        fit_params, split_params = route_metadata(self, "fit_transform", params)
+        fit_params, split_params, _ = route_metadata(self, "fit_transform", params)
         with restored_on_error(self):
             self._fit_on_all(X, y, fit_params)
             if isinstance(self.estimator, FrozenEstimator):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sklearn.utils import get_tags
+
 from skcal._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
 
@@ -79,6 +81,15 @@ def choose_recalibrator(argument, choice):
             f"or a name, such as 'isotonic'; got {choice!r}."
         )
     return choice
+
+
+def is_random(choice):
+    """Whether a recalibrator, given itself or by its name, says that it draws random numbers."""
+    if isinstance(choice, str):
+        kind = _list_classes().get(choice)
+        choice = None if kind is None else kind()
+    has_tags = hasattr(choice, "__sklearn_tags__") and not isinstance(choice, type)
+    return has_tags and get_tags(choice).non_deterministic
 
 
 def _find_name(kind):

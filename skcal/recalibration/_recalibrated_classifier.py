@@ -36,7 +36,7 @@ from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import restored_on_error
-from skcal.recalibration._names import choose_recalibrator
+from skcal.recalibration._names import choose_recalibrator, is_random
 
 # Folds on which a single map is tried.
 _N_FOLDS = 5
@@ -136,8 +136,8 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     :ref:`resampled-classes`.
 
     Weights go to the classifier and to the recalibrator. With metadata routing the classifier
-    gets what it requests, and the splitter its `groups`; the recalibrator always gets
-    `sample_weight`, and no groups: folds of its own, as `AutoRecalibration` has, ignore them.
+    gets what it requests, the recalibrator always `sample_weight`, and splitters their `groups`:
+    `cv`, and that of ``AutoRecalibration(cv=GroupKFold())``.
 
     Examples
     --------
@@ -188,8 +188,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inherit_tags(tags, get_tags(get_classifier(self.estimator)))
-        if not (self.recalibrator is None or isinstance(self.recalibrator, str)):
-            tags.non_deterministic |= get_tags(self.recalibrator).non_deterministic
+        tags.non_deterministic |= is_random(self.recalibrator)
         return tags
 
     def fit(
@@ -207,7 +206,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             Non-negative weights.
         **params : dict
             Other arguments of the classifier's `fit`; with metadata routing those that it
-            requests, and those of the splitter, such as `groups`.
+            requests, and those of the splitters, such as `groups`.
 
         Returns
         -------
@@ -236,7 +235,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             recalibrator = self._choose_recalibrator()
             self.response_method_ = self._choose_method(estimator, recalibrator)
             ensemble = self._choose_ensemble(estimator)
-            fit_params, split_params = self._route(estimator, weights, params)
+            fit_params, split_params, own_params = self._route(estimator, weights, params)
             self.classes_ = self._find_classes(estimator, target)
             recalibrator = self._prepare(recalibrator)
             frozen, splits = isinstance(estimator, FrozenEstimator), None
@@ -249,7 +248,9 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             else:
                 fit_on = self._fit_each if ensemble else self._fit_once
                 classifiers, parts = fit_on(estimator, X, target, splits, fit_params)
-            recalibrators = self._fit_recalibrators(recalibrator, parts, target, weights)
+            if weights is not None:
+                own_params["sample_weight"] = weights
+            recalibrators = self._fit_recalibrators(recalibrator, parts, target, own_params)
             pairs = zip(classifiers, recalibrators, strict=True)
             self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
             if not isinstance(recalibrator, AutoRecalibration):
@@ -298,7 +299,7 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         return self.classes_[proba.argmax(axis=1)]
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing of this estimator, its classifier and the splitter.
+        """Get the metadata routing of this estimator, its classifier and the splitters.
 
         Returns
         -------
@@ -307,12 +308,16 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         """
         fitting = MethodMapping().add(caller="fit", callee="fit")
         splitting = MethodMapping().add(caller="fit", callee="split")
-        return (
+        router = (
             MetadataRouter(owner=self)
             .add_self_request(self)  # sample_weight, for the recalibrator
             .add(estimator=get_classifier(self.estimator), method_mapping=fitting)
             .add(splitter=self.cv, method_mapping=splitting)
         )
+        if isinstance(self.recalibrator, AutoRecalibration):
+            cv = self.recalibrator.cv
+            router.add(recalibrator_splitter=cv, method_mapping=splitting)
+        return router
 
     @property
     def n_features_in_(self) -> int:
@@ -450,12 +455,12 @@ class RecalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         )
         return [clone(estimator).fit(X, y, **fit_params)], [(slice(None), scores)]
 
-    def _fit_recalibrators(self, recalibrator, parts, y, sample_weight):
+    def _fit_recalibrators(self, recalibrator, parts, y, params):
         """A recalibrator for each part, fitted on its scores."""
         jobs = []
         for rows, scores in parts:
-            weight = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
-            jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **weight))
+            part = {name: np.asarray(values)[rows] for name, values in params.items()}
+            jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **part))
         return Parallel(n_jobs=self.n_jobs)(jobs)
 
     def _warn_of_harm(self, recalibrators, parts, y, sample_weight):

@@ -38,6 +38,24 @@ def test_curve_is_that_of_the_metrics(options, rows):
     assert (display.total, display.calibration) == parts[:2]
 
 
+def test_legend_of_many_classes():
+    """The total is that of all probabilities, the calibration that of the confidence."""
+    rng = np.random.default_rng(0)
+    y_proba, weight = rng.dirichlet(np.ones(3), 400), rng.integers(1, 3, 400)
+    y_true = np.array(["a", "b", "c"])[[rng.choice(3, p=p**2 / (p**2).sum()) for p in y_proba]]
+    display = draw(y_true, y_proba, sample_weight=weight)
+    onehot = y_true[:, None] == np.array(["a", "b", "c"])
+    total = np.average(((y_proba - onehot) ** 2).sum(axis=1), weights=weight)
+    assert display.total == pytest.approx(total, abs=1e-12)
+    hit = onehot[np.arange(400), y_proba.argmax(axis=1)].astype(int)
+    parts = calibration_decomposition(
+        hit, y_proba.max(axis=1), sample_weight=weight, estimator="cross-fitted"
+    )
+    assert display.calibration == parts.calibration
+    # A model that is always right has one label alone to learn from.
+    assert draw(y_proba.argmax(axis=1), y_proba).calibration == 0
+
+
 def test_soft_labels(rows):
     """They have no outcomes to fit a recalibrator to; the curve gives the number."""
     y_true, y_proba = np.clip(rows[0] * 0.9 + 0.05, 0, 1), rows[1]

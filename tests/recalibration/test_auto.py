@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
 
 from skcal._numerics._mixture import fit_mixture_weights
 from skcal.recalibration import (
@@ -17,6 +18,7 @@ from skcal.recalibration import (
     BetaCalibration,
     IsotonicRecalibration,
     PlattScaling,
+    RandomizedSmoothing,
     RecalibratedClassifierCV,
     SplineRecalibration,
     TemperatureScaling,
@@ -201,17 +203,36 @@ def test_noise_is_not_found_again_in_other_folds():
 def test_monotone(n_classes):
     X, y = make_scores(n_classes, 400)
     y = y[::-1] if n_classes == 2 else y  # scores that say nothing
-    fitted = AutoRecalibration(monotone=True).fit(X, y)
-    if n_classes == 2:
-        grid = np.column_stack([np.linspace(1, 0, 1001), np.linspace(0, 1, 1001)])
-        assert (np.diff(fitted.predict_proba(grid)[:, 1]) >= 0).all()
-        assert fitted.names_[1:] == ["temperature", "beta", "spline"]
-    else:
-        np.testing.assert_array_equal(fitted.predict(X), X.argmax(axis=1))
-        assert fitted.names_[1:] == ["temperature"]
-    for member in (PlattScaling(), SplineRecalibration(monotone=False), GaussianNB()):
-        with pytest.raises(ValueError, match=r"monotone.*recalibrators\[1\]"):
+    names = {2: ["temperature", "beta", "spline"], 3: ["temperature"]}[n_classes]
+    inner = AutoRecalibration(monotone=True)
+    for members, expected in ((None, names), ([inner], ["auto"])):
+        fitted = AutoRecalibration(members, monotone=True).fit(X, y)
+        assert fitted.names_[1:] == expected
+        if n_classes == 2:
+            grid = np.column_stack([np.linspace(1, 0, 1001), np.linspace(0, 1, 1001)])
+            assert (np.diff(fitted.predict_proba(grid)[:, 1]) >= 0).all()
+        else:
+            np.testing.assert_array_equal(fitted.predict(X), X.argmax(axis=1))
+    for member in (PlattScaling(), SplineRecalibration(monotone=False), GaussianNB(), "auto"):
+        with pytest.raises(ValueError, match=rf"monotone for {n_classes} classes.*brators\[1\]"):
             AutoRecalibration(["temperature", member], monotone=True).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        (None, False),
+        (["beta", "platt"], False),
+        (["beta", "randomized_smoothing"], True),
+        ([RandomizedSmoothing(random_state=0)], True),
+        (["unknown", 3, RandomizedSmoothing], False),
+        ("beta", False),
+    ],
+)
+def test_random_members_make_a_random_mixture(members, expected):
+    mixture = AutoRecalibration(members)
+    assert get_tags(mixture).non_deterministic == expected
+    assert get_tags(RecalibratedClassifierCV(GaussianNB(), mixture)).non_deterministic == expected
 
 
 def test_groups_reach_the_splitter():
@@ -227,6 +248,28 @@ def test_groups_reach_the_splitter():
             AutoRecalibration(cv=cv).fit(X, y, groups=groups)
     with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
         AutoRecalibration().fit(X, y, group=groups)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_groups_reach_the_splitter_inside_a_classifier(ensemble):
+    X, y = make_scores(2, 400)
+    groups = (np.arange(400) // 10).tolist()
+    outer, inner = GroupKFold(2), GroupKFold(3)
+    with config_context(enable_metadata_routing=True):
+        model = RecalibratedClassifierCV(
+            GaussianNB(), AutoRecalibration(cv=inner), cv=outer, ensemble=ensemble
+        ).fit(X, y, groups=groups)
+    groups = np.array(groups)
+    splits = list(outer.split(X, y, groups))
+    parts = [test for _, test in splits]
+    scores = [GaussianNB().fit(X[train], y[train]).predict_proba(X[test]) for train, test in splits]
+    if not ensemble:
+        order = np.argsort(np.concatenate(parts))
+        parts, scores = [np.arange(400)], [np.concatenate(scores)[order]]
+    for rows, part, pair in zip(parts, scores, model.calibrated_classifiers_, strict=True):
+        own = list(inner.split(part, y[rows], groups[rows]))
+        expected = AutoRecalibration(cv=own).fit(part, y[rows])
+        np.testing.assert_array_equal(pair.recalibrator.weights_, expected.weights_)
 
 
 def test_members_that_cannot_be_fitted_are_left_out():
