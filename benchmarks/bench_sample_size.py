@@ -14,23 +14,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from skcal.recalibration import (
-    BetaCalibration,
-    DirichletCalibration,
-    HistogramBinning,
-    IsotonicRecalibration,
-    KernelRecalibration,
-    MatrixScaling,
-    MeanReplacement,
-    PlattScaling,
-    RandomizedSmoothing,
-    ScalingBinning,
-    SplineRecalibration,
-    StructuredMatrixScaling,
-    TemperatureScaling,
-    VectorScaling,
-    VennAbers,
-)
+from skcal.recalibration import get_recalibrator, get_recalibrator_names
 
 N_SPLITS = 20
 
@@ -38,23 +22,9 @@ N_SPLITS = 20
 def make_recalibrators(n_rows):
     """All recalibrators; those of hard zeros are kept from them as the guide advises."""
     inside = {"min_proba": 1 / (n_rows + 2)}
-    return [
-        TemperatureScaling(),
-        PlattScaling(),
-        BetaCalibration(),
-        VectorScaling(),
-        StructuredMatrixScaling(),
-        MatrixScaling(),
-        DirichletCalibration(),
-        SplineRecalibration(),
-        VennAbers(),
-        ScalingBinning(),
-        KernelRecalibration(),
-        IsotonicRecalibration(**inside),
-        HistogramBinning(**inside),
-        RandomizedSmoothing(random_state=0),
-        MeanReplacement(),
-    ]
+    options = {"isotonic": inside, "histogram_binning": inside}
+    options["randomized_smoothing"] = {"random_state": 0}
+    return [get_recalibrator(name, **options.get(name, {})) for name in get_recalibrator_names()]
 
 
 def measure_losses(X, y, n_rows, n_test, seed):

@@ -18,23 +18,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 
 from skcal.metrics import expected_calibration_error, smooth_ece
-from skcal.recalibration import (
-    BetaCalibration,
-    DirichletCalibration,
-    HistogramBinning,
-    IsotonicRecalibration,
-    KernelRecalibration,
-    MatrixScaling,
-    MeanReplacement,
-    PlattScaling,
-    RandomizedSmoothing,
-    ScalingBinning,
-    SplineRecalibration,
-    StructuredMatrixScaling,
-    TemperatureScaling,
-    VectorScaling,
-    VennAbers,
-)
+from skcal.recalibration import get_recalibrator, get_recalibrator_names
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
@@ -63,23 +47,12 @@ def measure(proba):
 
 
 recalibrators = [
-    TemperatureScaling(),
-    PlattScaling(),
-    BetaCalibration(),
-    VectorScaling(),
-    MatrixScaling(),
-    DirichletCalibration(),
-    StructuredMatrixScaling(),
-    IsotonicRecalibration(),
-    IsotonicRecalibration(min_proba=0.001),
-    HistogramBinning(),
-    HistogramBinning(min_proba=0.001),
-    ScalingBinning(),
-    SplineRecalibration(),
-    KernelRecalibration(),
-    VennAbers(),
-    MeanReplacement(),
-    RandomizedSmoothing(random_state=0),
+    get_recalibrator(name) for name in get_recalibrator_names() if name != "randomized_smoothing"
+]
+recalibrators += [
+    get_recalibrator("isotonic", min_proba=0.001),
+    get_recalibrator("histogram_binning", min_proba=0.001),
+    get_recalibrator("randomized_smoothing", random_state=0),
 ]
 rows = {"uncalibrated": measure(test_scores)}
 for recalibrator in recalibrators:

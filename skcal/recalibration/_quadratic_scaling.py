@@ -58,7 +58,6 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
-
     curvature_penalty : float, default=10.0
         Penalty on the curvature, 0 or more; divided by n_samples.
 
