@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from reprlib import repr as shorten
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -140,10 +141,11 @@ def stop_by_refinement(
     """
     check_option("loss", loss, LOSSES)
     n_folds = None if cv is None else check_n_folds(cv)
-    if isinstance(staged_proba, str) or not isinstance(staged_proba, Iterable):
+    is_iterable = isinstance(staged_proba, Iterable) and not isinstance(staged_proba, str | Mapping)
+    if not is_iterable or hasattr(staged_proba, "columns"):
         raise ValueError(
             "staged_proba must be an iterable of arrays of probabilities, one for each stage; got "
-            f"{staged_proba!r}."
+            f"{shorten(staged_proba)}."
         )
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     refinements, losses = [], []

@@ -240,7 +240,8 @@ class BaseRecalibrator(
         sklearn.exceptions.NotFittedError
             If the recalibrator is not fitted.
         TypeError
-            If a parameter cannot be written, such as a RandomState.
+            If a parameter or a fitted attribute cannot be written: a RandomState, a splitter, an
+            estimator that is no recalibrator of skcal.
         """
         check_is_fitted(self)
         return pack_recalibrator(self)

@@ -5,6 +5,7 @@ import pickle
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -113,6 +114,11 @@ def test_recalibrators():
         ({"staged_proba": iter(())}, "staged_proba must hold at least one stage; it is empty"),
         ({"staged_proba": 0.5}, "staged_proba must be an iterable of arrays .*; got 0.5"),
         ({"staged_proba": "proba"}, "staged_proba must be an iterable of arrays .*; got 'proba'"),
+        ({"staged_proba": {"a": [0.5]}}, "staged_proba must be an iterable of arrays .*; got {'a'"),
+        (
+            {"staged_proba": pd.DataFrame({"a": [0.5]})},
+            "staged_proba must be an iterable of arrays",
+        ),
         ({"staged_proba": [[0.1, 0.2, 0.3], [0.1, 1.2, 0.3]]}, "Stage 1 of staged_proba must lie"),
         ({"staged_proba": [[0.1, np.nan, 0.3]]}, "Stage 0 of staged_proba must lie .* got nan"),
         ({"staged_proba": [[0.1, 0.2, 0.3], [0.1, 0.2]]}, "y and Stage 1 .* the same length"),
