@@ -74,6 +74,34 @@ class RowParts(_Parts):
                 yield np.bincount(self._kind, inside, len(self._mass)) / self._mass
 
 
+class WeightedParts(_Parts):
+    """Random parts of many rows of unequal weight, by kind, without a look at single rows.
+
+    The shares that parts have of a kind follow a Dirichlet distribution, whose means, variances and
+    covariances are those of a random choice of its rows for each part.
+
+    Parameters
+    ----------
+    mass : ndarray of shape (n_kinds,)
+        Sum of the weights of the rows of each kind.
+    counts : ndarray of shape (n_kinds,)
+        Effective numbers of rows.
+    n_rows : int
+    """
+
+    def __init__(self, mass, counts, n_rows):
+        self._counts, self.n_units = counts, n_rows
+        self.unit = float(np.sum((mass / mass.sum()) ** 2 / counts))
+
+    def split(self, n_parts, rng):
+        """Yield the share that each of some random parts has of each kind."""
+        shape = (self._counts - 1) / n_parts
+        parts = rng.standard_gamma(shape, size=(n_parts, len(shape)))
+        alone = np.flatnonzero(parts.sum(axis=0) == 0)  # about one row, which is in one part
+        parts[rng.integers(n_parts, size=len(alone)), alone] = 1.0
+        yield from parts / parts.sum(axis=0)
+
+
 class CountParts(_Parts):
     """Random parts of rows that are only counted, by kind.
 

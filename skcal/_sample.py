@@ -240,28 +240,33 @@ class Sample:
     def resampler(self, bandwidth):
         """Source of bootstrap resamples for statistics smoothed at about this bandwidth.
 
-        Rows are drawn one by one where they have soft labels or unequal weights and where they are
-        few; else by outcome and by groups.
+        Rows are drawn one by one where they have soft labels and where they are few; else by
+        outcome and by groups.
         """
         n_groups, n_cells = choose_cells(bandwidth)
         many = self.n_present > max(FEW_ROWS, 2 * n_groups)
-        if many and self._is_plain():
-            return CellResampler(self.moments_by_outcome(n_cells), n_groups)
-        rows = next(self.present_chunks(size=len(self.predictions)))
-        return RowResampler(*rows, n_cells)
+        if not (many and self._has_labels()):
+            rows = next(self.present_chunks(size=len(self.predictions)))
+            return RowResampler(*rows, n_cells)
+        if self.weights is None or (self.weights == self.weights[0]).all():
+            return CellResampler(self.moments_by_outcome(n_cells, 0), n_groups)
+        moments, squares = (self.moments_by_outcome(n_cells, power) for power in (1, 2))
+        return CellResampler(moments, n_groups, squares[:, 0])
 
-    def moments_by_outcome(self, n_cells):
-        """Sums of a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells."""
+    def moments_by_outcome(self, n_cells, power):
+        """Sums of w * a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells.
+
+        w are powers of the weights, of which the largest is taken for 1.
+        """
+        unit = 1.0 if self.weights is None else self.weights.max()
 
         def select(outcome):
-            for predictions, outcomes, _ in self.chunks(max(CHUNK, n_cells)):
-                chosen = predictions[outcomes == outcome]
-                yield chosen, np.ones_like(chosen)
+            for predictions, outcomes, weights in self.present_chunks(max(CHUNK, n_cells)):
+                chosen = outcomes == outcome
+                yield predictions[chosen], (weights[chosen] / unit) ** power
 
         return np.stack([sum_moments(select(outcome), n_cells, order=5) for outcome in (0, 1)])
 
-    def _is_plain(self):
-        """Whether all weights are equal and all outcomes 0 or 1."""
-        if self.weights is not None and (self.weights != self.weights[0]).any():
-            return False
+    def _has_labels(self):
+        """Whether all outcomes are 0 or 1."""
         return all(((y == 0) | (y == 1)).all() for _, y, _ in self.chunks())

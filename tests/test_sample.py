@@ -76,10 +76,15 @@ def test_arrays_of_another_library_become_numpy(weighted):
 
 
 @every_number_of_cells
-def test_moments_by_outcome(n_cells):
-    sample = make_sample(CHUNK + 1000)
-    expected = [sum_cells(sample, sample.outcomes == y, n_cells, 5) for y in (0, 1)]
-    np.testing.assert_allclose(sample.moments_by_outcome(n_cells), expected, atol=1e-9)
+@every_weighting
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_moments_by_outcome(n_cells, weighted, power):
+    sample = make_sample(CHUNK + 1000, weighted=weighted)
+    weights = read_weights(sample)
+    weights = (weights > 0) * (weights / weights.max()) ** power
+    rows = Sample(sample.predictions, sample.outcomes)
+    expected = [sum_cells(rows, weights * (sample.outcomes == y), n_cells, 5) for y in (0, 1)]
+    np.testing.assert_allclose(sample.moments_by_outcome(n_cells, power), expected, atol=1e-9)
 
 
 @every_weighting
@@ -108,7 +113,7 @@ def test_range_of_rows_that_are_present():
 
 MANY = FEW_ROWS + 1
 PLAIN = make_sample(MANY)
-# The last row alone weighs more, or has a soft label.
+# The last row weighs more, or has a soft label.
 UNEQUAL = Sample(PLAIN.predictions, PLAIN.outcomes, np.r_[np.full(MANY - 1, 0.5), 1.0])
 SOFT = Sample(PLAIN.predictions, np.r_[PLAIN.outcomes[:-1], 0.5])
 
@@ -118,24 +123,24 @@ SOFT = Sample(PLAIN.predictions, np.r_[PLAIN.outcomes[:-1], 0.5])
     [
         (PLAIN, {}, CellResampler),
         (make_sample(FEW_ROWS), {}, RowResampler),
-        (make_sample(MANY, weighted=True), {}, RowResampler),
+        (UNEQUAL, {}, CellResampler),
         (Sample(PLAIN.predictions, PLAIN.outcomes, np.full(MANY, 0.5)), {}, CellResampler),
-        (UNEQUAL, {}, RowResampler),
         (SOFT, {}, RowResampler),
         # 40,000 groups, which the rows would not fill
         (make_sample(2 * 40_000), {"bandwidth": 1e-4}, RowResampler),
         (make_sample(2 * 40_000 + 1), {"bandwidth": 1e-4}, CellResampler),
     ],
 )
-def test_rows_are_drawn_in_groups_where_they_are_many_and_plain(sample, options, kind):
+def test_rows_are_drawn_in_groups_where_they_are_many_labels(sample, options, kind):
     assert type(sample.resampler(**({"bandwidth": 0.1} | options))) is kind
 
 
-def test_groups_hold_the_rows_of_the_sample():
-    resampler = PLAIN.resampler(0.1)
+@pytest.mark.parametrize("sample", [PLAIN, UNEQUAL])
+def test_groups_hold_the_rows_of_the_sample(sample):
+    resampler = sample.resampler(0.1)
     assert resampler.n_cells >= 6 * 512
     assert resampler.group[-1] == 511
     (nodes,), (size,) = resampler.residual_nodes([resampler.keep()])
-    expected_nodes, expected_size = PLAIN.residual_on_grid(resampler.n_cells)
+    expected_nodes, expected_size = sample.residual_on_grid(resampler.n_cells)
     np.testing.assert_allclose(nodes, expected_nodes, atol=1e-15)
     assert size == pytest.approx(expected_size, rel=1e-12)

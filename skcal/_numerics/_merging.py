@@ -127,6 +127,33 @@ def average_kinds(kind, predictions, weights):
     return kinds, index, np.clip(places, low, high), mass
 
 
+def count_effectively(kind, weights, n_kinds):
+    """Effective numbers of rows by kind, (sum of weights)^2 / sum of their squares.
+
+    So many rows of equal weight have a sum that varies as much, if rows come at random.
+
+    Parameters
+    ----------
+    kind : ndarray of int of shape (n_rows,)
+    weights : ndarray of shape (n_rows,)
+        Positive.
+    n_kinds : int
+
+    Returns
+    -------
+    ndarray of shape (n_kinds,)
+        At least 1; 0 for kinds without rows.
+    """
+    largest = np.ones(n_kinds)
+    largest[kind] = 0.0
+    np.maximum.at(largest, kind, weights)
+    shares = weights / largest[kind]  # whose squares do not vanish
+    mass = np.bincount(kind, shares, n_kinds)
+    squares = np.bincount(kind, shares**2, n_kinds)
+    counts = np.divide(mass**2, squares, out=np.zeros(n_kinds), where=mass > 0)
+    return np.where(mass > 0, np.maximum(counts, 1.0), 0.0)
+
+
 class BernoulliSums:
     """Draws of sums of independent outcomes by cell, when all rows count alike.
 

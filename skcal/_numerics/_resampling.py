@@ -100,13 +100,19 @@ class CellResampler:
     are drawn exactly; the rows of one group then come in the proportions of the sample, each
     N/count times. So a resample costs O(n_groups + n_cells) for any n.
 
+    The weight of a group of rows of unequal weight is drawn as that of
+    :math:`(\sum w)^2 / \sum w^2` rows of equal weight, by a Poisson variable for each group: its
+    mean and its variance are those of the bootstrap, the third moment need not be.
+
     Parameters
     ----------
     moments : ndarray of shape (2, 5, n_cells)
         Sums of a^k, k < 5, over the rows of outcome 0 and of outcome 1 in each cell of the
-        grid; a in [0, 1] is the place of the row inside its cell.
+        grid, or of weights times a^k; a in [0, 1] is the place of the row inside its cell.
     n_groups : int
         Number of groups for each outcome, at most n_cells.
+    squares : ndarray of shape (2, n_cells) or None
+        Sums of squares of the weights; None for equal weights.
 
     Notes
     -----
@@ -117,12 +123,20 @@ class CellResampler:
     bandwidth. Equal predictions lose nothing.
     """
 
-    def __init__(self, moments, n_groups):
+    def __init__(self, moments, n_groups, squares=None):
         self.n_cells = self.size = moments.shape[-1]
         self.group = np.arange(self.n_cells) * n_groups // self.n_cells
         starts = np.searchsorted(self.group, np.arange(n_groups))
         self.counts = np.add.reduceat(moments[:, 0], starts, axis=1)
         self.n_rows = self.counts.sum()
+        self._effective = None
+        if squares is not None:
+            squares = np.add.reduceat(squares, starts, axis=1)
+            # Weights whose squares vanish beside the largest ones are those of one row.
+            counts = np.divide(
+                self.counts**2, squares, out=np.ones_like(squares), where=squares > 0
+            )
+            self._effective = np.maximum(counts, 1.0)
         # y - v = y - (cell + a) / n_cells
         offset = np.array([[0.0], [1.0]]) - np.arange(self.n_cells) / self.n_cells
         residual = offset[:, None] * moments[:, :4] - moments[:, 1:] / self.n_cells
@@ -139,6 +153,9 @@ class CellResampler:
 
     def draw(self, rng):
         """Multiplicity of the rows of every outcome and group in one resample."""
+        if self._effective is not None:
+            multiplicity = rng.poisson(self._effective) / self._effective
+            return multiplicity * (self.n_rows / np.sum(self.counts * multiplicity))
         filled = self.counts > 0
         counts = self.counts[filled]
         multiplicity = np.zeros(self.counts.shape)

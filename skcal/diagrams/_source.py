@@ -9,6 +9,7 @@ from skcal._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
 from skcal._independent_rows import check_single_rows
 from skcal._numerics._binned import bin_index
 from skcal._numerics._cell_moments import average_cells
+from skcal._numerics._merging import count_effectively
 from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal.inference import confidence_interval
@@ -83,10 +84,7 @@ class RowSource:
         """Effective numbers of rows in the bins that hold any."""
         predictions, _, weights = self._read_rows()
         filled, index = np.unique(bin_index(predictions, edges), return_inverse=True)
-        largest = np.zeros(len(filled))
-        np.maximum.at(largest, index, weights)
-        shares = weights / largest[index]  # whose squares do not vanish
-        return np.bincount(index, shares) ** 2 / np.bincount(index, shares**2)
+        return count_effectively(index, weights, len(filled))
 
     def _read_rows(self):
         return next(self.rows.present_chunks(size=len(self.rows.predictions)))

@@ -169,7 +169,10 @@ def confidence_interval(
     **Many rows.** A measure of one binary problem with more than 4096 rows is computed from rows
     that are merged by outcome in about 2000 small cells (see :func:`calibration_test`), so
     that the cost hardly depends on their number. The variation of predictions inside cells
-    narrower than 1/1024 is lost; the estimate is that of all rows.
+    narrower than 1/1024 is lost; the estimate is that of all rows. Where weights differ, rows of a
+    cell are dealt out or drawn together: the sum of their weights has the mean and the variance of
+    single draws, :math:`(\sum w)^2 / \sum w^2` being the effective number of rows, but not all
+    of their distribution.
 
     **Clusters.** The interval relies on the number of clusters, not of rows. With few of them the
     bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row tells

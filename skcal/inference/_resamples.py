@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._numerics._merging import count_effectively
 from skcal._numerics._resampling import bootstrap_smooth_ece
 
 
@@ -138,13 +139,21 @@ class KindsOfRows:
     def __init__(self, kind, weights, units):
         self._kind, self._weights, self._units = kind, weights, units
         self._n_kinds = int(kind.max()) + 1
-        self._is_counted = units.member is None and bool((weights == weights[0]).all())
 
     def draw(self, rng, n_draws):
-        """Weights of shape (n_draws, n_kinds), or an iterator of its rows."""
-        if self._is_counted:
+        """Weights of shape (n_draws, n_kinds), or an iterator of its rows.
+
+        Rows that are drawn one by one and weigh alike have multinomial numbers. Those of unequal
+        weights come together, as often as a Poisson variable says of their effective number: the
+        sum of their weights keeps its mean and its variance.
+        """
+        if self._units.member is not None:
+            return (self.sum_rows(self._units.draw_counts(rng)) for _ in range(n_draws))
+        if (self._weights == self._weights[0]).all():
             return CountedKinds(np.bincount(self._kind), self._weights[0]).draw(rng, n_draws)
-        return (self.sum_rows(self._units.draw_counts(rng)) for _ in range(n_draws))
+        counts = count_effectively(self._kind, self._weights, self._n_kinds)
+        mass = np.bincount(self._kind, self._weights)
+        return mass / counts * rng.poisson(counts, size=(n_draws, self._n_kinds))
 
     def sum_rows(self, counts):
         """Weights of the kinds for rows that come so often, or for those in a mask."""

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from skcal._cross_fit import CountParts, Residuals, RowParts
-from skcal._numerics._merging import average_kinds
+from skcal._cross_fit import CountParts, Residuals, RowParts, WeightedParts
+from skcal._numerics._merging import average_kinds, count_effectively
 from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal._validation import check_labels
@@ -109,10 +109,13 @@ class RowSource:
         kind = None
         if self._is_binary and self._is_large and not rows.is_soft:
             rows, kind = self._merge_by_outcome(weights)
-        if kind is not None and units.member is None and (weights == weights[0]).all():
+        if kind is None or units.member is not None:
+            parts = RowParts(units, weights, kind)
+        elif (weights == weights[0]).all():
             parts = CountParts(np.bincount(kind))
         else:
-            parts = RowParts(units, weights, kind)
+            counts = count_effectively(kind, weights, rows.n_rows)
+            parts = WeightedParts(rows.weights, counts, units.n_units)
         return Residuals(statistic, rows, parts, self._is_binary)
 
     def leave_parts_out(self, n_parts, rng):

@@ -9,6 +9,7 @@ from scipy.stats import binom, t
 from sklearn.metrics import brier_score_loss
 
 from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
+from skcal._cross_fit import WeightedParts
 from skcal._numerics._bootstrap import accelerated_interval
 from skcal.datasets import make_shrunk
 from skcal.inference import _row_source, confidence_interval, confidence_interval_from_summary
@@ -216,7 +217,7 @@ def test_a_callable_is_cross_fitted_if_it_takes_soft_labels(rng):
     ("name", "n", "weighted", "grouped"),
     [
         *(("expected_calibration_error", 6000, w, g) for w in (False, True) for g in (False, True)),
-        ("smooth_ece", 40_000, False, False),
+        *(("smooth_ece", 40_000, w, False) for w in (False, True)),
     ],
 )
 def test_merged_rows_vary_like_all_rows(rng, monkeypatch, name, n, weighted, grouped):
@@ -239,6 +240,22 @@ def test_merged_rows_vary_like_all_rows(rng, monkeypatch, name, n, weighted, gro
         mask = np.arange(n) % 7 > 0
         # Predictions stay at the means of their cells, which are narrower than 1/1024.
         assert merged.measure(mask) == pytest.approx(apart.measure(mask), abs=1 / 1024)
+
+
+def test_random_parts_of_weighted_rows(rng):
+    """Shares have the moments of a random part for every row: mean 1 / m, covariance as below."""
+    kind, weights = np.repeat([0, 1, 2], [1, 2, 300]), rng.exponential(size=303)
+    mass = np.bincount(kind, weights)
+    squares = np.bincount(kind, weights**2) / mass**2
+    parts = WeightedParts(mass, 1 / squares, 303)
+    assert parts.unit == pytest.approx(np.sum(weights**2) / weights.sum() ** 2)
+    shares = np.array([list(parts.split(4, rng)) for _ in range(4000)])
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-12)
+    assert set(np.unique(shares[:, :, 0])) == {0, 1}
+    for k in range(3):
+        expected = squares[k] * (np.eye(4) / 4 - 1 / 16)
+        np.testing.assert_allclose(shares[:, :, k].mean(axis=0), 0.25, atol=4 * 0.5 / 4000**0.5)
+        np.testing.assert_allclose(np.cov(shares[:, :, k].T), expected, atol=0.1 * squares[k] / 4)
 
 
 def test_whole_clusters_are_drawn(rng):

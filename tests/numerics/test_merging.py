@@ -10,6 +10,7 @@ from skcal._numerics._merging import (
     BernoulliSums,
     CategoricalSums,
     WeightedBernoulliSums,
+    count_effectively,
     draw_labels,
     find_label_edges,
     merge_rows,
@@ -148,3 +149,11 @@ def test_categorical_sums_are_those_of_the_labels(rng, monkeypatch, weighted):
         for i, label in enumerate(labels):
             expected[cells[label, i]] += 1 if weights is None else weights[i]
         np.testing.assert_allclose(row, expected)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
+def test_effective_counts(scale):
+    """(1 + 2)^2 / (1 + 4) = 1.8; k equal weights are k rows."""
+    kind, weights = np.array([3, 0, 3, 1, 1, 1, 1]), np.array([1.0, 7, 2, 3, 3, 3, 3])
+    found = count_effectively(kind, scale * weights, 5)
+    np.testing.assert_allclose(found, [1, 4, 0, 1.8, 0], rtol=1e-15)

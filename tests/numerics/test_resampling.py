@@ -21,6 +21,9 @@ class IdentityDraws:
     def multinomial(self, n_rows, shares):
         return np.round(n_rows * shares).astype(int)
 
+    def poisson(self, means):
+        return means
+
 
 def draw_sample(n, seed=0, low=0.0, high=1.0):
     rng = np.random.default_rng(seed)
@@ -30,14 +33,19 @@ def draw_sample(n, seed=0, low=0.0, high=1.0):
 
 def make_resampler(source, v, y, n_cells=1 << 14):
     """A resampler, and the weights of the rows."""
-    if source == "cells":
-        moments = Sample(v, y).moments_by_outcome(n_cells)
-        return CellResampler(moments, min(1 << 10, n_cells)), None
-    weights = None if source == "rows" else np.random.default_rng(1).exponential(size=len(v))
-    return RowResampler(v, y, weights, n_cells), weights
+    weights = None
+    if source.startswith("weighted"):
+        weights = np.random.default_rng(1).exponential(size=len(v))
+    if source.endswith("rows"):
+        return RowResampler(v, y, weights, n_cells), weights
+    moments, squares = (Sample(v, y, weights).moments_by_outcome(n_cells, k) for k in (1, 2))
+    squares = None if weights is None else squares[:, 0]
+    return CellResampler(moments, min(1 << 10, n_cells), squares), weights
 
 
-every_source = pytest.mark.parametrize("source", ["rows", "cells", "weighted rows"])
+every_source = pytest.mark.parametrize(
+    "source", ["rows", "cells", "weighted rows", "weighted cells"]
+)
 CASES = {
     "many": draw_sample(3000),
     "ties": (np.tile([0.1, 0.25, 0.8], 20), np.tile([0.0, 1.0, 1.0, 1.0, 0.0], 12)),
@@ -51,8 +59,8 @@ CASES = {
 @every_source
 @pytest.mark.parametrize("case", CASES)
 def test_identity_resample_is_the_sample(case, source):
-    if (case, source) == ("soft", "cells"):
-        source = "rows"  # cells hold outcomes 0 and 1
+    if case == "soft":
+        source = source.replace("cells", "rows")  # cells hold outcomes 0 and 1
     v, y = CASES[case]
     resampler, w = make_resampler(source, v, y)
     sample = {"sample_weight": w, "labels": None if case == "soft" else [0, 1]}
@@ -74,9 +82,10 @@ def test_one_resample_is_a_sample_of_repeated_rows(source):
     rng = np.random.default_rng(3)
     for value in values:
         counts = drawn = resampler.draw(rng)
-        if source == "cells":
+        if source.endswith("cells"):
             cells = np.minimum((v * 2**14).astype(int), 2**14 - 1)
-            counts = drawn[y.astype(int), resampler.group[cells]] / 200
+            share = np.full(200, 1 / 200) if w is None else w / w.sum()
+            counts = drawn[y.astype(int), resampler.group[cells]] * share
         else:
             times = drawn / (1 if w is None else w)
             assert (times == 0).any()
@@ -117,6 +126,13 @@ def test_variance_of_a_mean_is_the_bootstrap_variance(rng, source):
         error, expected = find_standard_error(rows, w), np.average(rows, weights=w)
         assert np.mean(means) == pytest.approx(expected, abs=4 * error / np.sqrt(1500) + 1e-5)
         assert np.std(means) == pytest.approx(error, rel=4 / np.sqrt(2 * 1500))
+
+
+def test_weights_too_small_to_be_squared():
+    moments, squares = np.ones((2, 5, 64)), np.zeros((2, 64))
+    moments[0], squares[1] = 1e-200, 0.5
+    drawn = CellResampler(moments, 64, squares).draw(np.random.default_rng(0))
+    assert np.isfinite(drawn).all()
 
 
 def test_rows_of_weight_zero_are_never_drawn():
