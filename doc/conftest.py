@@ -1,3 +1,11 @@
-"""What pytest does not read here: the configuration of the site, and built pages."""
+"""Which pages are slow to follow."""
 
-collect_ignore = ["_build", "_templates", "api/generated", "auto_examples", "conf.py"]
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    """A page that runs scikit-learn's suite of checks is as slow as the tests that do."""
+    for item in items:
+        if item.path.name == "estimator_checks.rst":
+            item.add_marker(pytest.mark.slow)

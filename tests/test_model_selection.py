@@ -128,6 +128,7 @@ def test_results_without_a_choice_are_refused():
 def test_rule_is_a_plain_value():
     assert repr(RULE) == "calibrated_within_one_se('ll', 'cal')"
     assert eval(repr(RULE)) == pickle.loads(pickle.dumps(RULE)) == RULE
+    assert RULE not in (calibrated_within_one_se("ll", "other"), 1, None)
     assert len({RULE, copy.deepcopy(RULE), calibrated_within_one_se("ll", "other")}) == 2
     assert clone(GridSearchCV(GaussianNB(), {}, refit=RULE)).refit == RULE
 

@@ -25,6 +25,13 @@ def test_long_arrays_are_shown_by_their_shape(path):
     assert text == f"{RECORDS[path].__name__}({shown})"
 
 
+@pytest.mark.parametrize("path", RECORDS)
+def test_numbers_are_shown_by_name(path):
+    fields = RECORDS[path]._fields
+    shown = ", ".join(f"{name}={number}" for number, name in enumerate(fields))
+    assert repr(RECORDS[path](*range(len(fields)))) == f"{RECORDS[path].__name__}({shown})"
+
+
 def test_short_values_tables_and_what_lists_hold():
     curve = SmoothECECurve(np.array([0.5]), (), [0.25, None], (), 0.1, (0.2,))
     assert repr(curve) == (

@@ -167,7 +167,7 @@ def brier_refinement(
     >>> rng = np.random.default_rng(0)
     >>> proba = rng.random(5000)
     >>> y = (rng.random(5000) < 0.3 + 0.4 * proba).astype(int)
-    >>> round(brier_score_loss(y, proba), 2), round(brier_refinement(y, proba), 2)
+    >>> round(float(brier_score_loss(y, proba)), 2), round(brier_refinement(y, proba), 2)
     (0.26, 0.23)
     """
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}

@@ -191,6 +191,20 @@ def test_the_first_row_may_be_alone():
     np.testing.assert_array_equal(np.sort(numbers), np.arange(31))
 
 
+def test_a_callable_may_take_any_keywords(rng):
+    def measure(y_true, y_proba, **options):
+        return np.array(expected_calibration_error(y_true, y_proba, **options))
+
+    y, proba = draw_binary(rng, 100, slope=0.3)
+    weights = rng.exponential(size=100)
+    options = {"sample_weight": weights, "n_bins": 5, "method": "basic", "random_state": 0}
+    found, named = (
+        confidence_interval(y, proba, measure=one, **options)
+        for one in (measure, "expected_calibration_error")
+    )
+    assert found == named
+
+
 def test_a_callable_is_cross_fitted_if_it_takes_soft_labels(rng):
     y, proba = draw_binary(rng, 100, slope=0.3)
     options = {"method": "cross-fit", "random_state": 0, "n_bins": 5}
@@ -240,6 +254,26 @@ def test_merged_rows_vary_like_all_rows(rng, monkeypatch, name, n, weighted, gro
         mask = np.arange(n) % 7 > 0
         # Predictions stay at the means of their cells, which are narrower than 1/1024.
         assert merged.measure(mask) == pytest.approx(apart.measure(mask), abs=1 / 1024)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merged_rows_have_the_cross_fitted_interval_of_all_rows(
+    rng, monkeypatch, weighted, grouped
+):
+    """But for the chance of 50 batches, by which lengths vary by a tenth."""
+    y_true, y_proba = draw_binary(rng, 6000, slope=0.5)
+    options = {
+        "measure": "expected_calibration_error",
+        "sample_weight": rng.exponential(size=6000) if weighted else None,
+        "clusters": rng.integers(300, size=6000) if grouped else None,
+        "method": "cross-fit",
+        "random_state": 0,
+    }
+    merged = confidence_interval(y_true, y_proba, **options)
+    monkeypatch.setattr(_row_source, "FEW_ROWS", 10**6)
+    apart = confidence_interval(y_true, y_proba, **options)
+    np.testing.assert_allclose(merged, apart, atol=0.3 * (apart.high - apart.low))
 
 
 def test_random_parts_of_weighted_rows(rng):

@@ -197,6 +197,11 @@ def test_training_folds_that_teach_nothing(route):
 MASK = np.arange(150) < 20
 
 
+class Triples(KFold):
+    def split(self, X, y=None, groups=None):
+        return ((*pair, pair[0]) for pair in super().split(X, y, groups))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -204,6 +209,7 @@ MASK = np.arange(150) < 20
         ({"cv": "prefit"}, r"got 'prefit'\. Instead wrap .*=FrozenEstimator\(classifier\), from"),
         ({"cv": "five"}, r"cv must be None, an integer, .* train and test rows; got 'five'\.$"),
         ({"cv": []}, "cv must give at least one pair"),
+        ({"cv": Triples(2)}, "cv must give pairs of train and test rows; split 0 has 3 parts"),
         ({"cv": [0, 1]}, "cv must hold pairs of train and test rows; got 0 in it"),
         ({"cv": [([0], [999])]}, r"cv must give numbers from 0 to 149 as test rows.* got \[999\]"),
         ({"cv": [([0], [-1])]}, r"cv must give numbers from 0 to 149 as test rows.* got \[-1\]"),

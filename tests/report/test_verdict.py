@@ -428,6 +428,7 @@ def test_hard_predictions_bound_the_error_by_three_in_n():
     assert bound == pytest.approx(1.6448536**2 / 100, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_error_bound_covers_a_known_error():
     """Outcomes of probability 1/2 + (v - 1/2) (1 - a): an average error near a / 4."""
     rng = np.random.default_rng(0)
