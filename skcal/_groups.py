@@ -1,0 +1,342 @@
+"""Overlapping groups of rows, from the columns of a table, labels, or a matrix of memberships."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+
+from skcal._arrays import as_readable, list_column_names, refuse_query
+from skcal._validation import check_integer, check_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ALL = "all rows"
+# Numbers of levels are multiplied up to this, before patterns are numbered again.
+_LARGEST = 1 << 40
+# Significant digits of the edges of bins, or more where edges would look alike.
+_N_DIGITS = 4
+
+
+class Groups:
+    """Groups of rows, which may overlap; see :func:`make_groups`.
+
+    Attributes
+    ----------
+    names : list
+        A name for each group.
+    n_samples : ndarray of int of shape (n_groups,)
+        Numbers of rows.
+    """
+
+    # Rows that are in the same groups have the same pattern: there are few of these.
+    def __init__(self, names: Sequence[Any], members: csr_array, pattern: np.ndarray):
+        self.names, self._members, self._pattern = list(names), members, pattern
+        counts = np.bincount(pattern, minlength=members.shape[1])
+        self.n_samples = members.astype(np.int64) @ counts
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Groups({len(self)} groups of {len(self._pattern)} rows)"
+
+    def to_matrix(self) -> csr_array:
+        """Memberships of shape (n_samples, n_groups), as a sparse matrix of booleans."""
+        return self._members.T.tocsr()[self._pattern]
+
+    def take(self, rows):
+        """The groups that some of the rows are in, by number or mask."""
+        taken = Groups(self.names, self._members, self._pattern[rows])
+        kept = np.flatnonzero(taken.n_samples)
+        if len(kept) == len(self):
+            return taken
+        return Groups([self.names[k] for k in kept], self._members[kept], taken._pattern)
+
+    @property
+    def members(self):
+        """Which group (row) holds which pattern (column): a sparse matrix of booleans."""
+        return self._members
+
+    @property
+    def pattern(self):
+        """Number of the pattern of each row."""
+        return self._pattern
+
+
+def make_groups(
+    table: Any,
+    *,
+    max_depth: int = 2,
+    min_samples: int = 100,
+    n_bins: int = 4,
+    max_groups: int = 1000,
+) -> Groups:
+    """Make overlapping groups of rows from the columns of a table.
+
+    Groups are all rows, the values of each column, and their intersections with the values of other
+    columns. Numbers of more than `n_bins` different values are put into bins.
+
+    Parameters
+    ----------
+    table : data frame or dict of array-like
+        pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
+    max_depth : int, default=2
+        From so many columns intersections are made, at least 1.
+    min_samples : int, default=100
+        Groups of fewer rows are left out.
+    n_bins : int, default=4
+        Number of bins of numbers, of about equal numbers of rows, at least 2.
+    max_groups : int, default=1000
+        More groups are refused.
+
+    Returns
+    -------
+    Groups
+        Of which several that hold the same rows are one, with the shortest name. The order is that
+        of the columns and of their values.
+
+    Raises
+    ------
+    ValueError
+        If the table has no columns, or columns of different lengths, if no group has `min_samples`
+        rows, or if there are more than `max_groups`.
+    TypeError
+        If `table` is none.
+
+    See Also
+    --------
+    audit_groups : Which of the groups a model is miscalibrated in.
+
+    Notes
+    -----
+    Edges of bins are values of the column, so that equal values share a bin. Missing values are a
+    value of their own, and so is each value of a column that holds no numbers.
+
+    Groups must not be chosen by the outcomes of the rows that they are audited with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import make_groups
+    >>> rng = np.random.default_rng(0)
+    >>> table = {"age": rng.integers(20, 80, size=400), "sex": rng.choice(["F", "M"], size=400)}
+    >>> groups = make_groups(table, n_bins=2, min_samples=50)
+    >>> len(groups)
+    9
+    >>> print(*groups.names[:5], sep="; ")
+    all rows; age in [20, 52); age in [52, 79]; sex = F; sex = M
+    """
+    max_depth = check_integer("max_depth", max_depth, minimum=1)
+    min_samples = check_integer("min_samples", min_samples, minimum=1)
+    n_bins = check_integer("n_bins", n_bins, minimum=2)
+    max_groups = check_integer("max_groups", max_groups, minimum=1)
+    columns = _read_table(table)
+    n_rows = len(columns[0][1])
+    if n_rows < min_samples:
+        raise ValueError(
+            f"min_samples must be at most the number of rows; got {min_samples} for {n_rows} rows."
+        )
+    levels = [_find_levels(name, column, n_bins, min_samples) for name, column in columns]
+    pattern, codes = _number_patterns([own for _, own in levels], [len(own) for own, _ in levels])
+    counts = np.bincount(pattern)
+    every = np.arange(len(counts))
+    found = {_digest(every): (_ALL, every)}
+    for depth in range(1, min(max_depth, len(columns)) + 1):
+        for chosen in combinations(range(len(columns)), depth):
+            for combined, inside in _intersect(codes[:, chosen], counts, min_samples):
+                parts = (levels[k][0][level] for k, level in zip(chosen, combined, strict=True))
+                found.setdefault(_digest(inside), (" and ".join(parts), inside))
+                if len(found) > max_groups:
+                    raise ValueError(
+                        f"max_groups must be at least the number of groups; got {max_groups} for a "
+                        "table of more. Take larger max_groups or min_samples, smaller max_depth "
+                        "or n_bins, or fewer columns."
+                    )
+    names, inside = zip(*found.values(), strict=True)
+    ends = np.cumsum([0, *map(len, inside)])
+    shape = len(names), len(counts)
+    members = csr_array((np.ones(ends[-1], dtype=bool), np.concatenate(inside), ends), shape)
+    return Groups(names, members, pattern)
+
+
+def read_groups(argument, groups, n_rows, **options):
+    """Groups from what users give: `Groups`, a table, labels, or a matrix of memberships.
+
+    Parameters
+    ----------
+    argument : str
+        What messages call them.
+    groups : Groups, data frame, dict, or array-like
+    n_rows : int
+    **options : dict
+        Arguments of `make_groups`.
+
+    Returns
+    -------
+    Groups
+    """
+    if not isinstance(groups, Groups):
+        if isinstance(groups, dict) or list_column_names(groups) is not None:
+            groups = make_groups(groups, **options)
+        elif issparse(groups) or np.ndim(groups) == 2:
+            groups = _read_matrix(argument, groups)
+        else:
+            labels = check_labels(argument, groups)
+            names, pattern = np.unique(labels, return_inverse=True)
+            groups = Groups(names.tolist(), csr_array(np.eye(len(names), dtype=bool)), pattern)
+    if len(groups.pattern) != n_rows:
+        raise ValueError(
+            f"{argument} must hold each of the {n_rows} rows once; got {len(groups.pattern)} rows."
+        )
+    return groups
+
+
+def _read_matrix(argument, matrix):
+    """Groups from memberships, one column for each group."""
+    matrix = matrix.tocsr() if issparse(matrix) else np.asarray(as_readable(matrix))
+    values = matrix.data if issparse(matrix) else matrix
+    if matrix.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
+        raise ValueError(
+            f"{argument} must be a table, a label for each row, or a matrix of booleans with a "
+            f"column for each group; got a matrix of type {matrix.dtype} with other values than 0 "
+            "and 1."
+        )
+    counts = np.asarray((matrix != 0).sum(axis=0)).ravel()
+    if len(counts) == 0 or not counts.all():
+        what = f"no rows in column {np.flatnonzero(counts == 0)[0]}" if len(counts) else "no groups"
+        raise ValueError(f"{argument} must have a column for each group, with rows; got {what}.")
+    packed = _pack(matrix)
+    _, first, pattern = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    members = csr_array(matrix[first]).astype(bool).T.tocsr()
+    return Groups(range(len(counts)), members, pattern.ravel())
+
+
+def _pack(matrix, n_rows=1 << 14):
+    """Rows of booleans as bytes of eight, without a dense copy of a sparse matrix."""
+    parts = [matrix[start : start + n_rows] for start in range(0, matrix.shape[0], n_rows)]
+    dense = (part.toarray() if issparse(part) else part for part in parts)
+    return np.concatenate([np.packbits(part != 0, axis=1) for part in dense])
+
+
+def _read_table(table):
+    """Names and columns of a table, as Series of one length."""
+    refuse_query("table", table)
+    names = list(table) if isinstance(table, dict) else list_column_names(table)
+    if names is None:
+        raise TypeError(f"table must be a data frame or a dict of columns; got {type(table)}.")
+    if not names:
+        raise ValueError("table must have a column at least; got none.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"table must have one column of each name; got {names}.")
+    columns = [(name, _read_column(name, table[name])) for name in names]
+    lengths = sorted({len(column) for _, column in columns})
+    if len(lengths) > 1:
+        raise ValueError(f"table must have columns of one length; got {lengths}.")
+    return columns
+
+
+def _read_column(name, column):
+    if isinstance(column, pd.Series):
+        return column
+    values = np.asarray(as_readable(column))
+    if values.ndim != 1:
+        raise ValueError(
+            f"table must have columns of one dimension; got {values.ndim} dimensions of {name!r}."
+        )
+    return pd.Series(values)
+
+
+def _find_levels(name, column, n_bins, min_samples):
+    """Names of the levels of a column, and the number of the level of each row.
+
+    The last number is that of rows in levels that are too small to be groups, which have no name.
+    """
+    is_missing = column.isna().to_numpy()
+    is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if is_number and not pd.api.types.is_complex_dtype(column):
+        known = column[~is_missing].to_numpy(dtype=np.float64)
+        if len(np.unique(known)) > n_bins:
+            names, own = _cut(known, n_bins)
+        else:
+            names, own = _list_values(column[~is_missing])
+    else:
+        names, own = _list_values(column[~is_missing])
+    codes = np.full(len(column), len(names))
+    codes[~is_missing] = own
+    titles = [f"{name} {part}" for part in names] + [f"{name} is missing"]
+    large = np.bincount(codes, minlength=len(titles)) >= min_samples
+    number = np.where(large, np.cumsum(large) - 1, large.sum())
+    return [title for title, kept in zip(titles, large, strict=True) if kept], number[codes]
+
+
+def _list_values(column):
+    """Names and numbers of the distinct values, in their order where they have one."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        codes, values = pd.factorize(column)
+        try:
+            order = np.argsort(values)
+        except TypeError:  # of several types
+            order = np.argsort([str(value) for value in values], kind="stable")
+        codes, values = np.argsort(order)[codes], values[order]
+    return [f"= {value}" for value in values], codes
+
+
+def _cut(values, n_bins):
+    """Names of bins of about equal numbers of rows, and the number of the bin of each value."""
+    shares = np.arange(1, n_bins) / n_bins
+    inner = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    low, high = values.min(), values.max()
+    inner = inner[inner > low]
+    shown = _show_edges([low, *inner, high])
+    names = [f"in [{one}, {other})" for one, other in zip(shown[:-2], shown[1:-1], strict=True)]
+    names.append(f"in [{shown[-2]}, {shown[-1]}]")
+    return names, np.searchsorted(inner, values, side="right")
+
+
+def _show_edges(edges):
+    for n_digits in range(_N_DIGITS, 18):
+        shown = [f"{edge:.{n_digits}g}" for edge in edges]
+        if len(set(shown)) == len(set(edges)):
+            break
+    return shown
+
+
+def _number_patterns(codes, n_levels):
+    """Number of the pattern of each row, and the levels of each pattern, one column for each.
+
+    Each of the codes is below 1 + its number of levels.
+    """
+    pattern, size = np.zeros(len(codes[0]), dtype=np.int64), 1
+    for own, count in zip(codes, n_levels, strict=True):
+        if size * (count + 1) > _LARGEST:
+            pattern, known = pd.factorize(pattern, sort=True)
+            size = len(known)
+        pattern, size = pattern * (count + 1) + own, size * (count + 1)
+    pattern, known = pd.factorize(pattern, sort=True)
+    first = np.empty(len(known), dtype=np.intp)
+    first[pattern[::-1]] = np.arange(len(pattern))[::-1]
+    levels = np.column_stack([own[first] for own in codes])
+    return pattern, np.where(levels < np.array(n_levels), levels, -1)
+
+
+def _intersect(levels, counts, min_samples):
+    """Yield the levels of large enough intersections, and which patterns are inside."""
+    complete = np.flatnonzero((levels >= 0).all(axis=1))
+    combined, number = np.unique(levels[complete], axis=0, return_inverse=True)
+    number = number.ravel()
+    large = np.bincount(number, counts[complete], len(combined)) >= min_samples
+    for k in np.flatnonzero(large):
+        yield combined[k], complete[number == k]
+
+
+def _digest(patterns):
+    """What tells sets of patterns apart."""
+    return hashlib.sha256(patterns.tobytes()).digest()
