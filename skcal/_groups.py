@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -260,11 +260,7 @@ def _find_levels(name, column, n_bins, min_samples):
     is_missing = column.isna().to_numpy()
     is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     if is_number and not pd.api.types.is_complex_dtype(column):
-        known = column[~is_missing].to_numpy(dtype=np.float64)
-        if len(np.unique(known)) > n_bins:
-            names, own = _cut(known, n_bins)
-        else:
-            names, own = _list_values(column[~is_missing])
+        names, own = _cut(column[~is_missing].to_numpy(dtype=np.float64), n_bins)
     else:
         names, own = _list_values(column[~is_missing])
     codes = np.full(len(column), len(names))
@@ -290,21 +286,23 @@ def _list_values(column):
 
 
 def _cut(values, n_bins):
-    """Names of bins of about equal numbers of rows, and the number of the bin of each value."""
-    shares = np.arange(1, n_bins) / n_bins
-    inner = np.unique(np.quantile(values, shares, method="inverted_cdf"))
-    low, high = values.min(), values.max()
-    inner = inner[inner > low]
-    shown = _show_edges([low, *inner, high])
-    names = [f"in [{one}, {other})" for one, other in zip(shown[:-2], shown[1:-1], strict=True)]
-    names.append(f"in [{shown[-2]}, {shown[-1]}]")
-    return names, np.searchsorted(inner, values, side="right")
+    """Names of few values, or of bins of about equal numbers of rows; numbers of those of rows."""
+    ordered = np.sort(values)
+    places = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    if len(places) <= n_bins:
+        return [f"= {value}" for value in _show(places)], np.searchsorted(places, values)
+    inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
+    inner = inner[inner > ordered[0]]
+    shown = _show([ordered[0], *inner, ordered[-1]])
+    names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
+    return [*names[:-1], f"{names[-1][:-1]}]"], np.searchsorted(inner, values, side="right")
 
 
-def _show_edges(edges):
+def _show(numbers):
+    """Texts of few digits, but different ones for different numbers."""
     for n_digits in range(_N_DIGITS, 18):
-        shown = [f"{edge:.{n_digits}g}" for edge in edges]
-        if len(set(shown)) == len(set(edges)):
+        shown = [f"{number:.{n_digits}g}" for number in numbers]
+        if len(set(shown)) == len(set(numbers)):
             break
     return shown
 

@@ -7,7 +7,7 @@ atoms,
 
 - mean: sum R_a / sqrt(sum V_a), normal,
 - slope: the score test of Cox's model, U' I^{-1} U with U = sum R_a (1, x_a) and
-  I = sum V_a (1, x_a) (1, x_a)', chi-squared of 2 degrees of freedom, or of 1 where all x_a are equal,
+  I = sum V_a (1, x_a) (1, x_a)', chi-squared of 2 degrees of freedom, or 1 where all x_a are equal,
 - kuiper: the range of the running sums of R_a over cells divided by sqrt(sum V_a), the range of
   Brownian motion.
 """
@@ -95,9 +95,7 @@ class KuiperStatistic(MeanStatistic):
         super().__init__(members, pattern, cell, places, variance)
         n_groups, n_atoms, self._n_cells = members.shape[0], len(cell), cell.max() + 1
         atoms = np.arange(n_atoms)
-        inside = csr_array(
-            (np.ones(n_atoms), (pattern, atoms)), shape=(members.shape[1], n_atoms)
-        )
+        inside = csr_array((np.ones(n_atoms), (pattern, atoms)), shape=(members.shape[1], n_atoms))
         pairs = (self._members @ inside).tocoo()
         rows = pairs.row * self._n_cells + cell[pairs.col]
         shape = n_groups * self._n_cells, n_atoms

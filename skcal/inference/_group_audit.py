@@ -349,32 +349,38 @@ class _Atoms:
         self._impossible = groups.members @ np.bincount(
             groups.pattern[wrong], minlength=groups.members.shape[1]
         ).astype(bool)
-        weights = list_weights(sample)
-        self._is_weighted = bool((weights != weights[0]).any())
-        weights = weights / weights.max()
-        variance = weights**2 * predictions * (1 - predictions)
+        variance = predictions * (1 - predictions)
+        weights = sample.weights
+        if weights is not None:
+            weights = weights / weights.max()
+            weights = None if (weights == 1).all() else weights
+        if weights is not None:
+            variance *= weights**2
         rows = np.flatnonzero(~is_certain & (variance > 0))
         self._statistic = None
         if len(rows) == 0:
             return
-        known, pattern = np.unique(groups.pattern[rows], return_inverse=True)
-        cell, n_cells = _find_cells(predictions[rows], variance[rows], _N_CELLS[statistic])
-        key = pattern * n_cells + cell
-        order = np.argsort(key, kind="stable")
-        key, rows = key[order], rows[order]
-        starts = np.flatnonzero(np.diff(key, prepend=-1))
-        mass, mean, outcomes, variance = (
-            np.add.reduceat(values[rows], starts)
-            for values in (weights, weights * predictions, weights * outcomes, variance)
-        )
-        self._mean, self._outcomes = mean, outcomes
-        if self._is_weighted:
-            self._sums = WeightedBernoulliSums(predictions[rows], starts, weights[rows])
+        cells = groups.pattern[rows] * _N_CELLS[statistic]
+        cells += _find_cells(predictions[rows], _N_CELLS[statistic])
+        order = np.argsort(cells)
+        rows, cells = rows[order], cells[order]
+        starts = np.flatnonzero(np.diff(cells, prepend=-1))
+        predictions, variance = predictions[rows], np.add.reduceat(variance[rows], starts)
+        outcomes = outcomes[rows]
+        if weights is None:
+            self._sums = BernoulliSums(predictions, starts)
+            mass = np.diff(starts, append=len(rows)).astype(np.float64)
+            terms = predictions, outcomes
         else:
-            self._sums = BernoulliSums(predictions[rows], starts)
-        pattern, cell = np.divmod(key[starts], n_cells)
+            weights = weights[rows]
+            self._sums = WeightedBernoulliSums(predictions, starts, weights)
+            mass = np.add.reduceat(weights, starts)
+            terms = weights * predictions, weights * outcomes
+        self._mean, self._outcomes = (np.add.reduceat(term, starts) for term in terms)
+        pattern, cell = np.divmod(cells[starts], _N_CELLS[statistic])
+        known, pattern = np.unique(pattern, return_inverse=True)
         make = _STATISTICS[statistic]
-        self._statistic = make(groups.members[:, known], pattern, cell, mean / mass, variance)
+        self._statistic = make(groups.members[:, known], pattern, cell, self._mean / mass, variance)
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
@@ -402,14 +408,15 @@ class _Atoms:
         return self._statistic.find_log_pvalues(statistics.T)
 
 
-def _find_cells(predictions, variance, n_cells):
-    """Number of the cell of each row, of about equal variance, and how many cells there are."""
-    places, number = np.unique(predictions, return_inverse=True)
-    if len(places) <= n_cells:
-        return number, len(places)
-    shares = np.cumsum(np.bincount(number, variance))
-    cell = (shares / shares[-1] * n_cells).astype(np.intp)
-    return np.minimum(cell, n_cells - 1)[number], n_cells
+def _find_cells(predictions, n_cells):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
+    places = np.sort(predictions)
+    edges = places[np.diff(places, prepend=-1.0) > 0]
+    if len(edges) > n_cells:
+        shares = np.cumsum(places * (1 - places))
+        inner = np.arange(1, n_cells) / n_cells
+        edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
+    return np.searchsorted(edges, predictions)
 
 
 def _describe_means(sample, groups, alpha):
