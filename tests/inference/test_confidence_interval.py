@@ -62,9 +62,9 @@ NORMS = {
     "expected_calibration_error": 200,
     "smooth_calibration_error": 60,
     "lower_calibration_distance": 12,
-    "kernel_calibration_error": 200,
+    "kernel_calibration_error": 120,
     "cumulative_calibration_error": 200,
-    "smooth_ece": 200,
+    "smooth_ece": 120,
 }
 
 
