@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from skcal._arrays import as_readable, list_column_names, refuse_query
-from skcal._validation import check_integer, check_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from skcal._numerics._binned import count_bins
+from skcal._records import show_record
+from skcal._validation import check_integer, check_labels, check_n_bins
 
 _ALL = "all rows"
 # Numbers of levels are multiplied up to this, before patterns are numbered again.
@@ -23,8 +22,8 @@ _LARGEST = 1 << 40
 _N_DIGITS = 4
 
 
-class Groups:
-    """Groups of rows, which may overlap; see :func:`make_groups`.
+class Groups(NamedTuple):
+    """Groups of rows, which may overlap; see `make_groups`.
 
     Attributes
     ----------
@@ -32,41 +31,68 @@ class Groups:
         A name for each group.
     n_samples : ndarray of int of shape (n_groups,)
         Numbers of rows.
+    pattern : ndarray of int of shape (n_samples,)
+        Rows that are in the same groups have the same number, below n_patterns.
+    members : csr_array of bool of shape (n_groups, n_patterns)
+        Which rows a group holds, by the number of their pattern.
     """
 
-    # Rows that are in the same groups have the same pattern: there are few of these.
-    def __init__(self, names: Sequence[Any], members: csr_array, pattern: np.ndarray):
-        self.names, self._members, self._pattern = list(names), members, pattern
-        counts = np.bincount(pattern, minlength=members.shape[1])
-        self.n_samples = members.astype(np.int64) @ counts
-
-    def __len__(self) -> int:
-        return len(self.names)
+    names: list[Any]
+    n_samples: np.ndarray
+    pattern: np.ndarray
+    members: csr_array
 
     def __repr__(self) -> str:
-        return f"Groups({len(self)} groups of {len(self._pattern)} rows)"
+        return show_record(self)
 
     def to_matrix(self) -> csr_array:
-        """Memberships of shape (n_samples, n_groups), as a sparse matrix of booleans."""
-        return self._members.T.tocsr()[self._pattern]
+        """Memberships as a matrix.
 
-    def take(self, rows):
-        """The groups that some of the rows are in, by number or mask."""
-        taken = Groups(self.names, self._members, self._pattern[rows])
-        kept = np.flatnonzero(taken.n_samples)
-        if len(kept) == len(self):
-            return taken
-        return Groups([self.names[k] for k in kept], self._members[kept], taken._pattern)
+        Returns
+        -------
+        csr_array of bool of shape (n_samples, n_groups)
+            Whether a row is in a group.
+        """
+        return self.members.T.tocsr()[self.pattern]
 
-    @property
-    def members(self):
-        """Which group (row) holds which pattern (column): a sparse matrix of booleans."""
-        return self._members
+    def take(self, rows: np.ndarray) -> Groups:
+        """Memberships of some of the rows.
 
-    @property
-    def pattern(self):
-        """Number of the pattern of each row."""
-        return self._pattern
+        Parameters
+        ----------
+        rows : ndarray
+            Numbers of rows, or a mask.
+
+        Returns
+        -------
+        Groups
+            Those that have any of the rows.
+        """
+        return _number_groups(self.names, self.members, self.pattern[rows])
+
+    def sum_rows(self, values: np.ndarray | None) -> np.ndarray:
+        """Sum values over the rows of each group.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples,) or None
+            None counts rows.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            One sum for each group.
+        """
+        return self.members @ np.bincount(self.pattern, values, self.members.shape[1])
+
+
+def _number_groups(names, members, pattern):
+    """Groups, without those that have no rows."""
+    n_samples = (members @ np.bincount(pattern, minlength=members.shape[1])).astype(np.intp)
+    kept = np.flatnonzero(n_samples)
+    if len(kept) < len(names):
+        names, members, n_samples = [names[k] for k in kept], members[kept], n_samples[kept]
+    return Groups(list(names), n_samples, pattern, members)
 
 
 def make_groups(
@@ -74,7 +100,7 @@ def make_groups(
     *,
     max_depth: int = 2,
     min_samples: int = 100,
-    n_bins: int = 4,
+    n_bins: int | Literal["cube_root"] = 4,
     max_groups: int = 1000,
 ) -> Groups:
     """Make overlapping groups of rows from the columns of a table.
@@ -85,13 +111,14 @@ def make_groups(
     Parameters
     ----------
     table : data frame or dict of array-like
-        pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
+        Of pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
     max_depth : int, default=2
         From so many columns intersections are made, at least 1.
     min_samples : int, default=100
         Groups of fewer rows are left out.
-    n_bins : int, default=4
-        Number of bins of numbers, of about equal numbers of rows, at least 2.
+    n_bins : int or "cube_root", default=4
+        Number of bins of numbers, of about equal numbers of rows; "cube_root" takes that of the
+        number of rows, rounded up.
     max_groups : int, default=1000
         More groups are refused.
 
@@ -127,17 +154,27 @@ def make_groups(
     >>> rng = np.random.default_rng(0)
     >>> table = {"age": rng.integers(20, 80, size=400), "sex": rng.choice(["F", "M"], size=400)}
     >>> groups = make_groups(table, n_bins=2, min_samples=50)
-    >>> len(groups)
+    >>> len(groups.names)
     9
     >>> print(*groups.names[:5], sep="; ")
     all rows; age in [20, 52); age in [52, 79]; sex = F; sex = M
     """
-    max_depth = check_integer("max_depth", max_depth, minimum=1)
-    min_samples = check_integer("min_samples", min_samples, minimum=1)
-    n_bins = check_integer("n_bins", n_bins, minimum=2)
-    max_groups = check_integer("max_groups", max_groups, minimum=1)
-    columns = _read_table(table)
+    options = _check_options(max_depth, min_samples, n_bins, max_groups)
+    return _make_groups(_read_table("table", table), *options)
+
+
+def _check_options(max_depth, min_samples, n_bins, max_groups):
+    return (
+        check_integer("max_depth", max_depth, minimum=1),
+        check_integer("min_samples", min_samples, minimum=1),
+        check_n_bins(n_bins),
+        check_integer("max_groups", max_groups, minimum=1),
+    )
+
+
+def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
     n_rows = len(columns[0][1])
+    n_bins = count_bins(n_bins, n_rows)
     if n_rows < min_samples:
         raise ValueError(
             f"min_samples must be at most the number of rows; got {min_samples} for {n_rows} rows."
@@ -162,10 +199,10 @@ def make_groups(
     ends = np.cumsum([0, *map(len, inside)])
     shape = len(names), len(counts)
     members = csr_array((np.ones(ends[-1], dtype=bool), np.concatenate(inside), ends), shape)
-    return Groups(names, members, pattern)
+    return _number_groups(names, members, pattern)
 
 
-def read_groups(argument, groups, n_rows, **options):
+def read_groups(argument, groups, present, **options):
     """Groups from what users give: `Groups`, a table, labels, or a matrix of memberships.
 
     Parameters
@@ -173,7 +210,8 @@ def read_groups(argument, groups, n_rows, **options):
     argument : str
         What messages call them.
     groups : Groups, data frame, dict, or array-like
-    n_rows : int
+    present : ndarray of bool of shape (n_samples,)
+        The rows that count; groups that have none of them are left out.
     **options : dict
         Arguments of `make_groups`.
 
@@ -181,25 +219,33 @@ def read_groups(argument, groups, n_rows, **options):
     -------
     Groups
     """
+    options = _check_options(**options)
+    if isinstance(groups, dict) or list_column_names(groups) is not None:
+        columns = _read_table(argument, groups)
+        _check_length(argument, columns[0][1], present)
+        return _make_groups([(name, column[present]) for name, column in columns], *options)
     if not isinstance(groups, Groups):
-        if isinstance(groups, dict) or list_column_names(groups) is not None:
-            groups = make_groups(groups, **options)
-        elif issparse(groups) or np.ndim(groups) == 2:
+        if issparse(groups) or np.ndim(groups) == 2:
             groups = _read_matrix(argument, groups)
         else:
-            labels = check_labels(argument, groups)
-            names, pattern = np.unique(labels, return_inverse=True)
-            groups = Groups(names.tolist(), csr_array(np.eye(len(names), dtype=bool)), pattern)
-    if len(groups.pattern) != n_rows:
+            names, pattern = np.unique(check_labels(argument, groups), return_inverse=True)
+            members = csr_array(np.eye(len(names), dtype=bool))
+            groups = _number_groups(names.tolist(), members, pattern)
+    _check_length(argument, groups.pattern, present)
+    return groups.take(present)
+
+
+def _check_length(argument, rows, present):
+    if len(rows) != len(present):
         raise ValueError(
-            f"{argument} must hold each of the {n_rows} rows once; got {len(groups.pattern)} rows."
+            f"{argument} must have one entry for each of the {len(present)} rows; got {len(rows)}."
         )
-    return groups
 
 
 def _read_matrix(argument, matrix):
     """Groups from memberships, one column for each group."""
-    matrix = matrix.tocsr() if issparse(matrix) else np.asarray(as_readable(matrix))
+    # A sparse matrix notes what is found out about it.
+    matrix = csr_array(matrix, copy=True) if issparse(matrix) else np.asarray(as_readable(matrix))
     values = matrix.data if issparse(matrix) else matrix
     if matrix.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
         raise ValueError(
@@ -214,7 +260,7 @@ def _read_matrix(argument, matrix):
     packed = _pack(matrix)
     _, first, pattern = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     members = csr_array(matrix[first]).astype(bool).T.tocsr()
-    return Groups(range(len(counts)), members, pattern.ravel())
+    return _number_groups(range(len(counts)), members, pattern.ravel())
 
 
 def _pack(matrix, n_rows=1 << 14):
@@ -224,30 +270,31 @@ def _pack(matrix, n_rows=1 << 14):
     return np.concatenate([np.packbits(part != 0, axis=1) for part in dense])
 
 
-def _read_table(table):
+def _read_table(argument, table):
     """Names and columns of a table, as Series of one length."""
-    refuse_query("table", table)
+    refuse_query(argument, table)
     names = list(table) if isinstance(table, dict) else list_column_names(table)
     if names is None:
-        raise TypeError(f"table must be a data frame or a dict of columns; got {type(table)}.")
+        kind = type(table).__name__
+        raise TypeError(f"{argument} must be a data frame or a dict of columns; got {kind}.")
     if not names:
-        raise ValueError("table must have a column at least; got none.")
+        raise ValueError(f"{argument} must have a column at least; got none.")
     if len(set(names)) < len(names):
-        raise ValueError(f"table must have one column of each name; got {names}.")
-    columns = [(name, _read_column(name, table[name])) for name in names]
+        raise ValueError(f"{argument} must have one column of each name; got {names}.")
+    columns = [(name, _read_column(argument, name, table[name])) for name in names]
     lengths = sorted({len(column) for _, column in columns})
     if len(lengths) > 1:
-        raise ValueError(f"table must have columns of one length; got {lengths}.")
+        raise ValueError(f"{argument} must have columns of one length; got {lengths}.")
     return columns
 
 
-def _read_column(name, column):
+def _read_column(argument, name, column):
     if isinstance(column, pd.Series):
-        return column
+        return column.reset_index(drop=True)
     values = np.asarray(as_readable(column))
     if values.ndim != 1:
         raise ValueError(
-            f"table must have columns of one dimension; got {values.ndim} dimensions of {name!r}."
+            f"{argument} must have columns of one dimension; got {values.ndim} of {name!r}."
         )
     return pd.Series(values)
 

@@ -147,7 +147,7 @@ def audit_groups(
     *,
     max_depth: int = 2,
     min_samples: int = 100,
-    n_bins: int = 4,
+    n_bins: int | Literal["cube_root"] = 4,
     max_groups: int = 1000,
     statistic: Literal["mean", "slope", "kuiper"] = "slope",
     adjust: Literal["min-p", "holm"] = "min-p",
@@ -176,8 +176,14 @@ def audit_groups(
         A table, of whose columns :func:`make_groups` makes groups; the groups that it made; a
         label for each row; or a matrix of booleans of shape (n_samples, n_groups), dense or sparse,
         whose groups are called by the numbers of their columns.
-    max_depth, min_samples, n_bins, max_groups : int
-        See :func:`make_groups`; of tables alone.
+    max_depth : int, default=2
+        Of how many columns of a table intersections are made, see :func:`make_groups`.
+    min_samples : int, default=100
+        Smaller groups of a table are left out.
+    n_bins : int or "cube_root", default=4
+        Number of bins of numbers in a table.
+    max_groups : int, default=1000
+        More groups of a table are refused.
     statistic : {"slope", "mean", "kuiper"}, default="slope"
         "mean" compares the mean outcome with the mean prediction, "slope" sees predictions that are
         too high, too low, too extreme or not extreme enough, "kuiper" any error of one sign on a
@@ -305,13 +311,9 @@ def audit_groups(
     )
     options = {"max_depth": max_depth, "min_samples": min_samples}
     options |= {"n_bins": n_bins, "max_groups": max_groups}
-    groups = read_groups("groups", groups, len(present), **options).take(present)
-    if adjust == "holm" and len(groups) > _LEAST * (1 + draws.n_resamples):
-        least = int(np.ceil(len(groups) / _LEAST)) - 1
-        raise ValueError(
-            f"n_resamples must be at least {least} for adjust='holm' and {len(groups)} groups, or "
-            f"no p-value can be below {_LEAST}; got {draws.n_resamples}."
-        )
+    groups = read_groups("groups", groups, present, **options)
+    if adjust == "holm":
+        _check_draws(draws.n_resamples, len(groups.names))
     audit = _Atoms(sample, groups, statistic)
     observed, log_pvalues = audit.find_observed()
     drawn = draws.collect(audit.draw).T
@@ -319,7 +321,7 @@ def audit_groups(
     stepped = step_down(log_pvalues, drawn)
     adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
     order = np.lexsort([log_pvalues, adjusted])
-    means = _describe_means(sample, groups, (1 - level) / len(groups))
+    means = _describe_means(sample, groups, (1 - level) / len(groups.names))
     columns = (groups.n_samples, *means, observed, pvalues, adjusted)
     return GroupAudit(
         float(adjusted.min()),
@@ -329,6 +331,15 @@ def audit_groups(
         adjust,
         level,
     )
+
+
+def _check_draws(n_resamples, n_groups):
+    least = int(np.ceil(n_groups / _LEAST)) - 1
+    if n_resamples < least:
+        raise ValueError(
+            f"n_resamples must be at least {least} for adjust='holm' and {n_groups} groups, or no "
+            f"p-value can be below {_LEAST}; got {n_resamples}."
+        )
 
 
 class _Atoms:
@@ -345,10 +356,8 @@ class _Atoms:
         predictions, outcomes = sample.predictions, sample.outcomes
         is_certain = (predictions == 0) | (predictions == 1)
         wrong = is_certain & (outcomes != predictions)
-        self._n_groups = len(groups)
-        self._impossible = groups.members @ np.bincount(
-            groups.pattern[wrong], minlength=groups.members.shape[1]
-        ).astype(bool)
+        self._n_groups = len(groups.names)
+        self._impossible = groups.sum_rows(wrong) > 0
         variance = predictions * (1 - predictions)
         weights = sample.weights
         if weights is not None:
@@ -362,7 +371,10 @@ class _Atoms:
             return
         cells = groups.pattern[rows] * _N_CELLS[statistic]
         cells += _find_cells(predictions[rows], _N_CELLS[statistic])
-        order = np.argsort(cells)
+        if weights is None:
+            order = np.argsort(cells)
+        else:  # draws must not depend on the order of the rows
+            order = np.lexsort([weights[rows], predictions[rows], cells])
         rows, cells = rows[order], cells[order]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         predictions, variance = predictions[rows], np.add.reduceat(variance[rows], starts)
@@ -424,7 +436,7 @@ def _describe_means(sample, groups, alpha):
     weights = list_weights(sample)
     weights = weights / weights.max()
     mass, squares, outcome, prediction = (
-        groups.members @ np.bincount(groups.pattern, values, groups.members.shape[1])
+        groups.sum_rows(values)
         for values in (weights, weights**2, weights * sample.outcomes, weights * sample.predictions)
     )
     outcome, prediction = outcome / mass, prediction / mass
