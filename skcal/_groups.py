@@ -296,7 +296,7 @@ def _read_column(argument, name, column):
         raise ValueError(
             f"{argument} must have columns of one dimension; got {values.ndim} of {name!r}."
         )
-    return pd.Series(values)
+    return pd.Series(values.tolist() if values.dtype == object else values)
 
 
 def _find_levels(name, column, n_bins, min_samples):

@@ -87,7 +87,7 @@ class GroupAudit(NamedTuple):
         Parameters
         ----------
         alpha : float, default=0.05
-            In (0, 1): the probability to name any group in which the model is calibrated.
+            At least 0 and below 1: the probability to name a group in which the model is right.
 
         Returns
         -------
