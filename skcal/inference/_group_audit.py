@@ -309,9 +309,15 @@ def audit_groups(
         labels=labels,
         reduction=reduction,
     )
-    options = {"max_depth": max_depth, "min_samples": min_samples}
-    options |= {"n_bins": n_bins, "max_groups": max_groups}
-    groups = read_groups("groups", groups, present, **options)
+    groups = read_groups(
+        "groups",
+        groups,
+        present,
+        max_depth=max_depth,
+        min_samples=min_samples,
+        n_bins=n_bins,
+        max_groups=max_groups,
+    )
     if adjust == "holm":
         _check_draws(draws.n_resamples, len(groups.names))
     audit = _Atoms(sample, groups, statistic)
@@ -322,14 +328,21 @@ def audit_groups(
     adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
     order = np.lexsort([log_pvalues, adjusted])
     means = _describe_means(sample, groups, (1 - level) / len(groups.names))
-    columns = (groups.n_samples, *means, observed, pvalues, adjusted)
+    outcome, prediction, low, high = (column[order] for column in means)
     return GroupAudit(
-        float(adjusted.min()),
-        [groups.names[k] for k in order],
-        *(column[order] for column in columns),
-        statistic,
-        adjust,
-        level,
+        pvalue=float(adjusted.min()),
+        names=[groups.names[k] for k in order],
+        n_samples=groups.n_samples[order],
+        mean_outcome=outcome,
+        mean_prediction=prediction,
+        low=low,
+        high=high,
+        statistics=observed[order],
+        pvalues=pvalues[order],
+        adjusted_pvalues=adjusted[order],
+        statistic=statistic,
+        adjust=adjust,
+        confidence_level=level,
     )
 
 
