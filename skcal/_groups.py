@@ -345,13 +345,10 @@ def _cut(values, n_bins):
     return [*names[:-1], f"{names[-1][:-1]}]"], np.searchsorted(inner, values, side="right")
 
 
-def _show(numbers):
+def _show(numbers, n_digits=_N_DIGITS):
     """Texts of few digits, but different ones for different numbers."""
-    for n_digits in range(_N_DIGITS, 18):
-        shown = [f"{number:.{n_digits}g}" for number in numbers]
-        if len(set(shown)) == len(set(numbers)):
-            break
-    return shown
+    shown = [f"{number:.{n_digits}g}" for number in numbers]
+    return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)
 
 
 def _number_patterns(codes, n_levels):

@@ -366,46 +366,44 @@ class _Atoms:
     """
 
     def __init__(self, sample, groups, statistic):
-        predictions, outcomes = sample.predictions, sample.outcomes
+        predictions, weights = sample.predictions, _scale_weights(sample.weights)
         is_certain = (predictions == 0) | (predictions == 1)
-        wrong = is_certain & (outcomes != predictions)
         self._n_groups = len(groups.names)
-        self._impossible = groups.sum_rows(wrong) > 0
+        self._impossible = groups.sum_rows(is_certain & (sample.outcomes != predictions)) > 0
         variance = predictions * (1 - predictions)
-        weights = sample.weights
-        if weights is not None:
-            weights = weights / weights.max()
-            weights = None if (weights == 1).all() else weights
         if weights is not None:
             variance *= weights**2
         rows = np.flatnonzero(~is_certain & (variance > 0))
-        self._statistic = None
+        n_cells, self._statistic = _N_CELLS[statistic], None
         if len(rows) == 0:
             return
-        cells = groups.pattern[rows] * _N_CELLS[statistic]
-        cells += _find_cells(predictions[rows], _N_CELLS[statistic])
+        atoms = groups.pattern[rows] * n_cells + _find_cells(predictions[rows], n_cells)
         if weights is None:
-            order = np.argsort(cells)
+            order = np.argsort(atoms)
         else:  # draws must not depend on the order of the rows
-            order = np.lexsort([weights[rows], predictions[rows], cells])
-        rows, cells = rows[order], cells[order]
-        starts = np.flatnonzero(np.diff(cells, prepend=-1))
-        predictions, variance = predictions[rows], np.add.reduceat(variance[rows], starts)
-        outcomes = outcomes[rows]
-        if weights is None:
-            self._sums = BernoulliSums(predictions, starts)
-            mass = np.diff(starts, append=len(rows)).astype(np.float64)
-            terms = predictions, outcomes
-        else:
-            weights = weights[rows]
-            self._sums = WeightedBernoulliSums(predictions, starts, weights)
-            mass = np.add.reduceat(weights, starts)
-            terms = weights * predictions, weights * outcomes
-        self._mean, self._outcomes = (np.add.reduceat(term, starts) for term in terms)
-        pattern, cell = np.divmod(cells[starts], _N_CELLS[statistic])
+            order = np.lexsort([weights[rows], predictions[rows], atoms])
+        rows, atoms = rows[order], atoms[order]
+        starts = np.flatnonzero(np.diff(atoms, prepend=-1))
+        weights = None if weights is None else weights[rows]
+        mass = self._sum_outcomes(predictions[rows], sample.outcomes[rows], weights, starts)
+        pattern, cell = np.divmod(atoms[starts], n_cells)
         known, pattern = np.unique(pattern, return_inverse=True)
+        variance = np.add.reduceat(variance[rows], starts)
         make = _STATISTICS[statistic]
         self._statistic = make(groups.members[:, known], pattern, cell, self._mean / mass, variance)
+
+    def _sum_outcomes(self, predictions, outcomes, weights, starts):
+        """Sums of atoms, from rows in their order; returns the sum of the weights of each."""
+        if weights is None:
+            self._sums = BernoulliSums(predictions, starts)
+            mass = np.diff(starts, append=len(predictions)).astype(np.float64)
+        else:
+            self._sums = WeightedBernoulliSums(predictions, starts, weights)
+            mass = np.add.reduceat(weights, starts)
+            predictions, outcomes = weights * predictions, weights * outcomes
+        self._mean = np.add.reduceat(predictions, starts)
+        self._outcomes = np.add.reduceat(outcomes, starts)
+        return mass
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
@@ -431,6 +429,13 @@ class _Atoms:
         residuals = np.ascontiguousarray((self._sums.draw(rng, n_draws) - self._mean).T)
         statistics = self._statistic.measure(residuals)
         return self._statistic.find_log_pvalues(statistics.T)
+
+
+def _scale_weights(weights):
+    """Weights of which the largest is 1; None where all are equal."""
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return weights / weights.max()
 
 
 def _find_cells(predictions, n_cells):

@@ -230,7 +230,13 @@ def test_groups_of_many_columns(rng, monkeypatch):
     np.testing.assert_array_equal(np.sort(moved.n_samples), np.sort(expected.n_samples))
 
 
-def test_numbers_look_different_in_names():
+def test_names_of_values():
+    """In an order that does not depend on the rows, also where values are of several types."""
+    column = pd.Series(["b", 3, None, True, "a", 2.5], dtype=object)
+    names = ["all rows", *(f"x = {value}" for value in (2.5, 3, True, "a", "b")), "x is missing"]
+    for rows in (column, column[::-1]):
+        assert make_groups({"x": rows}, min_samples=1).names == names
+    # Numbers look different that are.
     groups = make_groups({"x": 1 + 1e-9 * np.arange(40)}, n_bins=2, min_samples=1)
     assert groups.names[1:] == ["x in [1, 1.00000002)", "x in [1.00000002, 1.00000004]"]
 
