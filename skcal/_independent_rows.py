@@ -7,16 +7,28 @@ from skcal._sample import Sample
 from skcal._validation import check_option
 
 
-def reduce_to_labelled_sample(
+def reduce_to_labelled_sample(y_true, y_proba, **data):
+    """Check user input of a test of one binary problem; see `reduce_to_numbered_sample`.
+
+    Returns
+    -------
+    Sample
+    """
+    return reduce_to_numbered_sample(y_true, y_proba, **data)[0]
+
+
+def reduce_to_numbered_sample(
     y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"
 ):
     """Check user input of a test of one binary problem; see `reduce_to_samples`.
 
     Returns
     -------
-    Sample
+    sample : Sample
         All arrays float64, outcomes 0 or 1, no row of weight zero; weights None where none
         were given.
+    present : ndarray of bool of shape (n_samples,)
+        Which rows of the input these are.
 
     Raises
     ------
@@ -40,10 +52,10 @@ def reduce_to_labelled_sample(
     )
     _check_outcomes(sample)
     predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
-    if weights is not None and not weights.all():
-        present = weights > 0
+    present = np.ones(len(predictions), dtype=bool) if weights is None else weights > 0
+    if not present.all():
         predictions, outcomes, weights = predictions[present], outcomes[present], weights[present]
-    return Sample(predictions, outcomes, weights)
+    return Sample(predictions, outcomes, weights), present
 
 
 def check_single_rows(sample):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 
 
 def list_numbers(answer):
@@ -14,6 +15,8 @@ def list_numbers(answer):
         return list_numbers(list(answer.values()))
     if isinstance(answer, tuple | list):
         return [number for part in answer for number in list_numbers(part)]
+    if issparse(answer):
+        return [answer.toarray()]
     if hasattr(answer, "__array_namespace__") and not isinstance(answer, np.ndarray):
         answer = np.from_dlpack(answer)
     return [np.asarray(answer)]

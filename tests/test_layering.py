@@ -13,7 +13,7 @@ LEVELS = (
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel"},
-    {"_reduction", "_folds"},
+    {"_reduction", "_folds", "_groups"},
     {"_independent_rows", "_estimates", "_held_out"},
     {"recalibration"},
     {"_refinement"},

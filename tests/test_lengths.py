@@ -22,6 +22,8 @@ USED_WITH = {
     "kernel_calibration_error": {"method": "fourier"},
     "kernel_calibration_test": {"method": "bootstrap"},
     "ReliabilityDisplay.from_predictions": {"kind": "binned"},
+    "audit_groups": {"min_samples": 1, "random_state": 0},
+    "make_groups": {"min_samples": 1},
 }
 rng = np.random.default_rng(0)
 P = rng.dirichlet([1, 1], 30)
@@ -31,6 +33,8 @@ ARGUMENTS = {
     "y_proba": P,
     "y_pred": P[:, 0],
     "y_std": P[:, 1],
+    "groups": {"x": np.arange(30) % 10},
+    "table": {"x": np.arange(30) % 10},
     "measure": "expected_calibration_error",
     "statistic": "expected_calibration_error",
 }

@@ -15,6 +15,11 @@ from tests.public_objects import ROOMS, list_functions_and_classes
 every_room = pytest.mark.parametrize("room", ROOMS.values(), ids=ROOMS)
 
 
+def is_own(room, module):
+    """Whether a module belongs to a room, or holds groups, which several rooms take."""
+    return module.startswith((room.__name__, "skcal._groups"))
+
+
 def bound_names(room):
     """Public names that a room defines itself or takes from its own private modules."""
     names = set()
@@ -23,7 +28,7 @@ def bound_names(room):
             names.add(node.name)
         elif isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(room.__name__):
+        elif isinstance(node, ast.ImportFrom) and is_own(room, node.module or ""):
             names |= {alias.asname or alias.name for alias in node.names}
     return {name for name in names if not name.startswith("_")}
 
@@ -38,8 +43,9 @@ def test_all_names_what_is_public(room):
 def test_public_objects_are_our_own_and_name_arguments_after_the_data():
     """Every public function takes at most two arguments by position, or a known triple."""
     triples = (["estimator", "X", "y"], ["measure", "y_true", "y_proba"])
+    triples += (["y_true", "y_proba", "groups"],)
     for path, obj in list_functions_and_classes().items():
-        assert obj.__module__.startswith(path.rpartition(".")[0]), path
+        assert is_own(ROOMS[path.split(".")[1]], obj.__module__), path
         if inspect.isroutine(obj):
             parameters = inspect.signature(obj).parameters.values()
             names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]

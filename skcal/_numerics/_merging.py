@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._poisson_binomial import find_law
+from skcal._numerics._poisson_binomial import find_law, find_laws
 
 # Cells of equal width, and again as many of equal numbers of rows: their edges are put together.
 N_CELLS = 1 << 10
-# Numbers of trials up to this are convolved for many cells at once.
-_FEW_TRIALS = 128
+# Numbers of trials up to this are convolved for many cells at once, so many trials at a time.
+_FEW_TRIALS = 2048
+_N_TRIALS = 1 << 18
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
 # byte.
 _N_PARTS = 256
@@ -300,27 +301,16 @@ def _find_laws(predictions, starts, ends):
     sizes = ends - starts
     padded = np.minimum(2 ** np.ceil(np.log2(sizes)).astype(int), 2 * _FEW_TRIALS)
     for size in np.unique(padded[padded <= _FEW_TRIALS]):
-        cells = np.flatnonzero(padded == size)
-        rows = starts[cells, None] + np.arange(size)
-        inside = rows < ends[cells, None]
-        # A trial that never succeeds adds nothing.
-        trials = np.where(inside, predictions[np.minimum(rows, len(predictions) - 1)], 0.0)
-        yield cells, 0, _convolve_trials(trials)
+        alike, step = np.flatnonzero(padded == size), _N_TRIALS // size
+        for cells in np.split(alike, np.arange(step, len(alike), step)):
+            rows = starts[cells, None] + np.arange(size)
+            inside = rows < ends[cells, None]
+            # A trial that never succeeds adds nothing.
+            trials = np.where(inside, predictions[np.minimum(rows, len(predictions) - 1)], 0.0)
+            yield cells, *find_laws(trials)
     for cell in np.flatnonzero(padded > _FEW_TRIALS):
         first, law = find_law(predictions[starts[cell] : ends[cell]])
         yield np.array([cell]), first, law[None]
-
-
-def _convolve_trials(probabilities):
-    """Laws of the numbers of successes for rows of 2^k independent trials."""
-    laws = np.stack([1.0 - probabilities, probabilities], axis=-1)
-    while laws.shape[1] > 1:
-        left, right = laws[:, ::2], laws[:, 1::2]
-        length = laws.shape[2]
-        laws = np.zeros((*left.shape[:2], 2 * length - 1))
-        for k in range(length):
-            laws[:, :, k : k + length] += left[:, :, k : k + 1] * right
-    return laws[:, 0]
 
 
 def _invert_parts(distributions):

@@ -40,6 +40,23 @@ def find_law(probabilities):
     return int(certain + first), law / law.sum()
 
 
+def find_laws(probabilities):
+    """Laws of the sums of several rows of trials, see `find_law`.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_sums, 2^k)
+
+    Returns
+    -------
+    first : ndarray of int of shape (n_sums,)
+    laws : ndarray of shape (n_sums, n_values)
+        Of one length, padded by zeros.
+    """
+    first, laws, _, _ = _convolve_pairs(probabilities.ravel(), len(probabilities))
+    return first, (laws / laws.sum(axis=0)).T
+
+
 def find_quantiles(first, law, alpha):
     """Smallest and largest q with P(S <= q) > alpha / 2 and P(S >= q) > alpha / 2.
 
@@ -62,11 +79,21 @@ def _convolve_all(probabilities):
             np.concatenate([_fit(one, len(other)), _fit(other, len(one))], axis=-1)
             for one, other in zip(*parts, strict=True)
         )
-    else:
-        first = np.zeros(len(probabilities), dtype=np.intp)
-        laws = np.stack([1.0 - probabilities, probabilities])
-        mean, variance = probabilities, probabilities * (1.0 - probabilities)
-    while laws.shape[1] > 1:
+        return _convolve_columns(first, laws, mean, variance, 1)
+    return _convolve_pairs(probabilities, 1)
+
+
+def _convolve_pairs(probabilities, n_sums):
+    """The same for each of `n_sums` parts of equal length."""
+    first = np.zeros(len(probabilities), dtype=np.intp)
+    laws = np.stack([1.0 - probabilities, probabilities])
+    variance = probabilities * (1.0 - probabilities)
+    return _convolve_columns(first, laws, probabilities, variance, n_sums)
+
+
+def _convolve_columns(first, laws, mean, variance, n_sums):
+    """Convolve neighbours until so many laws are left."""
+    while laws.shape[1] > n_sums:
         if laws.shape[1] % 2:  # no trial succeeds never
             first, mean, variance = np.append(first, 0), np.append(mean, 0), np.append(variance, 0)
             laws = np.column_stack([laws, np.eye(len(laws), 1)])

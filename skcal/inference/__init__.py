@@ -1,5 +1,6 @@
 """Is a calibration error more than chance: tests, intervals and bands."""
 
+from skcal._groups import Groups, make_groups
 from skcal.inference._calibration import calibration_test, calibration_test_from_summary
 from skcal.inference._compare import compare_summaries
 from skcal.inference._confidence_interval import (
@@ -9,6 +10,7 @@ from skcal.inference._confidence_interval import (
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
+from skcal.inference._group_audit import GroupAudit, audit_groups
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
@@ -21,10 +23,13 @@ from skcal.inference._test_result import TestResult
 __all__ = [
     "ConsistencyBand",
     "CoxRecalibration",
+    "GroupAudit",
+    "Groups",
     "Interval",
     "IsotonicBand",
     "RecalibrationGain",
     "TestResult",
+    "audit_groups",
     "calibration_test",
     "calibration_test_from_summary",
     "compare_summaries",
@@ -36,6 +41,7 @@ __all__ = [
     "hosmer_lemeshow_test",
     "isotonic_band",
     "kernel_calibration_test",
+    "make_groups",
     "mean_embedding_test",
     "recalibration_gain",
     "spiegelhalter_test",

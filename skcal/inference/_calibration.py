@@ -102,6 +102,7 @@ def calibration_test(
     See Also
     --------
     calibration_test_from_summary : The same for a summary of a stream.
+    audit_groups : Which of many overlapping groups a model is miscalibrated in.
     kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
 
     Notes
@@ -154,7 +155,8 @@ def calibration_test(
     for the sample and for every draw; the smallest of the p-values over groups is compared with
     those of the draws (min-p of Westfall and Young [3]_). Equal p-values, such as the smallest
     possible one, are ordered by the distance of the statistic from the mean of its draws in
-    standard deviations. The p-value is exact for the hypothesis that all groups are calibrated.
+    standard deviations. The p-value is exact for the hypothesis that all groups are calibrated; it
+    says nothing of the worst group alone (weak control), see :func:`audit_groups`.
     Groups in which all weights are zero are left out. The cost is that of one test for each group.
 
     **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1, for

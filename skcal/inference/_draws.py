@@ -33,15 +33,21 @@ class Draws:
         -------
         ndarray of shape (n_functions, n_resamples)
         """
+        return np.concatenate(self._run_blocks(functions)).reshape(len(functions), self.n_resamples)
+
+    def collect(self, function):
+        """Values of one function that returns an array of n_draws rows, one below the other."""
+        return np.concatenate(self._run_blocks([function]))
+
+    def _run_blocks(self, functions):
         starts = range(0, self.n_resamples, BLOCK)
         sizes = [min(BLOCK, self.n_resamples - start) for start in starts]
         tasks = [(function, size) for function in functions for size in sizes]
         seeds = self.rng.integers(1 << 32, size=(len(tasks), 4), dtype=np.uint64)
-        values = run_in_threads(
+        return run_in_threads(
             ((_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)),
             self._n_jobs,
         )
-        return np.concatenate(values).reshape(len(functions), self.n_resamples)
 
 
 def _run_block(function, size, seed):

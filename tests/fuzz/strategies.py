@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 # Numbers at and beside the ends of [0, 1], subnormal, and at edges of bins.
 SPECIAL = [0.0, -0.0, 5e-324, 1e-310, 1e-300, 1e-16, 0.1, 0.25, 1 / 3, 0.5, 0.75, 1.0]
@@ -48,6 +49,45 @@ CV = mostly(
         *[[([0, 1], [-1])], [([0, 1, 2], []), ([], [0, 1, 2])], [([0.5], "a")], [([0], [1], [2])]],
     ],
 )
+
+
+NUMBERS = st.sampled_from([0, 1, 2.5, -0.0, 5e-324, -1e300, 1.7e308]) | st.floats(-3, 3)
+NO_NUMBERS = st.sampled_from([np.nan, np.inf, -np.inf])
+TEXTS, NO_TEXTS = st.sampled_from(["a", "b", ""]), st.sampled_from([None, np.nan, 3, True])
+
+
+@st.composite
+def tables(draw, n_rows):
+    """Columns of numbers, texts and booleans by name, some of them missing or of other types."""
+    columns = st.sampled_from([(NUMBERS, NO_NUMBERS), (TEXTS, NO_TEXTS), (st.booleans(), NO_TEXTS)])
+    table = {}
+    for name in draw(st.lists(st.sampled_from(["x", "y", 3]), max_size=3, unique=True)):
+        usual, unusual = draw(columns)
+        values = usual | unusual if draw(st.booleans()) else usual
+        length = n_rows + draw(rarely())
+        table[name] = draw(st.lists(values, min_size=length, max_size=length))
+    is_frame = len({len(column) for column in table.values()}) == 1 and draw(st.booleans())
+    return pd.DataFrame(table) if is_frame else table
+
+
+@st.composite
+def groups(draw, n_rows):
+    """Labels, memberships, or a table, rarely of other lengths or types."""
+    shape = n_rows + draw(rarely()), draw(st.integers(0, 3))
+    kind = draw(st.sampled_from(["labels", "matrix", "sparse", "table"]))
+    if kind == "table":
+        return draw(tables(n_rows))
+    values = (
+        draw(st.sampled_from([TEXTS, st.integers(0, 2)])) if kind == "labels" else st.booleans()
+    )
+    size = shape[0] * (1 if kind == "labels" else shape[1])
+    values = draw(st.lists(values, min_size=size, max_size=size))
+    if kind == "labels":
+        return values
+    matrix = np.array(values, dtype=bool).reshape(shape)
+    if draw(rarely()):
+        matrix = matrix * draw(st.sampled_from([2, np.nan]))
+    return csr_array(matrix) if kind == "sparse" else matrix
 
 
 @st.composite

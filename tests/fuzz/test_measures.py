@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from skcal import datasets, inference, metrics
+from skcal.inference import make_groups
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import options
 from tests.fuzz.strategies import (
@@ -15,11 +16,15 @@ from tests.fuzz.strategies import (
     PROBABILITIES,
     REALS,
     REDUCTIONS,
+    groups,
+    mostly,
     problems,
     rarely,
     reals,
+    tables,
 )
 
+FEW = mostly([1, 2], [0, 100])
 FUNCTIONS = [
     function
     for room in (metrics, inference)
@@ -37,7 +42,10 @@ def calls(draw, function):
     given = problem | make_test_places(**problem)
     parameters = inspect.signature(function).parameters
     found = {name: value for name, value in given.items() if name in parameters}
-    return found | draw(options(function, n_resamples=9, random_state=0))
+    if function is inference.audit_groups:
+        found["groups"] = draw(groups(len(problem["y_proba"])))
+        found["min_samples"] = draw(FEW)
+    return draw(options(function, n_resamples=9, random_state=0)) | found
 
 
 def make_test_places(y_true, y_proba, labels, **_):
@@ -57,6 +65,13 @@ test_hostile_rows = hostile_calls({f.__name__: (f, calls(f)) for f in FUNCTIONS}
 def test_hostile_places_in_a_band(places, **arguments):
     band = inference.isotonic_band(**arguments)
     return band.evaluate(places), band.find_deviations()
+
+
+@hostile(options(make_groups, min_samples=1), table=st.integers(0, 6).flatmap(tables))
+def test_hostile_tables(table, **arguments):
+    found = make_groups(table, **arguments)
+    assert (found.to_matrix().sum(axis=0) == found.n_samples).all()
+    return found.n_samples
 
 
 # ---------------------------------------------------------------------------- synthetic problems

@@ -8,6 +8,7 @@ import pytest
 
 from skcal import inference
 from skcal.inference import (
+    audit_groups,
     calibration_test,
     calibration_test_from_summary,
     compare_summaries,
@@ -26,12 +27,22 @@ DRAWN = {"n_resamples": 39, "random_state": 0}
 # Weights are read as counts of rows, or as importance of rows with one outcome each.
 COUNTING = ("cox_recalibration", "hosmer_lemeshow_test")
 CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
-IMPORTANCE = (*CERTAIN, "t_cal", "calibration_test", "confidence_interval")
+IMPORTANCE = (*CERTAIN, "t_cal", "audit_groups", "calibration_test", "confidence_interval")
+
+
+def audit_all(y_true, y_proba, **options):
+    """The audit of one group, that of all rows."""
+    return audit_groups(y_true, y_proba, ["all"] * len(y_proba), **DRAWN | options)
+
+
+parameters = inspect.signature(audit_groups).parameters.values()
+audit_all.__signature__ = inspect.Signature([p for p in parameters if p.name != "groups"])
+audit_all.func = audit_groups
 # Tests and bands of one binary problem whose rows are independent.
 BINARY = {
     name: getattr(inference, name)
     for name in (*COUNTING, *CERTAIN, "consistency_band", "isotonic_band")
-} | {"t_cal": partial(t_cal_test, **DRAWN)}
+} | {"t_cal": partial(t_cal_test, **DRAWN), "audit_groups": audit_all}
 # All functions of labels and probabilities; a mean embedding also takes points.
 CALLS = BINARY | {
     "confidence_interval": partial(confidence_interval, **DRAWN),
@@ -47,6 +58,7 @@ FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
 # Functions that draw, with rows that make other numbers of other draws.
 FEW = {"n_resamples": 50}
 RANDOM = {
+    audit_groups: lambda **options: audit_groups(Y, V, V > 0.5, **FEW | options)[:1],
     confidence_interval: partial(confidence_interval, Y, V, **FEW),
     confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST, **FEW),
     calibration_test: partial(calibration_test, Y, V, **FEW),

@@ -1,0 +1,164 @@
+"""Statistics of calibration in overlapping groups, from sums of outcomes that all groups share.
+
+An atom holds the rows of one pattern of memberships in one cell of predictions. With the residual
+R_a of an atom, the sum of its weighted outcomes minus its mean, the variance V_a of R_a under
+calibration, and x_a the log odds of its mean prediction, the statistics of a group are, over its
+atoms,
+
+- mean: sum R_a / sqrt(sum V_a), normal,
+- slope: the score test of Cox's model, U' I^{-1} U with U = sum R_a (1, x_a) and
+  I = sum V_a (1, x_a) (1, x_a)', chi-squared of 2 degrees of freedom, or 1 where all x_a are equal,
+- kuiper: the range of the running sums of R_a over cells divided by sqrt(sum V_a), the range of
+  Brownian motion.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import log_ndtr, logit
+
+from skcal._numerics._brownian import exceed_range
+
+# The logarithm of the p-value of an outcome that was predicted to be impossible.
+IMPOSSIBLE = float(np.log(np.nextafter(0.0, 1.0)))
+# Determinants that are smaller, relative to the product of the diagonal, are 0 but for rounding.
+_EQUAL = 1e-9
+# From here on the first term of the tail of the range is all that doubles can see.
+_FAR = 8.0
+# p-values whose logarithms differ by less, relative to their size, are equal but for rounding.
+_ROUNDING = 1e-9
+
+
+class MeanStatistic:
+    """Standardised mean residual of each group.
+
+    Parameters
+    ----------
+    members : csr_array of shape (n_groups, n_patterns)
+    pattern : ndarray of int of shape (n_atoms,)
+        Sorted; every pattern has an atom.
+    cell : ndarray of int of shape (n_atoms,)
+    places, variance : ndarray of shape (n_atoms,)
+        Mean predictions, in (0, 1), and variances of the sums of outcomes, positive.
+    """
+
+    def __init__(self, members, pattern, cell, places, variance):
+        self._members = members.astype(np.float64)
+        self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
+        error = np.sqrt(self._sum(variance))
+        self._error = np.where(error > 0, error, np.inf)  # of certain outcomes alone
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        return self._sum(residuals) / self._error[:, None]
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values, of statistics of shape (n_draws, n_groups)."""
+        return np.log(2) + log_ndtr(-np.abs(statistics))
+
+    def _sum(self, values):
+        """Sums over the atoms of each group."""
+        return self._members @ np.add.reduceat(values, self._starts, axis=0)
+
+
+class SlopeStatistic(MeanStatistic):
+    """Score statistic of the intercept and the slope of each group; see `MeanStatistic`."""
+
+    def __init__(self, members, pattern, cell, places, variance):
+        super().__init__(members, pattern, cell, places, variance)
+        log_odds = logit(places)
+        log_odds -= variance @ log_odds / variance.sum()
+        one, first, second = (self._sum(variance * log_odds**k) for k in range(3))
+        determinant = one * second - first**2
+        self._flat = determinant <= _EQUAL * one * second
+        # The score of the slope, made uncorrelated to that of the intercept.
+        one = np.where(one > 0, one, np.inf)
+        self._centre = (first / one)[:, None]
+        self._information = np.where(self._flat, np.inf, determinant / one)[:, None]
+        self._log_odds = log_odds[:, None]
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        level = self._sum(residuals)
+        slope = self._sum(residuals * self._log_odds) - self._centre * level
+        return (level / self._error[:, None]) ** 2 + slope**2 / self._information
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values."""
+        level = super().find_log_pvalues(np.sqrt(statistics))
+        return np.where(self._flat, level, -statistics / 2)
+
+
+class KuiperStatistic(MeanStatistic):
+    """Standardised range of the running sums of the residuals; see `MeanStatistic`."""
+
+    def __init__(self, members, pattern, cell, places, variance):
+        super().__init__(members, pattern, cell, places, variance)
+        n_groups, n_atoms, self._n_cells = members.shape[0], len(cell), cell.max() + 1
+        atoms = np.arange(n_atoms)
+        inside = csr_array((np.ones(n_atoms), (pattern, atoms)), shape=(members.shape[1], n_atoms))
+        pairs = (self._members @ inside).tocoo()
+        rows = pairs.row * self._n_cells + cell[pairs.col]
+        shape = n_groups * self._n_cells, n_atoms
+        self._cells = csr_array((pairs.data, (rows, pairs.col)), shape=shape)
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        sums = self._cells @ residuals
+        running = np.cumsum(sums.reshape(-1, self._n_cells, residuals.shape[1]), axis=1)
+        high, low = (np.maximum(sign * running, 0).max(axis=1) for sign in (1, -1))
+        return (high + low) / self._error[:, None]
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values."""
+        far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
+        near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))
+        return np.where(statistics > _FAR, far, near)
+
+
+def _count_at_most(drawn, observed):
+    """How many of the draws are at most as large as what was observed, for each group."""
+    slack = _ROUNDING * np.maximum(np.abs(observed), 1.0)
+    return np.count_nonzero(drawn <= (observed + slack)[:, None], axis=1)
+
+
+def find_marginal_pvalues(observed, drawn):
+    """p-value of each group by itself.
+
+    Parameters
+    ----------
+    observed : ndarray of shape (n_groups,)
+        Statistics, the smaller the less likely.
+    drawn : ndarray of shape (n_groups, n_draws)
+        The same for draws under the hypothesis.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        (1 + #{drawn <= observed}) / (1 + n_draws).
+    """
+    return (1 + _count_at_most(drawn, observed)) / (1 + drawn.shape[1])
+
+
+def step_down(observed, drawn):
+    """p-value of each group, adjusted for all of them by the smallest statistics of draws.
+
+    Each group is compared with the smallest statistic among those that are no more extreme than
+    itself (Westfall and Young). Parameters are those of `find_marginal_pvalues`.
+    """
+    order = np.argsort(observed, kind="stable")
+    smallest = np.minimum.accumulate(drawn[order][::-1], axis=0)[::-1]
+    return _spread(find_marginal_pvalues(observed[order], smallest), order)
+
+
+def adjust_by_holm(pvalues):
+    """p-values that are adjusted for the number of groups, whatever their dependence (Holm)."""
+    order = np.argsort(pvalues, kind="stable")
+    factors = len(pvalues) - np.arange(len(pvalues))
+    return _spread(np.minimum(pvalues[order] * factors, 1.0), order)
+
+
+def _spread(sorted_pvalues, order):
+    """No group is more significant than one before it; in the order of the groups."""
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(sorted_pvalues)
+    return adjusted

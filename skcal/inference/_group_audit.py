@@ -1,0 +1,467 @@
+"""For which groups of rows is a model wrong?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import betaincinv
+
+from skcal._groups import read_groups
+from skcal._independent_rows import list_weights, reduce_to_numbered_sample
+from skcal._numerics._group_statistics import (
+    IMPOSSIBLE,
+    KuiperStatistic,
+    MeanStatistic,
+    SlopeStatistic,
+    adjust_by_holm,
+    find_marginal_pvalues,
+    step_down,
+)
+from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
+from skcal._records import show_record
+from skcal._validation import check_confidence_level, check_number, check_option
+from skcal.inference._draws import Draws
+
+if TYPE_CHECKING:
+    from skcal._typing import ArrayLike, RandomState
+
+_STATISTICS = {"mean": MeanStatistic, "slope": SlopeStatistic, "kuiper": KuiperStatistic}
+# Cells of predictions in which the rows of a pattern are merged; the mean needs none.
+_N_CELLS = {"mean": 1, "slope": 64, "kuiper": 64}
+# Sums that are drawn at a time.
+_BUDGET = 1 << 21
+# Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
+_LEAST = 0.05
+_N_SHOWN = 10
+
+
+class GroupAudit(NamedTuple):
+    """What `audit_groups` finds, for each group, those that stand out most first.
+
+    Attributes
+    ----------
+    pvalue : float
+        p-value of the hypothesis that the model is calibrated in all groups.
+    names : list
+        Names of the groups.
+    n_samples : ndarray of int of shape (n_groups,)
+        Numbers of rows.
+    mean_outcome, mean_prediction : ndarray of shape (n_groups,)
+        Share of outcomes 1, and what was predicted.
+    low, high : ndarray of shape (n_groups,)
+        Ends of simultaneous intervals of the difference, the mean outcome minus the prediction.
+    statistics : ndarray of shape (n_groups,)
+        Statistics of the groups.
+    pvalues : ndarray of shape (n_groups,)
+        p-value of each group, if it were the only one.
+    adjusted_pvalues : ndarray of shape (n_groups,)
+        p-value of each group that accounts for all of them.
+    statistic, adjust : str
+        How groups were tested.
+    confidence_level : float
+        Of all intervals at once.
+    """
+
+    pvalue: float
+    names: list[Any]
+    n_samples: np.ndarray
+    mean_outcome: np.ndarray
+    mean_prediction: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    statistics: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    statistic: str
+    adjust: str
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+    def find(self, alpha: float = 0.05) -> list[Any]:
+        """Groups in which the model is miscalibrated, by adjusted p-values of at most `alpha`.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+            At least 0 and below 1: the probability to name a group in which the model is right.
+
+        Returns
+        -------
+        list
+            Names, of the group that stands out most first.
+        """
+        alpha = check_number("alpha", alpha, 0, below=1)
+        found = np.flatnonzero(self.adjusted_pvalues <= alpha)
+        return [self.names[k] for k in found]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table with a row for each group, those that stand out most first.
+
+        Returns
+        -------
+        DataFrame
+            Columns group, n_samples, mean_outcome, mean_prediction, difference, low, high,
+            statistic, pvalue, adjusted_pvalue.
+        """
+        return pd.DataFrame(
+            {
+                "group": self.names,
+                "n_samples": self.n_samples,
+                "mean_outcome": self.mean_outcome,
+                "mean_prediction": self.mean_prediction,
+                "difference": self.mean_outcome - self.mean_prediction,
+                "low": self.low,
+                "high": self.high,
+                "statistic": self.statistics,
+                "pvalue": self.pvalues,
+                "adjusted_pvalue": self.adjusted_pvalues,
+            }
+        )
+
+    def print(self, n_groups: int = _N_SHOWN) -> None:
+        """Print the answer, and the groups that stand out most.
+
+        Parameters
+        ----------
+        n_groups : int, default=10
+            How many groups are shown at most.
+        """
+        found = len(self.find())
+        print(
+            f"Calibrated in all of {len(self.names)} groups: p = {self.pvalue:.3g}. "
+            f"Miscalibrated at 5 %: {found}."
+        )
+        table = self.to_frame().head(n_groups)
+        columns = ["group", "n_samples", "difference", "low", "high", "adjusted_pvalue"]
+        print(table[columns].to_string(index=False, float_format=lambda value: f"{value:.3g}"))
+
+
+def audit_groups(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    groups: Any,
+    *,
+    max_depth: int = 2,
+    min_samples: int = 100,
+    n_bins: int | Literal["cube_root"] = 4,
+    max_groups: int = 1000,
+    statistic: Literal["mean", "slope", "kuiper"] = "slope",
+    adjust: Literal["min-p", "holm"] = "min-p",
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> GroupAudit:
+    r"""Test in which of many overlapping groups a model is miscalibrated.
+
+    The p-value of "calibrated in all groups" is exact at every number of rows, for any number of
+    groups and any overlap. Rows must be independent, and groups chosen without their outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    groups : data frame, dict, Groups, or array-like
+        A table, of whose columns :func:`make_groups` makes groups; the groups that it made; a
+        label for each row; or a matrix of booleans of shape (n_samples, n_groups), dense or sparse,
+        whose groups are called by the numbers of their columns.
+    max_depth : int, default=2
+        Of how many columns of a table intersections are made, see :func:`make_groups`.
+    min_samples : int, default=100
+        Smaller groups of a table are left out.
+    n_bins : int or "cube_root", default=4
+        Number of bins of numbers in a table.
+    max_groups : int, default=1000
+        More groups of a table are refused.
+    statistic : {"slope", "mean", "kuiper"}, default="slope"
+        "mean" compares the mean outcome with the mean prediction, "slope" sees predictions that are
+        too high, too low, too extreme or not extreme enough, "kuiper" any error of one sign on a
+        range of predictions.
+    adjust : {"min-p", "holm"}, default="min-p"
+        How p-values of groups account for all groups. "min-p": no group in which the model is
+        calibrated is named, but with a probability of `alpha`, if outcomes of all rows of such
+        groups together follow the predictions. "holm": the same, whatever outcomes of rows in
+        several groups do; this has less power, and needs more draws than 20 times the groups.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of the statistics. A row has one outcome, whatever its weight: a
+        weight of 2 is not the same as two rows.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    confidence_level : float, default=0.95
+        Confidence of all intervals at once, above 0 and below 1.
+    n_resamples : int, default=999
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    GroupAudit
+        The p-value, and a table of the groups.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if labels are soft, if a group has no rows, or if there are too
+        few draws for "holm".
+    TypeError
+        If a table is of no known kind.
+
+    See Also
+    --------
+    make_groups : Groups from the columns of a table.
+    calibration_test : One test of disjoint groups with any measure.
+
+    Notes
+    -----
+    With residuals :math:`r_i = w_i (y_i - v_i)`, their variances :math:`s_i = w_i^2 v_i (1 - v_i)`
+    and the log odds :math:`x_i` of the predictions, the statistics of a group g are
+
+    .. math::
+        Z = \frac{\sum_{i \in g} r_i}{\sqrt{\sum_{i \in g} s_i}}, \qquad
+        S = U^\top I^{-1} U, \quad U = \sum_{i \in g} r_i \binom{1}{x_i}, \quad
+        I = \sum_{i \in g} s_i \binom{1}{x_i} (1, x_i), \qquad
+        K = \frac{\max_k C_k - \min_k C_k}{\sqrt{\sum_{i \in g} s_i}}
+
+    with the running sums :math:`C_k` of :math:`r_i` by rising predictions, :math:`C_0 = 0`: the z
+    test, the score test of Cox's model, and Kuiper's [1]_. By their asymptotic laws (normal;
+    chi-squared of 2 degrees of freedom, or 1 where all predictions are equal; the range of Brownian
+    motion) they become p-values :math:`q_g`, so that groups of all sizes compare. An outcome of
+    the predicted probability 0 makes :math:`q_g` smaller than any other.
+
+    The asymptotic laws need not hold: labels are drawn from the predictions, once for all groups,
+    and the smallest :math:`q_g` is compared with the smallest of each draw,
+
+    .. math:: p = \frac{1 + \#\{\min_g q_g^* \le \min_g q_g\}}{1 + \mathrm{n\_resamples}}.
+
+    "min-p" goes on without the group that stands out most, then without two, and so on (step-down
+    min-p of Westfall and Young [2]_). "holm" multiplies the p-values of the groups by themselves,
+    the smallest one by the number of groups.
+
+    Beyond 64 different predictions rows of the same groups are merged in cells of predictions with
+    equal sums of :math:`s_i`, 64 of them for all rows together, the sample and the draws alike, so
+    that p stays exact, and a draw costs the same for every number of rows. Statistics are those of
+    the merged rows. With unequal weights labels are drawn row by row.
+
+    Intervals of the difference are those of Clopper and Pearson for the share of outcomes 1, of the
+    level :math:`1 - (1 - \mathrm{confidence\_level}) / \mathrm{n\_groups}` (Bonferroni), minus the
+    mean prediction; with unequal weights of :math:`(\sum w_i)^2 / \sum w_i^2` rows. They need not
+    agree with tests of the slope, which see errors that cancel out in the mean.
+
+    Groups whose weights are all zero are left out. A small p-value shows that a model is wrong for
+    somebody, not why; a large one does not prove that it is right for everybody.
+
+    References
+    ----------
+    .. [1] I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration
+       for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
+    .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+
+    Examples
+    --------
+    A model that is right on average, and wrong in two regions.
+
+    >>> import numpy as np
+    >>> from skcal.inference import audit_groups
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.uniform(0.2, 0.8, size=4000)
+    >>> region = rng.choice(["east", "north", "south", "west"], size=4000)
+    >>> shift = 0.15 * ((region == "north") - 1.0 * (region == "south"))
+    >>> y_true = (rng.random(4000) < y_proba + shift).astype(int)
+    >>> table = {"region": region, "age": rng.integers(20, 80, size=4000)}
+    >>> audit = audit_groups(y_true, y_proba, table, max_depth=1, random_state=0)
+    >>> audit.pvalue
+    0.001
+    >>> sorted(audit.find())
+    ['region = north', 'region = south']
+    """
+    check_option("statistic", statistic, _STATISTICS)
+    check_option("adjust", adjust, ("min-p", "holm"))
+    level = check_confidence_level(confidence_level)
+    draws = Draws(n_resamples, random_state, n_jobs)
+    sample, present = reduce_to_numbered_sample(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    groups = read_groups(
+        "groups",
+        groups,
+        present,
+        max_depth=max_depth,
+        min_samples=min_samples,
+        n_bins=n_bins,
+        max_groups=max_groups,
+    )
+    if adjust == "holm":
+        _check_draws(draws.n_resamples, len(groups.names))
+    audit = _Atoms(sample, groups, statistic)
+    observed, log_pvalues = audit.find_observed()
+    drawn = draws.collect(audit.draw).T
+    pvalues = find_marginal_pvalues(log_pvalues, drawn)
+    stepped = step_down(log_pvalues, drawn)
+    adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
+    order = np.lexsort([log_pvalues, adjusted])
+    means = _describe_means(sample, groups, (1 - level) / len(groups.names))
+    outcome, prediction, low, high = (column[order] for column in means)
+    return GroupAudit(
+        pvalue=float(adjusted.min()),
+        names=[groups.names[k] for k in order],
+        n_samples=groups.n_samples[order],
+        mean_outcome=outcome,
+        mean_prediction=prediction,
+        low=low,
+        high=high,
+        statistics=observed[order],
+        pvalues=pvalues[order],
+        adjusted_pvalues=adjusted[order],
+        statistic=statistic,
+        adjust=adjust,
+        confidence_level=level,
+    )
+
+
+def _check_draws(n_resamples, n_groups):
+    least = int(np.ceil(n_groups / _LEAST)) - 1
+    if n_resamples < least:
+        raise ValueError(
+            f"n_resamples must be at least {least} for adjust='holm' and {n_groups} groups, or no "
+            f"p-value can be below {_LEAST}; got {n_resamples}."
+        )
+
+
+class _Atoms:
+    """Statistics of groups, from sums of outcomes of merged rows.
+
+    Parameters
+    ----------
+    sample : Sample
+    groups : Groups
+    statistic : str
+    """
+
+    def __init__(self, sample, groups, statistic):
+        predictions, weights = sample.predictions, _scale_weights(sample.weights)
+        is_certain = (predictions == 0) | (predictions == 1)
+        self._n_groups = len(groups.names)
+        self._impossible = groups.sum_rows(is_certain & (sample.outcomes != predictions)) > 0
+        variance = predictions * (1 - predictions)
+        if weights is not None:
+            variance *= weights**2
+        rows = np.flatnonzero(~is_certain & (variance > 0))
+        n_cells, self._statistic = _N_CELLS[statistic], None
+        if len(rows) == 0:
+            return
+        atoms = groups.pattern[rows] * n_cells + _find_cells(predictions[rows], n_cells)
+        if weights is None:
+            order = np.argsort(atoms)
+        else:  # draws must not depend on the order of the rows
+            order = np.lexsort([weights[rows], predictions[rows], atoms])
+        rows, atoms = rows[order], atoms[order]
+        starts = np.flatnonzero(np.diff(atoms, prepend=-1))
+        weights = None if weights is None else weights[rows]
+        mass = self._sum_outcomes(predictions[rows], sample.outcomes[rows], weights, starts)
+        pattern, cell = np.divmod(atoms[starts], n_cells)
+        known, pattern = np.unique(pattern, return_inverse=True)
+        variance = np.add.reduceat(variance[rows], starts)
+        make = _STATISTICS[statistic]
+        self._statistic = make(groups.members[:, known], pattern, cell, self._mean / mass, variance)
+
+    def _sum_outcomes(self, predictions, outcomes, weights, starts):
+        """Sums of atoms, from rows in their order; returns the sum of the weights of each."""
+        if weights is None:
+            self._sums = BernoulliSums(predictions, starts)
+            mass = np.diff(starts, append=len(predictions)).astype(np.float64)
+        else:
+            self._sums = WeightedBernoulliSums(predictions, starts, weights)
+            mass = np.add.reduceat(weights, starts)
+            predictions, outcomes = weights * predictions, weights * outcomes
+        self._mean = np.add.reduceat(predictions, starts)
+        self._outcomes = np.add.reduceat(outcomes, starts)
+        return mass
+
+    def find_observed(self):
+        """Statistics of the sample, and logarithms of their asymptotic p-values."""
+        statistics = log_pvalues = np.zeros(self._n_groups)
+        if self._statistic is not None:
+            residuals = (self._outcomes - self._mean)[:, None]
+            statistics = self._statistic.measure(residuals)[:, 0]
+            log_pvalues = self._statistic.find_log_pvalues(statistics)
+        impossible = self._impossible
+        return np.where(impossible, np.inf, statistics), np.where(
+            impossible, IMPOSSIBLE, np.maximum(log_pvalues, IMPOSSIBLE)
+        )
+
+    def draw(self, rng, n_draws):
+        """Logarithms of p-values of drawn outcomes, in shape (n_draws, n_groups)."""
+        if self._statistic is None:
+            return np.zeros((n_draws, self._n_groups))
+        step = max(1, _BUDGET // len(self._mean))
+        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
+        return np.concatenate([self._draw(rng, size) for size in sizes])
+
+    def _draw(self, rng, n_draws):
+        residuals = np.ascontiguousarray((self._sums.draw(rng, n_draws) - self._mean).T)
+        statistics = self._statistic.measure(residuals)
+        return self._statistic.find_log_pvalues(statistics.T)
+
+
+def _scale_weights(weights):
+    """Weights of which the largest is 1; None where all are equal."""
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return weights / weights.max()
+
+
+def _find_cells(predictions, n_cells):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
+    places = np.sort(predictions)
+    edges = places[np.diff(places, prepend=-1.0) > 0]
+    if len(edges) > n_cells:
+        shares = np.cumsum(places * (1 - places))
+        inner = np.arange(1, n_cells) / n_cells
+        edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
+    return np.searchsorted(edges, predictions)
+
+
+def _describe_means(sample, groups, alpha):
+    """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
+    weights = list_weights(sample)
+    weights = weights / weights.max()
+    mass, squares, outcome, prediction = (
+        groups.sum_rows(values)
+        for values in (weights, weights**2, weights * sample.outcomes, weights * sample.predictions)
+    )
+    outcome, prediction = outcome / mass, prediction / mass
+    n_rows = mass**2 / squares
+    positive = n_rows * outcome
+    # Clopper and Pearson; the ends are 0 and 1 where no outcome, or every one, is 1.
+    low = betaincinv(np.maximum(positive, 1e-300), n_rows - positive + 1, alpha / 2)
+    high = betaincinv(positive + 1, np.maximum(n_rows - positive, 1e-300), 1 - alpha / 2)
+    low, high = np.where(positive > 0, low, 0.0), np.where(positive < n_rows, high, 1.0)
+    return outcome, prediction, low - prediction, high - prediction
