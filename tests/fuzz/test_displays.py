@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from skcal.diagrams import (
     CalibrationSharpnessDisplay,
+    GroupAuditDisplay,
     ReliabilityCurve,
     ReliabilityDisplay,
     SharpnessCurve,
@@ -33,6 +34,12 @@ def draw_sharpness(reduction, **arguments):
     (curve,) = SHARPNESS.from_predictions(**arguments).curves
     known = curve.density > 0  # elsewhere no prediction is within reach
     return curve.prob_pred, curve.prob_true[known], curve.sharpness_gap[known]
+
+
+def draw_audit(y_true, y_proba, groups, **arguments):
+    options = {"n_resamples": 9, "random_state": 0, "min_samples": 1, **arguments}
+    display = GroupAuditDisplay.from_predictions(y_true, y_proba, groups, **options)
+    return display.audit.pvalue, display.ax_.get_ylim()
 
 
 def report(**arguments):
@@ -85,6 +92,7 @@ def draw_summary(y_true, y_proba, sample_weight, reduction, pos_label, labels, *
 CALLS = {
     "reliability": (draw_reliability, RELIABILITY.from_predictions),
     "sharpness": (draw_sharpness, SHARPNESS.from_predictions),
+    "groups": (draw_audit, None),
     "report": (report, calibration_report),
     "estimator": (draw_scored, None),
     "report of an estimator": (report_scored, CalibrationReport.from_estimator),
@@ -116,6 +124,8 @@ def calls(draw, name):
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
     if "estimator" in name or name == "folds":
         arguments["labels"] = draw(mostly([None], [arguments["labels"]]))
+    if name == "groups":
+        arguments["groups"] = draw(some.groups(len(arguments["y_proba"])))
     if name == "folds":
         rows = np.arange(len(arguments["y_proba"]))
         tests = [[rows[::2], rows[1::2]], [rows]] if len(rows) > 1 else [[rows]]

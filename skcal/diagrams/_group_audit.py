@@ -1,0 +1,321 @@
+"""Forest plot of an audit: observed minus predicted, group by group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skcal._arrays import list_column_names
+from skcal._typing import ArrayLike
+from skcal._validation import check_flag, check_integer, check_number
+from skcal.diagrams._frame import open_figure
+from skcal.diagrams._response import check_plot_options, predict_class_probabilities
+from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+from skcal.inference import GroupAudit, audit_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
+
+# Inches of a figure of its own: wide, for the names, and high enough that they do not touch.
+_WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
+# The legend has a place of its own below the groups.
+_ROWS_OF_LEGEND = 1.3
+
+
+class GroupAuditDisplay:
+    """Forest plot of an audit of groups.
+
+    Each group has a point, its mean outcome minus its mean prediction, and an interval; all
+    intervals hold at once. Groups that stand out most are on top. Those in which the model is
+    miscalibrated, by their adjusted p-values, have filled points of another colour.
+
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_audit`
+    to create a display.
+
+    Parameters
+    ----------
+    audit : GroupAudit
+        What is drawn.
+
+    Attributes
+    ----------
+    points_ : list of matplotlib Artists
+        Points of the groups that are rejected, and of the others.
+    intervals_ : list of matplotlib Artists
+        Intervals of both.
+    ref_line_ : matplotlib Artist
+        Vertical line at 0.
+    ax_ : matplotlib Axes
+        Axes with the plot.
+    figure_ : matplotlib Figure
+        Figure with the plot.
+
+    See Also
+    --------
+    skcal.inference.audit_groups : The numbers.
+
+    Notes
+    -----
+    A group may be rejected whose interval contains 0: the default statistic sees also errors that
+    cancel out in the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.diagrams import GroupAuditDisplay
+    >>> from skcal.inference import audit_groups
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba, site = rng.random(600), rng.choice(["north", "south"], size=600)
+    >>> audit = audit_groups(rng.random(600) < y_proba, y_proba, site, random_state=0)
+    >>> display = GroupAuditDisplay(audit).plot()
+    >>> sorted(label.get_text() for label in display.ax_.get_yticklabels())
+    ['north (298)', 'south (302)']
+    """
+
+    def __init__(self, audit: GroupAudit) -> None:
+        self.audit = audit
+
+    @classmethod
+    def from_audit(
+        cls, audit: GroupAudit, *, ax: Axes | None = None, **plot_kwargs: Any
+    ) -> GroupAuditDisplay:
+        """Draw an audit.
+
+        Parameters
+        ----------
+        audit : GroupAudit
+            What :func:`~skcal.inference.audit_groups` found.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        GroupAuditDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import GroupAuditDisplay
+        >>> from skcal.inference import audit_groups
+        >>> audit = audit_groups([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["a", "b", "b", "a"])
+        >>> display = GroupAuditDisplay.from_audit(audit, despine=True)
+        """
+        return cls(audit).plot(ax=ax, **plot_kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        groups: Any,
+        *,
+        ax: Axes | None = None,
+        plot_kwargs: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> GroupAuditDisplay:
+        """Audit given probabilities, and draw it.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels.
+        y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+            Predicted probabilities in [0, 1].
+        groups : data frame, dict, Groups, or array-like
+            A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        plot_kwargs : dict, default=None
+            Keyword arguments of :meth:`plot`.
+        **options : dict
+            Keyword arguments of :func:`~skcal.inference.audit_groups`, such as ``max_depth=1``.
+
+        Returns
+        -------
+        GroupAuditDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import GroupAuditDisplay
+        >>> display = GroupAuditDisplay.from_predictions(
+        ...     [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["a", "b", "b", "a"], random_state=0
+        ... )
+        >>> display.ax_.get_title()
+        'Calibrated in all of 2 groups: p = 1'
+        """
+        check_look(plot_kwargs=plot_kwargs)
+        check_plot_options(cls.plot, plot_kwargs or {}, cls.from_predictions)
+        audit = audit_groups(y_true, y_proba, groups, **options)
+        return cls(audit).plot(ax=ax, **plot_kwargs or {})
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: Any = None,
+        ax: Axes | None = None,
+        plot_kwargs: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> GroupAuditDisplay:
+        """Audit a fitted classifier, and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted classifier with `predict_proba`, or a pipeline that ends in one.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of data that the classifier was not fitted on.
+        y : array-like of shape (n_samples,)
+            True labels.
+        groups : data frame, dict, Groups, or array-like, default=None
+            A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
+            None takes `X`, which must be a data frame then.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        plot_kwargs : dict, default=None
+            Keyword arguments of :meth:`plot`.
+        **options : dict
+            Keyword arguments of :func:`~skcal.inference.audit_groups`, such as ``max_depth=1``.
+
+        Returns
+        -------
+        GroupAuditDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.diagrams import GroupAuditDisplay
+        >>> X, y = make_classification(n_samples=900, n_features=4, random_state=0)
+        >>> X = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+        >>> classifier = GaussianNB().fit(X[:450], y[:450])
+        >>> display = GroupAuditDisplay.from_estimator(
+        ...     classifier, X[450:], y[450:], max_depth=1, random_state=0
+        ... )
+        >>> len(display.audit.names)
+        17
+        """
+        y_proba, labels = predict_class_probabilities(estimator, X, y)
+        options = {"labels": labels, **options}
+        return cls.from_predictions(
+            y,
+            y_proba,
+            _take_table(X) if groups is None else groups,
+            ax=ax,
+            plot_kwargs=plot_kwargs,
+            **options,
+        )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        n_groups: int = 30,
+        alpha: float = 0.05,
+        interval_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> GroupAuditDisplay:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure, as high as the groups need.
+        n_groups : int, default=30
+            How many groups are drawn at most, those that stand out most.
+        alpha : float, default=0.05
+            Groups with an adjusted p-value of at most this are rejected; at least 0 and below 1.
+        interval_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `errorbar` for points and intervals.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `axvline` for the line at 0.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        if not isinstance(self.audit, GroupAudit):
+            raise ValueError(f"audit must be a GroupAudit; got a {type(self.audit).__name__}.")
+        n_groups = check_integer("n_groups", n_groups, minimum=1)
+        alpha = check_number("alpha", alpha, 0, below=1)
+        check_flag("despine", despine)
+        check_look(interval_kwargs=interval_kwargs, ref_line_kwargs=ref_line_kwargs)
+        n_shown = min(n_groups, len(self.audit.names))
+        with open_figure(ax, 1, panels=False) as (axes,):
+            if ax is None:
+                height = _HEIGHT + _HEIGHT_OF_A_GROUP * (n_shown + _ROWS_OF_LEGEND)
+                axes.figure.set_size_inches(_WIDTH, height)
+                axes.figure.set_layout_engine("constrained")
+            self._draw_line(axes, ref_line_kwargs)
+            self._draw_intervals(axes, n_shown, alpha, interval_kwargs)
+            self._label(axes, n_shown)
+            if despine:
+                axes.spines[["top", "right"]].set_visible(False)
+            self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _draw_line(self, axes, style):
+        from matplotlib.lines import Line2D
+
+        default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
+        self.ref_line_ = axes.axvline(0, **merge_style(default, style, Line2D))
+
+    def _draw_intervals(self, axes, n_shown, alpha, style):
+        from matplotlib.lines import Line2D
+
+        audit, place = self.audit, np.arange(n_shown)
+        gap = (audit.mean_outcome - audit.mean_prediction)[:n_shown]
+        reach = np.stack([gap - audit.low[:n_shown], audit.high[:n_shown] - gap])
+        is_rejected = audit.adjusted_pvalues[:n_shown] <= alpha
+        self.points_, self.intervals_ = [], []
+        looks = (
+            (
+                is_rejected,
+                f"miscalibrated (adjusted p ≤ {alpha:g})",
+                CURVE_STYLES[1]["color"],
+                None,
+            ),
+            (~is_rejected, "not rejected", CURVE_STYLES[0]["color"], axes.get_facecolor()),
+        )
+        for rows, label, color, inside in looks:
+            default = {"marker": "o", "markersize": 4, "linestyle": "none", "elinewidth": 1.2}
+            look = merge_style(default | {"color": color, "label": label}, style, Line2D)
+            look.setdefault("markerfacecolor", inside or look["color"])
+            if rows.any():
+                ends = np.maximum(reach[:, rows], 0)
+                points, _, (bars,) = axes.errorbar(gap[rows], place[rows], xerr=ends, **look)
+                self.points_.append(points)
+                self.intervals_.append(bars)
+
+    def _label(self, axes, n_shown):
+        audit, n_groups = self.audit, len(self.audit.names)
+        names = zip(audit.names[:n_shown], audit.n_samples[:n_shown], strict=True)
+        axes.set_yticks(np.arange(n_shown), [f"{name} ({size})" for name, size in names])
+        axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
+        level = f"{100 * audit.confidence_level:g} %"
+        axes.set_xlabel(f"Observed minus predicted ({level} intervals of all groups at once)")
+        shown = "" if n_shown == n_groups else f"; {n_shown} are shown"
+        axes.set_title(f"Calibrated in all of {n_groups} groups: p = {audit.pvalue:.3g}{shown}")
+        axes.legend(loc="lower right", ncols=2, fontsize="small", frameon=False, borderaxespad=0)
+
+
+def _take_table(X):
+    if isinstance(X, dict) or list_column_names(X) is not None:
+        return X
+    raise ValueError(
+        f"groups must be given where X is no data frame; got groups=None and a {type(X).__name__}."
+    )

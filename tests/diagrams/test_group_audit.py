@@ -1,0 +1,135 @@
+"""Forest plots of audits: what is drawn, where, and what is refused."""
+
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from sklearn.linear_model import LogisticRegression
+
+from skcal.diagrams import GroupAuditDisplay
+from skcal.inference import audit_groups
+
+FEW = {"n_resamples": 39, "random_state": 0}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def rows(rng):
+    """Rows of five groups, one of which the model is wrong for."""
+    group, v = rng.choice(list("abcde"), size=3000), rng.uniform(0.2, 0.8, 3000)
+    return (rng.random(3000) < v + 0.2 * (group == "c")).astype(int), v, group
+
+
+def test_points_and_intervals(rows):
+    audit = audit_groups(*rows, **FEW)
+    display = GroupAuditDisplay.from_audit(audit, alpha=0.1)
+    gap = audit.mean_outcome - audit.mean_prediction
+    rejected, others = display.points_
+    np.testing.assert_array_equal(rejected.get_xydata(), [[gap[0], 0]])
+    np.testing.assert_array_equal(others.get_xydata(), np.column_stack([gap[1:], range(1, 5)]))
+    ends = np.concatenate([bars.get_segments() for bars in display.intervals_])
+    np.testing.assert_allclose(ends[:, 0, 0], audit.low)
+    np.testing.assert_allclose(ends[:, 1, 0], audit.high)
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [f"{n} ({k})" for n, k in zip(audit.names, audit.n_samples, strict=True)]
+    assert labels[0].startswith("c (")
+    low, high = display.ax_.get_ylim()
+    assert low > 4 > 0 > high  # the first one is on top
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert words == ["miscalibrated (adjusted p ≤ 0.1)", "not rejected"]
+    assert "95 % intervals" in display.ax_.get_xlabel()
+    assert display.ax_.get_title() == "Calibrated in all of 5 groups: p = 0.025"
+    np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
+
+
+def test_ways_to_one_plot(rows):
+    y, v, group = rows
+    X = pd.DataFrame({"log_odds": np.log(v / (1 - v)), "group": (group == "c").astype(float)})
+    model = LogisticRegression(C=1e6).fit(X[["log_odds"]], y)
+    expected = GroupAuditDisplay.from_predictions(
+        y, model.predict_proba(X[["log_odds"]]), X[["log_odds"]], max_depth=1, **FEW
+    )
+    found = GroupAuditDisplay.from_estimator(model, X[["log_odds"]], y, max_depth=1, **FEW)
+    assert found.audit.names == expected.audit.names
+    np.testing.assert_array_equal(found.audit.statistics, expected.audit.statistics)
+    given = GroupAuditDisplay.from_estimator(model, X[["log_odds"]], y, groups=group, **FEW)
+    assert sorted(given.audit.names) == list("abcde")
+    with pytest.raises(ValueError, match="groups must be given where X is no data frame; got gro"):
+        GroupAuditDisplay.from_estimator(LogisticRegression().fit(X.to_numpy(), y), X.to_numpy(), y)
+
+
+@pytest.mark.parametrize("n_groups", [5, 60])
+def test_names_do_not_touch(rng, n_groups):
+    group = np.arange(6000) % n_groups
+    names = np.array([f"a rather long name of group {k}" for k in range(n_groups)])[group]
+    v = rng.random(6000)
+    options = {"plot_kwargs": {"n_groups": n_groups}, **FEW}
+    display = GroupAuditDisplay.from_predictions(rng.random(6000) < v, v, names, **options)
+    display.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
+    assert len(boxes) == n_groups
+    for upper, lower in pairwise(boxes):
+        assert lower.y1 <= upper.y0
+    assert min(box.x0 for box in boxes) >= 0
+    legend = display.ax_.get_legend().get_window_extent()
+    lowest = display.ax_.transData.transform([0, n_groups - 1])[1]
+    assert legend.y1 < lowest
+
+
+def test_fewer_groups_and_looks(rows):
+    audit = audit_groups(*rows, **FEW)
+    figure, axes = plt.subplots()
+    display = GroupAuditDisplay(audit)
+    assert (
+        display.plot(
+            axes,
+            n_groups=2,
+            interval_kwargs={"c": "red", "capsize": 3},
+            ref_line_kwargs={"ls": ":"},
+            despine=True,
+        )
+        is display
+    )
+    assert (display.ax_, display.figure_) == (axes, figure)
+    assert len(axes.get_yticks()) == 2
+    assert axes.get_title().endswith("; 2 are shown")
+    assert [to_hex(points.get_color()) for points in display.points_] == ["#ff0000"] * 2
+    assert display.ref_line_.get_linestyle() == ":"
+    assert not axes.spines["top"].get_visible()
+    assert len(display.plot(alpha=0).points_) == 1  # none is rejected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_groups": 0}, "n_groups must be at least 1; got 0"),
+        ({"alpha": 1}, "alpha must be at least 0 and below 1; got 1"),
+        ({"despine": 1}, "despine must be True or False"),
+        ({"interval_kwargs": "red"}, "interval_kwargs must be None or a dictionary"),
+        ({"ax": 3}, "ax must be matplotlib axes"),
+    ],
+)
+def test_what_plot_refuses(rows, options, message):
+    display = GroupAuditDisplay(audit_groups(*rows, **FEW))
+    n_figures = len(plt.get_fignums())
+    with pytest.raises(ValueError, match=message):
+        display.plot(**options)
+    assert len(plt.get_fignums()) == n_figures
+
+
+def test_what_constructors_refuse(rows):
+    with pytest.raises(ValueError, match="audit must be a GroupAudit; got a str"):
+        GroupAuditDisplay("audit").plot()
+    with pytest.raises(TypeError, match=r"n_group\. Did you mean 'n_groups'"):
+        GroupAuditDisplay.from_predictions(*rows, plot_kwargs={"n_group": 3})
+    with pytest.raises(ValueError, match="plot_kwargs must be None or a dictionary"):
+        GroupAuditDisplay.from_predictions(*rows, plot_kwargs=3)
+    with pytest.raises(TypeError, match="n_groups"):
+        GroupAuditDisplay.from_predictions(*rows, n_groups=3)
