@@ -146,7 +146,7 @@ class GroupAuditDisplay:
         ...     [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["a", "b", "b", "a"], random_state=0
         ... )
         >>> display.ax_.get_title()
-        'Calibrated in all of 2 groups: p = 1'
+        'Calibrated in all 2 groups: p = 1'
         """
         check_look(plot_kwargs=plot_kwargs)
         check_plot_options(cls.plot, plot_kwargs or {}, cls.from_predictions)
@@ -308,8 +308,9 @@ class GroupAuditDisplay:
         axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
         axes.set_xlabel(f"Observed minus predicted ({level} intervals of all groups at once)")
-        shown = "" if n_shown == n_groups else f"; {n_shown} are shown"
-        axes.set_title(f"Calibrated in all of {n_groups} groups: p = {audit.pvalue:.3g}{shown}")
+        shown = "" if n_shown == n_groups else f" ({n_shown} shown)"
+        title = f"Calibrated in all {n_groups} groups{shown}: p = {audit.pvalue:.3g}"
+        axes.set_title(title, fontsize="medium")
         axes.legend(loc="lower right", ncols=2, fontsize="small", frameon=False, borderaxespad=0)
 
 
