@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -54,6 +55,19 @@ class Groups(NamedTuple):
             Whether a row is in a group.
         """
         return self.members.T.tocsr()[self.pattern]
+
+    def list_rows(self) -> Iterator[np.ndarray]:
+        """Memberships, one group after the other.
+
+        Yields
+        ------
+        ndarray of bool of shape (n_samples,)
+            Which rows are in the group.
+        """
+        for start, stop in pairwise(self.members.indptr):
+            inside = np.zeros(self.members.shape[1], dtype=bool)
+            inside[self.members.indices[start:stop]] = True
+            yield inside[self.pattern]
 
     def take(self, rows: np.ndarray) -> Groups:
         """Memberships of some of the rows.

@@ -191,7 +191,11 @@ def read_answer(found):
     if hasattr(found, "plot"):  # a display, with curves or without
         shown = [found, *getattr(found, "curves", [])]
         values = [value for one in shown for value in vars(one).values()]
-        found = [value for value in values if isinstance(value, np.ndarray | float)]
+        found = [
+            value
+            for value in values
+            if isinstance(value, np.ndarray | float | inference.GroupAudit)
+        ]
     elif hasattr(found, "to_frame"):
         found = found.to_frame()
     elif hasattr(found, "fit"):

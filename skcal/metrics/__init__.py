@@ -39,6 +39,7 @@ from skcal.metrics._interval import (
 )
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
+from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._predicted_distribution import Mixture, MultivariateNormal
 from skcal.metrics._refinement import brier_refinement, log_loss_refinement
 from skcal.metrics._regression import (
@@ -119,6 +120,7 @@ __all__ = [
     "lower_calibration_distance",
     "maximum_calibration_error",
     "miscalibration_area",
+    "multicalibration_error",
     "probability_integral_transform",
     "quantile_calibration_error",
     "random_interval_calibration_error",

@@ -93,6 +93,7 @@ OPTIONS = {
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
     "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
+    "multicalibration_error.scale": mostly(["probability", "noise", "share"], ["logit"]),
     "score": DIVERGENCE,
     "simultaneous": FLAG,
     "split_every": mostly([2, 3], [1, 0, 2.0]),

@@ -42,7 +42,7 @@ def calls(draw, function):
     given = problem | make_test_places(**problem)
     parameters = inspect.signature(function).parameters
     found = {name: value for name, value in given.items() if name in parameters}
-    if function is inference.audit_groups:
+    if function in (inference.audit_groups, metrics.multicalibration_error):
         found["groups"] = draw(groups(len(problem["y_proba"])))
         found["min_samples"] = draw(FEW)
     return draw(options(function, n_resamples=9, random_state=0)) | found
