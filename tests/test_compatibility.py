@@ -97,6 +97,8 @@ def bind(function, owner):
     settings = {name: value for name, value in SETTINGS.items() if name in parameters}
     if "estimator" in parameters and parameters["estimator"].default is inspect.Parameter.empty:
         settings["estimator"] = ECHO
+    if owner == "GroupAuditDisplay":  # which hands them on
+        settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
     arrays = {name: ROWS[name] for name in parameters if name in ROWS}
     if "self" not in parameters:
         return partial(function, **settings), arrays
