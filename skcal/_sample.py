@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import as_float64, bincount, list_slices, namespace, to_numpy
+from skcal._arrays import as_float64, bincount, kind_of, list_slices, namespace, to_numpy
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
+from skcal._numerics._order import find_order, merge_ties, sort_labelled
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
@@ -30,7 +31,10 @@ class Ties(NamedTuple):
     @property
     def residual(self):
         """Mass of outcomes minus predictions at each distinct prediction."""
-        return (self.positive - self.weight * self.predictions) / self.total_weight
+        residual = self.weight * self.predictions
+        np.subtract(self.positive, residual, out=residual)
+        residual /= self.total_weight
+        return residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +114,15 @@ class Sample:
     def sorted(self):
         """The sample as `Ties` in NumPy; needs a sort and a few copies of the data."""
         rows = self.to_numpy()
-        predictions, outcomes, weights = next(rows.chunks(size=len(rows.predictions)))
-        order = np.argsort(predictions)
-        predictions, outcomes = predictions[order], outcomes[order]
-        starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
-        if weights is None:
-            weight = np.diff(starts, append=len(predictions)).astype(np.float64)
-            positive = np.add.reduceat(outcomes, starts)
+        if rows.weights is None and rows._has_labels():
+            predictions, positive = sort_labelled(rows.predictions, rows.outcomes)
+            merged = merge_ties(predictions, None, positive)
         else:
-            weights = weights[order]
-            weight = np.add.reduceat(weights, starts)
-            positive = np.add.reduceat(weights * outcomes, starts)
-        present = weight > 0  # a weight of zero equals absence
-        return Ties(
-            predictions[starts][present], weight[present], positive[present], self.total_weight
-        )
+            merged = _sort_weighted(*next(rows.chunks(size=len(rows.predictions))))
+        present = merged[1] > 0  # a weight of zero equals absence
+        if not present.all():
+            merged = [values[present] for values in merged]
+        return Ties(*merged, self.total_weight)
 
     def sum_by_bin(self, assign, n_bins):
         """Sums of weight and of weighted residual in each bin; `assign` gives the bin of rows."""
@@ -269,4 +267,17 @@ class Sample:
 
     def _has_labels(self):
         """Whether all outcomes are 0 or 1."""
-        return all(((y == 0) | (y == 1)).all() for _, y, _ in self.chunks())
+        if kind_of(self.outcomes) != "f":
+            return True
+        chunks = (self.outcomes[rows] for rows in list_slices(self.outcomes, CHUNK))
+        return all(((y == 0) | (y == 1)).all() for y in chunks)
+
+
+def _sort_weighted(predictions, outcomes, weights):
+    """Distinct predictions in order, and the sums of weights (None for ones) and of outcomes."""
+    order = find_order(predictions)
+    predictions, positive = predictions.take(order), outcomes.take(order)
+    if weights is not None:
+        weights = weights.take(order)
+        positive *= weights
+    return merge_ties(predictions, weights, positive)
