@@ -8,7 +8,7 @@ import numpy as np
 
 from skcal._arrays import as_float64, bincount, kind_of, list_slices, namespace, to_numpy
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._order import find_order, merge_ties, sort_labelled
+from skcal._numerics._order import merge_ties, sort_labelled, sort_with_order
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
@@ -275,8 +275,8 @@ class Sample:
 
 def _sort_weighted(predictions, outcomes, weights):
     """Distinct predictions in order, and the sums of weights (None for ones) and of outcomes."""
-    order = find_order(predictions)
-    predictions, positive = predictions.take(order), outcomes.take(order)
+    predictions, order = sort_with_order(predictions)
+    positive = outcomes.take(order)
     if weights is not None:
         weights = weights.take(order)
         positive *= weights

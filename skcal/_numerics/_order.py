@@ -9,8 +9,6 @@ import numpy as np
 
 # Rows that are packed at a time.
 _CHUNK = 1 << 15
-# Fewer than one row in so many is left out of order by the digits that are missing.
-_SELDOM = 64
 
 
 def sort_labelled(predictions, outcomes):
@@ -26,34 +24,48 @@ def sort_labelled(predictions, outcomes):
     is_short = predictions.dtype.kind == "f" and predictions.dtype.itemsize <= 4
     real, whole = (np.float32, np.uint32) if is_short else (np.float64, np.uint64)
     keys = np.empty(len(predictions), whole)
-    for start in range(0, len(keys), _CHUNK):
-        rows = slice(start, start + _CHUNK)
+    chunks = [slice(start, start + _CHUNK) for start in range(0, len(keys), _CHUNK)]
+    for rows in chunks:
         packed = _read_bits(predictions[rows], keys[rows].view(real)).view(whole)
         packed <<= 1
         packed |= outcomes[rows].astype(whole)
     keys.sort()
-    sorted_outcomes = (keys & 1).astype(np.float64)
-    keys >>= 1
+    sorted_outcomes = np.empty(len(keys))
+    for rows in chunks:
+        sorted_outcomes[rows] = keys[rows] & 1
+        keys[rows] >>= 1
     return keys.view(real).astype(np.float64, copy=False), sorted_outcomes
 
 
-def find_order(predictions):
-    """Numbers of the rows in the order of their predictions, which are float64."""
+def sort_with_order(predictions):
+    """Sorted predictions, which are float64, and the numbers of their rows."""
     n_rows = len(predictions)
-    n_bits = n_rows.bit_length()
+    n_digits = n_rows.bit_length()
     keys = _read_bits(predictions, np.empty(n_rows)).view(np.uint64)
     keys <<= 2
-    keys >>= n_bits
-    keys <<= n_bits
+    keys >>= n_digits
+    keys <<= n_digits
     keys |= np.arange(n_rows, dtype=np.uint64)
     keys.sort()
-    keys &= (1 << n_bits) - 1
+    keys &= (1 << n_digits) - 1
     order = keys.view(np.int64)
     found = predictions.take(order)
-    n_falls = np.count_nonzero(found[1:] < found[:-1])
-    if n_falls > n_rows // _SELDOM:
-        return np.argsort(predictions)
-    return order[np.argsort(found, kind="stable")] if n_falls else order
+    _sort_stretches(found, order, n_digits - 2)
+    return found, order
+
+
+def _sort_stretches(predictions, order, n_digits):
+    """Sort, in place, the stretches of predictions that differ in their last digits alone."""
+    falls = np.flatnonzero(predictions[1:] < predictions[:-1])
+    if not len(falls):
+        return
+    heads = np.unique(predictions[falls].view(np.uint64) >> n_digits)
+    lowest, beyond = (((heads + k) << n_digits).view(np.float64) for k in (0, 1))
+    starts, ends = np.searchsorted(predictions, lowest), np.searchsorted(predictions, beyond)
+    sizes = ends - starts
+    rows = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
+    moved = rows[np.argsort(predictions[rows])]
+    predictions[rows], order[rows] = predictions[moved], order[moved]
 
 
 def merge_ties(predictions, weights, positive):
@@ -69,7 +81,7 @@ def merge_ties(predictions, weights, positive):
         sums = np.diff(starts, append=len(predictions)).astype(np.float64)
     else:
         sums = np.add.reduceat(weights, starts)
-    return predictions[starts], sums, np.add.reduceat(positive, starts)
+    return predictions.take(starts), sums, np.add.reduceat(positive, starts)
 
 
 def _read_bits(predictions, out):
