@@ -31,9 +31,10 @@ class Ties(NamedTuple):
     @property
     def residual(self):
         """Mass of outcomes minus predictions at each distinct prediction."""
-        residual = self.weight * self.predictions
-        np.subtract(self.positive, residual, out=residual)
-        residual /= self.total_weight
+        residual = np.empty(len(self.weight))
+        for rows in list_slices(residual, CHUNK):
+            gap = self.positive[rows] - self.weight[rows] * self.predictions[rows]
+            np.divide(gap, self.total_weight, out=residual[rows])
         return residual
 
 
@@ -119,9 +120,6 @@ class Sample:
             merged = merge_ties(predictions, None, positive)
         else:
             merged = _sort_weighted(*next(rows.chunks(size=len(rows.predictions))))
-        present = merged[1] > 0  # a weight of zero equals absence
-        if not present.all():
-            merged = [values[present] for values in merged]
         return Ties(*merged, self.total_weight)
 
     def sum_by_bin(self, assign, n_bins):
@@ -280,4 +278,6 @@ def _sort_weighted(predictions, outcomes, weights):
     if weights is not None:
         weights = weights.take(order)
         positive *= weights
-    return merge_ties(predictions, weights, positive)
+    merged = merge_ties(predictions, weights, positive)
+    present = merged[1] > 0  # a weight of zero equals absence
+    return merged if present.all() else [values[present] for values in merged]

@@ -40,12 +40,12 @@ def cumulate(values):
     some 10^4 additions for 10^8 values, where values that are all alike would round alike 10^8
     times.
     """
-    if len(values) <= _BLOCK:
-        return np.cumsum(values)
-    blocks = np.pad(values, (0, -len(values) % _BLOCK)).reshape(-1, _BLOCK)
-    sums = np.cumsum(blocks, axis=1)
-    sums[1:] += np.cumsum(sums[:-1, -1])[:, None]
-    return sums.ravel()[: len(values)]
+    sums, before = np.empty(len(values)), 0.0
+    for start in range(0, len(values), _BLOCK):
+        block = np.cumsum(values[start : start + _BLOCK], out=sums[start : start + _BLOCK])
+        block += before
+        before = block[-1]
+    return sums
 
 
 def find_cells(predictions, n_cells):
