@@ -7,6 +7,9 @@ from skcal._numerics._grid import cumulate
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20
+# Up to this number of ends, and from this number of rows on, comparing with each end is faster than
+# a search.
+_FEW_ENDS, _MANY_ROWS = 64, 1 << 12
 # Bins that a sweep tries at least, where there are rows enough.
 _LONGEST_SWEEP = 1 << 12
 # What two rows weigh at least, but for the rounding of a sum. Estimates that divide by n - 1 need
@@ -107,7 +110,7 @@ def bin_index(predictions, edges):
     is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
     is_longer = np.result_type(predictions, np.float64) != np.float64
     if not is_uniform or is_longer or np.size(predictions) <= n_bins:
-        return search_sorted(edges[1:-1], predictions)
+        return _count_below(edges[1:-1], predictions)
     # Several times as fast as the search. The product may round up into the next bin, and a left
     # edge belongs to the bin before; above an edge, even by one bit of float64, it never rounds to
     # below.
@@ -117,6 +120,16 @@ def bin_index(predictions, edges):
     below[0] = -np.inf
     index -= predictions <= below[index]
     return index
+
+
+def _count_below(ends, predictions):
+    """How many of a few sorted ends are below each prediction."""
+    if len(ends) > _FEW_ENDS or np.size(predictions) < _MANY_ROWS:
+        return np.searchsorted(ends, predictions)
+    count = np.zeros(predictions.shape, np.uint8)
+    for end in ends:  # several times as fast as the search
+        count += predictions > end
+    return count.astype(np.intp)
 
 
 def gap_norm(mass, residual, norm):

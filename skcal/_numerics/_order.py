@@ -75,7 +75,8 @@ def merge_ties(predictions, weights, positive):
     """
     rises = predictions[1:] > predictions[:-1]
     if rises.all():
-        return predictions, np.broadcast_to(1.0, len(predictions)) if weights is None else weights, positive
+        ones = np.broadcast_to(1.0, len(predictions))  # which takes no memory
+        return predictions, ones if weights is None else weights, positive
     starts = np.flatnonzero(np.concatenate([[True], rises]))
     if weights is None:
         sums = np.diff(starts, append=len(predictions)).astype(np.float64)
