@@ -13,6 +13,7 @@ from skcal._numerics._resampling import CellResampler, RowResampler, choose_cell
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
 CHUNK = 1 << 15
+SMALL_CHUNK = 1 << 14
 # Samples up to this size are resampled row by row.
 FEW_ROWS = 1 << 15
 
@@ -125,14 +126,24 @@ class Sample:
     def sum_by_bin(self, assign, n_bins):
         """Sums of weight and of weighted residual in each bin; `assign` gives the bin of rows."""
         mass, residual = np.zeros(n_bins), np.zeros(n_bins)
-        for predictions, outcomes, weights in self.chunks():
-            index = assign(predictions)
-            gap = outcomes - predictions
-            if weights is not None:
-                gap *= weights
+        for index, gap, weights in self._assign_gaps(assign):
             mass += bincount(index, weights, n_bins)
             residual += bincount(index, gap, n_bins)
         return mass / self.total_weight, residual / self.total_weight
+
+    def residual_by_bin(self, assign, n_bins):
+        """The second of these sums alone."""
+        residual = np.zeros(n_bins)
+        for index, gap, _ in self._assign_gaps(assign):
+            residual += bincount(index, gap, n_bins)
+        return residual / self.total_weight
+
+    def _assign_gaps(self, assign):
+        for predictions, outcomes, weights in self.chunks(SMALL_CHUNK):
+            gap = outcomes - predictions
+            if weights is not None:
+                gap *= weights
+            yield assign(predictions), gap, weights
 
     def squares_by_bin(self, assign, n_bins):
         """Sums of raw weight, outcome, residual and squared residual in each bin.
