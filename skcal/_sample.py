@@ -11,9 +11,10 @@ from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
 from skcal._numerics._order import merge_ties, sort_labelled, sort_with_order
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
-# Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
+# Rows that are worked on at a time: the few float64 arrays of this length stay in the cache. Where
+# they are many and the rest is little, half as many.
 CHUNK = 1 << 15
-SMALL_CHUNK = 1 << 14
+SMALL_CHUNK = CHUNK // 2
 # Samples up to this size are resampled row by row.
 FEW_ROWS = 1 << 15
 
