@@ -1,14 +1,22 @@
-"""Measures of the distance from calibration, in multiples of np.sort of the predictions.
+"""Measures in multiples of a sort of the predictions and of a pass over them, in CPU time.
 
 Beside them: SciPy's HiGHS on the same linear programs, and relplot's approximations.
 """
 
+import re
 import time
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
-from timing import make_predictions, median_times
+from timing import (
+    describe_machine,
+    make_predictions,
+    make_units,
+    median_cpu_times,
+    print_table,
+)
 
 from skcal import metrics
 from skcal._reduction import reduce_to_samples
@@ -41,34 +49,42 @@ def solve_lower_distance(y, proba, n_cells):
     return -linprog(objective, A_ub=constraints, b_ub=limits, bounds=(None, None)).fun
 
 
+MEASURES = {
+    "expected_calibration_error": {},
+    "expected_calibration_error, quantile": {"strategy": "quantile"},
+    "smooth_ece": {},
+    "smooth_calibration_error": {},
+    "lower_calibration_distance, tol 1e-3": {"tol": 1e-3},
+    "kernel_calibration_error (Laplace)": {},
+    "surrogate_interval_calibration_error": {},
+    "random_interval_calibration_error": {},
+    "cumulative_calibration_error": {},
+    "averaged_two_bin_calibration_error": {},
+}
+
+
+def read_measure(title):
+    name = re.match(r"\w+", title).group()
+    return partial(metrics.MEASURES[name].function, **MEASURES[title])
+
+
 def print_sorts():
-    names = [
-        "smooth_calibration_error",
-        "lower_calibration_distance",
-        "kernel_calibration_error",
-        "surrogate_interval_calibration_error",
-        "random_interval_calibration_error",
-        "cumulative_calibration_error",
-        "averaged_two_bin_calibration_error",
-        "smooth_ece",
-    ]
-    print(f"{'':40s}" + "".join(f"{n:>12.0e}" for n in (10**5, 10**6)) + "   (multiples of a sort)")
-    table = {}
+    print(describe_machine(), end="\n\n")
+    rows = {title: [title] for title in MEASURES}
     for n in (10**5, 10**6):
         y, proba = make_predictions(n)
-        functions = [lambda p=proba: np.sort(p)]
-        measures = [metrics.MEASURES[name].function for name in names]
-        functions += [lambda f=f, y=y, p=proba: f(y, p) for f in measures]
-        sort, *times = median_times(functions, repeats=5)
-        table[n] = [seconds / sort for seconds in times]
-    for i, name in enumerate(names):
-        print(f"{name:40s}" + "".join(f"{table[n][i]:12.2f}" for n in table))
+        functions = make_units(proba)
+        functions += [partial(read_measure(title), y, proba) for title in MEASURES]
+        sort, read, *times = median_cpu_times(functions, repeats=15)
+        for cells, seconds in zip(rows.values(), times, strict=True):
+            cells += [f"{seconds * 1e3:.1f} ms", f"{seconds / sort:.1f}", f"{seconds / read:.1f}"]
+    print_table(("measure", "10^5", "sorts", "passes", "10^6", "sorts", "passes"), rows.values())
 
 
 def print_peers():
     y, proba = make_predictions(10**4)
     exact = metrics.smooth_calibration_error(y, proba, method="exact")
-    ours, peer = median_times(
+    ours, peer = median_cpu_times(
         [
             lambda: metrics.smooth_calibration_error(y, proba, method="exact"),
             lambda: solve_smooth_calibration(y, proba),
@@ -79,7 +95,7 @@ def print_peers():
     print(f"smCE exact, n = 1e4: HiGHS takes {peer / ours:.1f}x (differs by {difference:.0e})")
     y, proba = make_predictions(10**5)
     n_cells = 1500  # what lower_calibration_distance takes for tol=1e-3
-    ours, peer = median_times(
+    ours, peer = median_cpu_times(
         [
             lambda: metrics.lower_calibration_distance(y, proba, tol=1e-3),
             lambda: solve_lower_distance(y, proba, n_cells),
@@ -90,7 +106,7 @@ def print_peers():
     if relplot is None:
         print("relplot is absent: pip install relplot==1.0.3")
         return
-    (ours_kernel, ours_interval, kernel, interval) = median_times(
+    (ours_kernel, ours_interval, kernel, interval) = median_cpu_times(
         [
             lambda: metrics.kernel_calibration_error(y, proba),
             lambda: metrics.surrogate_interval_calibration_error(y, proba),

@@ -8,22 +8,20 @@ All answer the same questions about the same rows, in turns: the expected calibr
 bins of equal width, and SmoothECE. The definition of the first is worked out with exact sums. That
 of the second is the value of skcal, which its tests hold to 1e-6. Memory is what a process of its
 own needs beside the rows. A function that took more than `PATIENCE` seconds is not asked again for
-more rows. PyTorch has one thread, as the others do.
+more rows. Times are CPU times; PyTorch has one thread, as the others do.
 """
 
 import ctypes
 import math
 import os
-import platform
 import sys
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from multiprocessing import get_context
 
 import numpy as np
 from sklearn.calibration import calibration_curve
-from timing import make_predictions, median_times
+from timing import describe_machine, make_predictions, median_cpu_times
 
 from skcal.metrics import expected_calibration_error, smooth_ece
 from skcal.streaming import CalibrationSummary
@@ -198,7 +196,7 @@ def print_answers(title, n, functions, define):
     y, proba = make_predictions(n)
     exact = define(y, proba)
     calls = [partial(function, y, proba) for function in functions.values()]
-    seconds = median_times(calls, repeats=5 if n < 10**6 else 3)
+    seconds = median_cpu_times(calls, repeats=5 if n < 10**6 else 3)
     for (name, function), time in zip(functions.items(), seconds, strict=True):
         error, peak = abs(function(y, proba) - exact), measure_memory(function, y, proba)
         shown = "< 1e-12" if error < 1e-12 else f"{error:.0e}"
@@ -220,20 +218,12 @@ def print_answers(title, n, functions, define):
     return dict(zip(functions, seconds, strict=True))
 
 
-def describe_machine(modules):
-    packages = ["numpy", "scikit-learn", *(DISTRIBUTIONS[name] for name in modules)]
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    return (
-        f"{platform.system()}, {os.cpu_count()} cores ({platform.machine()}), Python "
-        f"{platform.python_version()}, {versions}."
-    )
-
-
 def main(largest):
     modules, absent = import_peers()
-    print(describe_machine(modules))
+    packages = ["numpy", "scikit-learn", *(DISTRIBUTIONS[name] for name in modules)]
+    print(describe_machine(packages))
     for distribution, error in absent.items():
-        print(f"Absent: {distribution} ({error}).")
+        print(f"\nAbsent: {distribution} ({error}).")
     print()
     print_rule()
     print_row(HEADER)

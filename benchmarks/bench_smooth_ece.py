@@ -1,7 +1,13 @@
-"""smooth_ece and the binned error against np.sort of the predictions and against relplot."""
+"""smooth_ece and the binned error in sorts and passes, and beside relplot; in CPU time."""
 
-import numpy as np
-from timing import make_predictions, median_times, peak_memory
+from timing import (
+    describe_machine,
+    make_predictions,
+    make_units,
+    median_cpu_times,
+    peak_memory,
+    print_table,
+)
 
 from skcal.metrics import expected_calibration_error, smooth_ece
 
@@ -10,22 +16,42 @@ try:
 except ImportError:
     relplot = None
 
-print("     n      sort |  smooth_ece   / sort   peak MB |    ECE    / sort | relplot / smooth_ece")
-for n in (10**3, 10**4, 10**5, 10**6, 10**7):
-    y, proba = make_predictions(n)
-    functions = [
-        lambda y=y, p=proba: np.sort(p),
-        lambda y=y, p=proba: smooth_ece(y, p),
-        lambda y=y, p=proba: expected_calibration_error(y, p),
-    ]
-    sort, smooth, binned = median_times(functions, repeats=7 if n < 10**7 else 3)
-    line = (
-        f"{n:8.0e} {sort * 1e3:7.2f} ms | {smooth * 1e3:8.2f} ms {smooth / sort:6.2f}x "
-        f"{peak_memory(functions[1]) / 1e6:9.1f} | {binned * 1e3:6.2f} ms {binned / sort:6.2f}x |"
-    )
-    if relplot is not None and n <= 10**6:
-        (peer,) = median_times([lambda y=y, p=proba: relplot.smECE(p, y)], repeats=3)
-        line += f" {peer * 1e3:8.0f} ms {peer / smooth:6.0f}x"
-    print(line, flush=True)
+HEADER = ("rows", "sort", "pass", "smooth_ece", "passes", "peak MB", "relplot")
+HEADER += ("ECE", "passes", "peak MB", "relplot")
+
+
+def list_functions(y, proba, n):
+    """The units, skcal's functions, and those of relplot that end in time."""
+    functions = make_units(proba)
+    functions += [lambda: smooth_ece(y, proba), lambda: expected_calibration_error(y, proba)]
+    if relplot is not None:
+        functions.append(lambda: relplot.metrics.binnedECE(proba, y, nbins=15))
+        if n <= 10**6:
+            functions.append(lambda: relplot.smECE(proba, y))
+    return functions
+
+
+def show_row(exponent):
+    n = 10**exponent
+    functions = list_functions(*make_predictions(n), n)
+    # Few rows are measured many times, relplot's SmoothECE apart: it would empty the cache.
+    repeats = {3: 201, 4: 101, 5: 31, 6: 9, 7: 3}[exponent]
+    sort, read, smooth, binned, *peer_binned = median_cpu_times(functions[:5], repeats)
+    peer_smooth = median_cpu_times(functions[5:], 3) if functions[5:] else []
+    peaks = [peak_memory(function) / 1e6 for function in functions[2:4]]
+    cells = [f"10^{exponent}", show_time(sort), show_time(read)]
+    for ours, peak, peers in ((smooth, peaks[0], peer_smooth), (binned, peaks[1], peer_binned)):
+        ratio = f"{peers[0] / ours:.2g} x" if len(peers) else ""
+        cells += [show_time(ours), f"{ours / read:.1f}", f"{peak:.1f}", ratio]
+    return cells
+
+
+def show_time(seconds):
+    return f"{seconds * 1e3:.3g} ms"
+
+
+print(describe_machine())
+print()
+print_table(HEADER, [show_row(exponent) for exponent in range(3, 8)])
 if relplot is None:
-    print("relplot is absent: pip install relplot==1.0.3")
+    print("\nrelplot is absent: pip install relplot==1.0.3")

@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import as_float64, bincount, list_slices, namespace, to_numpy
+from skcal._arrays import as_float64, bincount, kind_of, list_slices, namespace, to_numpy
 from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
+from skcal._numerics._order import merge_ties, sort_labelled, sort_with_order
 from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
 
-# Rows that are worked on at a time: the few float64 arrays of this length stay in the cache.
+# Rows that are worked on at a time: the few float64 arrays of this length stay in the cache. Where
+# they are many and the rest is little, half as many.
 CHUNK = 1 << 15
+SMALL_CHUNK = CHUNK // 2
 # Samples up to this size are resampled row by row.
 FEW_ROWS = 1 << 15
 
@@ -30,7 +33,11 @@ class Ties(NamedTuple):
     @property
     def residual(self):
         """Mass of outcomes minus predictions at each distinct prediction."""
-        return (self.positive - self.weight * self.predictions) / self.total_weight
+        residual = np.empty(len(self.weight))
+        for rows in list_slices(residual, CHUNK):
+            gap = self.positive[rows] - self.weight[rows] * self.predictions[rows]
+            np.divide(gap, self.total_weight, out=residual[rows])
+        return residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,33 +117,34 @@ class Sample:
     def sorted(self):
         """The sample as `Ties` in NumPy; needs a sort and a few copies of the data."""
         rows = self.to_numpy()
-        predictions, outcomes, weights = next(rows.chunks(size=len(rows.predictions)))
-        order = np.argsort(predictions)
-        predictions, outcomes = predictions[order], outcomes[order]
-        starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
-        if weights is None:
-            weight = np.diff(starts, append=len(predictions)).astype(np.float64)
-            positive = np.add.reduceat(outcomes, starts)
+        if rows.weights is None and rows._has_labels():
+            predictions, positive = sort_labelled(rows.predictions, rows.outcomes)
+            merged = merge_ties(predictions, None, positive)
         else:
-            weights = weights[order]
-            weight = np.add.reduceat(weights, starts)
-            positive = np.add.reduceat(weights * outcomes, starts)
-        present = weight > 0  # a weight of zero equals absence
-        return Ties(
-            predictions[starts][present], weight[present], positive[present], self.total_weight
-        )
+            merged = _sort_weighted(*next(rows.chunks(size=len(rows.predictions))))
+        return Ties(*merged, self.total_weight)
 
     def sum_by_bin(self, assign, n_bins):
         """Sums of weight and of weighted residual in each bin; `assign` gives the bin of rows."""
         mass, residual = np.zeros(n_bins), np.zeros(n_bins)
-        for predictions, outcomes, weights in self.chunks():
-            index = assign(predictions)
-            gap = outcomes - predictions
-            if weights is not None:
-                gap *= weights
+        for index, gap, weights in self._assign_gaps(assign):
             mass += bincount(index, weights, n_bins)
             residual += bincount(index, gap, n_bins)
         return mass / self.total_weight, residual / self.total_weight
+
+    def residual_by_bin(self, assign, n_bins):
+        """The second of these sums alone."""
+        residual = np.zeros(n_bins)
+        for index, gap, _ in self._assign_gaps(assign):
+            residual += bincount(index, gap, n_bins)
+        return residual / self.total_weight
+
+    def _assign_gaps(self, assign):
+        for predictions, outcomes, weights in self.chunks(SMALL_CHUNK):
+            gap = outcomes - predictions
+            if weights is not None:
+                gap *= weights
+            yield assign(predictions), gap, weights
 
     def squares_by_bin(self, assign, n_bins):
         """Sums of raw weight, outcome, residual and squared residual in each bin.
@@ -269,4 +277,19 @@ class Sample:
 
     def _has_labels(self):
         """Whether all outcomes are 0 or 1."""
-        return all(((y == 0) | (y == 1)).all() for _, y, _ in self.chunks())
+        if kind_of(self.outcomes) != "f":
+            return True
+        chunks = (self.outcomes[rows] for rows in list_slices(self.outcomes, CHUNK))
+        return all(((y == 0) | (y == 1)).all() for y in chunks)
+
+
+def _sort_weighted(predictions, outcomes, weights):
+    """Distinct predictions in order, and the sums of weights (None for ones) and of outcomes."""
+    predictions, order = sort_with_order(predictions)
+    positive = outcomes.take(order)
+    if weights is not None:
+        weights = weights.take(order)
+        positive *= weights
+    merged = merge_ties(predictions, weights, positive)
+    present = merged[1] > 0  # a weight of zero equals absence
+    return merged if present.all() else [values[present] for values in merged]

@@ -64,6 +64,47 @@ def test_squares_by_bin(weighted):
 
 
 @every_weighting
+@pytest.mark.parametrize("soft", [False, True])
+def test_sorted_sample(weighted, soft):
+    """Ties hold exact sums: of weights that are quarters, and of outcomes that are eighths."""
+    sample = make_sample(CHUNK + 1000, weighted=weighted, soft=soft)
+    p, y, w = sample.predictions, np.round(sample.outcomes * 8) / 8, read_weights(sample)
+    ties = Sample(p, y, sample.weights).sorted
+    distinct, place = np.unique(p[w > 0], return_inverse=True)
+    weight, positive = (np.bincount(place, values[w > 0]) for values in (w, w * y))
+    np.testing.assert_array_equal(ties.predictions, distinct)
+    np.testing.assert_array_equal(ties.weight, weight)
+    np.testing.assert_array_equal(ties.positive, positive)
+    residual = (positive - weight * distinct) / w.sum()
+    np.testing.assert_allclose(ties.residual, residual, rtol=0, atol=1e-17)
+
+
+@pytest.mark.parametrize("outcomes", ["bool", "int8", "float32"])
+def test_sorted_sample_without_ties(outcomes):
+    """Of more rows than are worked on at a time; predictions are left as they were."""
+    predictions = np.random.default_rng(0).permutation(CHUNK + 1000) / (CHUNK + 1000)
+    given = predictions.copy()
+    ties = Sample(predictions, (predictions < 0.3).astype(outcomes)).sorted
+    np.testing.assert_array_equal(ties.predictions, np.sort(given))
+    np.testing.assert_array_equal(ties.positive, ties.predictions < 0.3)
+    np.testing.assert_array_equal(ties.weight, np.ones(len(given)))
+    np.testing.assert_allclose(
+        ties.residual * len(given), ties.positive - ties.predictions, atol=1e-15
+    )
+    np.testing.assert_array_equal(predictions, given)
+
+
+@every_weighting
+def test_residual_by_bin(weighted):
+    sample = make_sample(CHUNK + 1000, weighted=weighted, soft=True)
+    rows = (lambda p: (p * 3.99).astype(int)), 4
+    _, residual = sample.sum_by_bin(*rows)
+    np.testing.assert_array_equal(sample.residual_by_bin(*rows), residual)
+    expected = sum_cells(sample, sample.outcomes - sample.predictions, 1, 1) / sample.total_weight
+    assert residual.sum() == pytest.approx(expected.item(), abs=1e-13)
+
+
+@every_weighting
 def test_arrays_of_another_library_become_numpy(weighted):
     xp = pytest.importorskip("array_api_strict")
     sample = make_sample(10, weighted=weighted)

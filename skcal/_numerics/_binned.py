@@ -7,6 +7,11 @@ from skcal._numerics._grid import cumulate
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20
+# Up to this number of ends, and from this number of rows on, comparing with each end is faster than
+# a search.
+_FEW_ENDS, _MANY_ROWS = 64, 1 << 12
+# What rounding of the product of a prediction and so many bins may add to a whole number.
+_AT_EDGE = 2.0**-26
 # Bins that a sweep tries at least, where there are rows enough.
 _LONGEST_SWEEP = 1 << 12
 # What two rows weigh at least, but for the rounding of a sum. Estimates that divide by n - 1 need
@@ -21,7 +26,9 @@ def count_bins(n_bins, n_rows):
 
 def uniform_edges(n_bins):
     """Edges of `n_bins` bins of equal width on [0, 1]."""
-    return np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.arange(n_bins + 1) * (1 / n_bins)  # as np.linspace, which takes longer
+    edges[-1] = 1.0
+    return edges
 
 
 def quantile_edges(predictions, counts, n_bins):
@@ -101,22 +108,51 @@ def find_middles(places, mass, count):
 
 def bin_index(predictions, edges):
     """Bin of every prediction; bins are right-closed, and the first holds its left edge too."""
+    return make_bin_index(edges)(predictions)
+
+
+def make_bin_index(edges):
+    """`bin_index` as a function of predictions alone, which looks at the edges once."""
     n_bins = len(edges) - 1
-    if not is_numpy(predictions):  # searched where they are: one pass instead of many
-        return search_sorted(edges[1:-1], predictions)
-    is_uniform = n_bins < _MOST_BINS and np.array_equal(edges, uniform_edges(n_bins))
-    is_longer = np.result_type(predictions, np.float64) != np.float64
-    if not is_uniform or is_longer or np.size(predictions) <= n_bins:
-        return search_sorted(edges[1:-1], predictions)
+    is_uniform = n_bins < _MOST_BINS and (edges == uniform_edges(n_bins)).all()
+
+    def find(predictions):
+        if not is_numpy(predictions):  # searched where they are: one pass instead of many
+            return search_sorted(edges[1:-1], predictions)
+        is_longer = np.result_type(predictions, np.float64) != np.float64
+        if not is_uniform or is_longer or np.size(predictions) <= n_bins:
+            return _count_below(edges[1:-1], predictions)
+        return _find_uniform_bin(predictions, edges)
+
+    return find
+
+
+def _find_uniform_bin(predictions, edges):
+    """Bin of every prediction where all bins have the same width."""
     # Several times as fast as the search. The product may round up into the next bin, and a left
     # edge belongs to the bin before; above an edge, even by one bit of float64, it never rounds to
     # below.
-    index = np.multiply(predictions, n_bins, dtype=np.float64).astype(np.intp)
-    np.clip(index, 0, n_bins - 1, out=index)
-    below = edges[:-1].copy()
-    below[0] = -np.inf
-    index -= predictions <= below[index]
+    n_bins = len(edges) - 1
+    place = np.multiply(predictions, n_bins, dtype=np.float64)
+    np.minimum(place, n_bins, out=place)  # the last bin has no end
+    whole = np.trunc(place)
+    place -= whole
+    at_edge = place < _AT_EDGE
+    index = whole.astype(np.intp)
+    if at_edge.any():
+        bins = np.clip(index[at_edge], 0, n_bins - 1)
+        index[at_edge] = bins - ((predictions[at_edge] <= edges[bins]) & (bins > 0))
     return index
+
+
+def _count_below(ends, predictions):
+    """How many of a few sorted ends are below each prediction."""
+    if len(ends) > _FEW_ENDS or np.size(predictions) < _MANY_ROWS:
+        return np.searchsorted(ends, predictions)
+    count = np.zeros(predictions.shape, np.uint8)
+    for end in ends:  # several times as fast as the search
+        count += predictions > end
+    return count.astype(np.intp)
 
 
 def gap_norm(mass, residual, norm):

@@ -7,6 +7,9 @@ import numpy as np
 
 from skcal._numerics._grid import cumulate
 
+# Predictions worked on at a time, which stay in the cache.
+_CHUNK = 1 << 15
+
 
 def cumulative_range(residual):
     """max_k C_k - min_k C_k, the Kuiper statistic."""
@@ -21,7 +24,11 @@ def cumulative_maximum(residual):
 
 def averaged_two_bin_error(predictions, residual):
     """Mean over a uniform threshold in [0, 1] of the squared residuals below and not below it."""
-    below = np.concatenate([[0.0], cumulate(residual)])
-    above = below[-1] - below
-    width = np.diff(predictions, prepend=0.0, append=1.0)
-    return float((width * (below**2 + above**2)).sum())
+    cumulative = cumulate(residual)
+    total = cumulative[-1]
+    square = (predictions[0] + (1 - predictions[-1])) * total**2  # where one of the bins is empty
+    for start in range(0, len(predictions), _CHUNK):
+        width = np.diff(predictions[start : start + _CHUNK + 1])
+        below = cumulative[start : start + len(width)]
+        square += (width * (below**2 + (total - below) ** 2)).sum()
+    return float(square)

@@ -28,17 +28,25 @@ def laplace_error(predictions, residual, bandwidth):
     its independent steps: with T_i = sum_{j <= i} c_j exp(-(v_i - v_j) / h) it equals
     sum_i T_i^2 (1 - exp(-2 (v_{i+1} - v_i) / h)), where the last factor is 1.
     """
-    gap = np.diff(predictions, append=np.inf) / bandwidth
     square, carry, start = 0.0, 0.0, 0
     while start < len(predictions):
         place = (predictions[start : start + _CHUNK] - predictions[start]) / bandwidth
         size = np.searchsorted(place, _SPAN, side="right")
         growth = np.exp(place[:size])
-        rows = slice(start, start + size)
-        decayed = (np.cumsum(residual[rows] * growth) + carry) / growth
-        square -= (decayed**2 * np.expm1(-2 * gap[rows])).sum()
+        decayed = residual[start : start + size] * growth
+        decayed[0] += carry
+        np.cumsum(decayed, out=decayed)
+        decayed /= growth
+        gap = np.diff(predictions[start : start + size + 1], append=np.inf)[:size] / bandwidth
+        carry = decayed[-1] * np.exp(-gap[-1])
+        # 1 - exp(-2 g) = 2 tanh g / (1 + tanh g), which is accurate for small g, too
+        slope = np.tanh(gap)
+        decayed *= decayed
+        decayed *= slope
+        slope += 1
+        decayed /= slope
+        square += 2 * decayed.sum()
         start += size
-        carry = decayed[-1] * np.exp(-gap[start - 1])
     return float(np.sqrt(square))
 
 

@@ -43,7 +43,7 @@ def cosine_moments(nodes):
     """a_k = sum_j nodes_j cos(k pi j / M), k = 0..M, along the last axis."""
     scaled = nodes / 2
     scaled[..., [0, -1]] *= 2
-    return dct(scaled, type=1)
+    return dct(scaled, type=1, overwrite_x=True)
 
 
 def evaluate_cosines(moments, bandwidth, n_intervals):
@@ -73,9 +73,10 @@ def integrate_sizes(damped):
     n_intervals = damped.shape[1] - 1
     slopes = dct(damped, type=1, axis=1)
     slopes /= n_intervals
-    waves = np.pi * np.arange(1, n_intervals)
-    values = damped[:, :1] * np.linspace(0.0, 1.0, n_intervals + 1)
-    values[:, 1:-1] += dst(damped[:, 1:-1] / waves, type=1, axis=1)
+    steps = np.arange(n_intervals + 1.0)
+    values = damped[:, :1] * (steps / n_intervals)
+    waves = np.pi * steps[1:-1]
+    values[:, 1:-1] += dst(damped[:, 1:-1] / waves, type=1, axis=1, overwrite_x=True)
     return vary_hermite(values, slopes)
 
 
@@ -109,15 +110,15 @@ def _damping(n_modes, bandwidth):
 
 def vary_hermite(values, slopes):
     """Total variations of piecewise cubics with these values and slopes (per interval), by rows."""
-    steps = np.diff(values, axis=1)
+    steps = values[:, 1:] - values[:, :-1]
     start, end = slopes[:, :-1], slopes[:, 1:]
     both = start + end
     # A cubic turns inside its interval if its slope changes sign, or falls far enough between
     # two of one sign; the last condition is necessary for this and hardly ever true.
     turns = (start * end < 0) | (both * (both - 3 * steps) > 0)
-    row, column = np.nonzero(turns)
-    step = steps[row, column]
-    excess = _vary_cubics(start[row, column], end[row, column], step) - np.abs(step)
+    step = steps[turns]
+    excess = _vary_cubics(start[turns], end[turns], step) - np.abs(step)
+    row = np.nonzero(turns)[0]
     return np.abs(steps, out=steps).sum(axis=1) + np.bincount(row, excess, len(values))
 
 
@@ -133,6 +134,7 @@ def _vary_cubics(start, end, step):
     roots = np.zeros((2, len(half)))
     np.divide(half, square, out=roots[0], where=square != 0)
     np.divide(start, half, out=roots[1], where=half != 0)
-    roots = np.sort(np.clip(roots, 0.0, 1.0), axis=0)
+    np.clip(roots, 0.0, 1.0, out=roots)
+    roots = np.stack([np.minimum(*roots), np.maximum(*roots)])
     first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
     return np.abs(first) + np.abs(second - first) + np.abs(step - second)

@@ -26,23 +26,21 @@ def smooth_error(knots, residual):
     return float(misfit.sum() + np.abs(np.diff(path, prepend=0.0)).sum())
 
 
-def fit_path(cumulative, gaps):
-    """The path G that attains the minimum of the dual.
+def fit_path(cumulative, gaps=None):
+    """The path G that attains the minimum of the dual; gaps None are all alike.
 
-    The cost of the best path up to i is a convex function of G_i. Moving on may change G_i at
-    the price of the move, so that only the stretch where the slope of that function lies in
-    [-1, 1] matters: G_i is G_{i+1} clipped to it.
+    To leave the range from 0 to C_last, or to turn back, costs twice the move and gains at most
+    the move, as the gaps sum to at most 1: the path climbs or falls all the way. The cost of the
+    best path up to i is a convex function of G_i. Moving on may change G_i at the price of the
+    move, so that only the stretch where the slope of that function lies in [-1, 1] matters: G_i is
+    G_{i+1} clipped to it.
     """
-    lower, upper = _find_stretches(cumulative[:-1].tolist(), gaps.tolist())
-    value = float(cumulative[-1])
-    path = [value]
-    for low, high in zip(reversed(lower), reversed(upper), strict=True):
-        if value < low:
-            value = low
-        elif value > high:
-            value = high
-        path.append(value)
-    return np.array(path[::-1])
+    last = cumulative[-1]
+    if last < 0:
+        return -fit_path(-cumulative, gaps)
+    inside = np.minimum(cumulative[:-1], last).tolist()
+    tops = _find_tops_on_grid(inside) if gaps is None else _find_tops(inside, gaps.tolist())
+    return np.minimum.accumulate([last, *reversed(tops)])[::-1]
 
 
 def find_witness(knots, residual):
@@ -127,9 +125,8 @@ def bracket_on_grid(moments, absolute):
     # every function that is linear in each cell.
     nodes = linear_nodes(moments)
     cumulative = np.cumsum(nodes)
-    gaps = np.full(n_cells, 1 / n_cells)
-    path = fit_path(cumulative, gaps)
-    lower = float((nodes * trace_witness(cumulative, gaps, path)).sum())
+    path = fit_path(cumulative)
+    moves = np.abs(np.diff(path, prepend=0.0)).sum()
     # Within a cell the cumulative residual of the rows wanders about its mean, `cumulative`, and
     # stays between the value at the start less all negative and plus all positive residuals.
     mean = (cumulative - path)[:-1]
@@ -137,31 +134,40 @@ def bracket_on_grid(moments, absolute):
     bottom = np.minimum(start - (absolute - cells) / 2, mean)
     top = np.maximum(start + (absolute + cells) / 2, mean)
     misfit = np.abs(mean)
+    lower = float(misfit.sum() / n_cells + moves)  # what the best function attains, by duality
     crosses = (bottom < 0) & (top > 0)
     # A convex function lies below its chord, so that the mean of |x| is largest at the ends.
     bottom, top, mean = bottom[crosses], top[crosses], mean[crosses]
     misfit[crosses] = (mean * (bottom + top) - 2 * bottom * top) / (top - bottom)
-    upper = float(misfit.sum() / n_cells + np.abs(np.diff(path, prepend=0.0)).sum())
-    return max(lower, 0.0), max(lower, upper)
+    return lower, max(lower, float(misfit.sum() / n_cells + moves))
 
 
-def _find_stretches(cumulative, gaps):
-    """Ends of the stretch of every G_i where the slope of the cost of the best path is in [-1, 1].
+def _find_tops(cumulative, gaps):
+    """Upper end of the stretch where the slope of that convex function is in [-1, 1], for each i.
 
     That cost bends at 0, by 2, and at every C_j so far; C_i enters with a bend of 2 d_i, and
     clipping the slopes takes d_i off either side. As the gaps sum to at most 1 the bend at 0
-    is never used up: what lies below it and what lies above it are two independent heaps.
+    is never used up: what lies below it does not matter above it.
     """
-    below, above = [], []
-    lower, upper = [], []
+    above, tops = [], []
     for position, gap in zip(cumulative, gaps, strict=True):
-        if position < 0:
-            heapq.heappush(below, (position, 2 * gap))
-        elif position > 0:
+        if position > 0:
             heapq.heappush(above, (-position, 2 * gap))
-        lower.append(_trim_bends(below, gap) if below else 0.0)
-        upper.append(-_trim_bends(above, gap) if above else 0.0)
-    return lower, upper
+        tops.append(-_trim_bends(above, gap) if above else 0.0)
+    return tops
+
+
+def _find_tops_on_grid(cumulative):
+    """Those ends for gaps that are all alike: C_i enters twice, and one bend is taken off."""
+    above, tops = [], []
+    for position in cumulative:
+        if position > 0:
+            heapq.heappush(above, -position)
+            heapq.heappushpop(above, -position)
+        elif above:
+            heapq.heappop(above)
+        tops.append(-above[0] if above else 0.0)
+    return tops
 
 
 def _trim_bends(heap, bend):

@@ -8,9 +8,9 @@ import numpy as np
 
 from skcal._estimates._bins import find_edges
 from skcal._numerics._binned import (
-    bin_index,
     debias_squared_gaps,
     gap_norm,
+    make_bin_index,
     mean_gap,
     residual_noise,
     squared_gaps,
@@ -142,7 +142,10 @@ def expected_calibration_error(
 
     def measure(sample):
         edges = find_edges(sample, n_bins, strategy)
-        mass, residual = sample.sum_by_bin(lambda v: bin_index(v, edges), len(edges) - 1)
+        rows = make_bin_index(edges), len(edges) - 1
+        if norm == 1 and not bin_width_penalty:
+            return float(np.abs(sample.residual_by_bin(*rows)).sum())
+        mass, residual = sample.sum_by_bin(*rows)
         penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
         return gap_norm(mass, residual, norm) + penalty
 
@@ -313,7 +316,7 @@ def adaptive_calibration_error(
 
     def measure(sample):
         edges = find_edges(sample, n_bins, "quantile")
-        return mean_gap(*sample.sum_by_bin(lambda v: bin_index(v, edges), len(edges) - 1))
+        return mean_gap(*sample.sum_by_bin(make_bin_index(edges), len(edges) - 1))
 
     return average_over_samples(measure, samples)
 
@@ -420,7 +423,7 @@ def squared_calibration_error(
     def measure(sample):
         edges = find_edges(sample, n_bins, strategy)
         counts, positive, residual, squares = sample.squares_by_bin(
-            lambda v: bin_index(v, edges), len(edges) - 1
+            make_bin_index(edges), len(edges) - 1
         )
         if debias == "residuals":
             return squared_gaps(counts, residual) - residual_noise(counts, squares)

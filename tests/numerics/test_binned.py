@@ -132,6 +132,21 @@ def test_bins_are_found_as_a_search_finds_them_and_ends_are_open(rng, edges, dty
     assert_array_equal(bin_index(predictions[:, None], edges)[:, 0], expected)
 
 
+@pytest.mark.parametrize("n_bins", [1, 2, 15, 65, 66])
+def test_bins_of_many_rows_are_those_of_a_search(rng, n_bins):
+    """Few edges are compared with all rows."""
+    edges = np.sort(rng.choice(rng.random(n_bins), n_bins + 1))  # some are equal
+    predictions = rng.choice(np.concatenate([edges, rng.random(100)]), 5000)
+    found = bin_index(predictions, edges)
+    assert_array_equal(found, np.searchsorted(edges[1:-1], predictions))
+    assert found.dtype == np.intp
+
+
+def test_uniform_edges_are_those_of_linspace():
+    for n_bins in (*range(1, 100), 1000, 12_345, 1 << 20):
+        assert_array_equal(uniform_edges(n_bins), np.linspace(0, 1, n_bins + 1))
+
+
 def test_empty_bins_lie_on_the_line_between_filled_ones_and_means_are_weighted():
     edges = np.array([0.0, 0.1, 0.2, 0.5, 0.6, 1.0])  # midpoints .05, .15, .35, .55, .8
     means = histogram.average_in_bins(np.array([1, 1, 3]), np.array([0.0, 1, 0.9]), None, edges)

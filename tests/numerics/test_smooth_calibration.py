@@ -8,6 +8,7 @@ from skcal._numerics._smooth_calibration import (
     balance_witness,
     bracket_on_grid,
     find_witness,
+    fit_path,
     smooth_error,
 )
 from tests import reference_distance as reference
@@ -77,6 +78,16 @@ def test_bracket_contains_the_value_and_is_narrow(rng, kind):
             nodes = np.append(moments[0] - moments[1], 0) + np.append(0, moments[1])
             shared = smooth_error(np.linspace(0, 1, n_cells + 1), nodes)
             assert lower == pytest.approx(shared, abs=1e-12)
+
+
+@every_kind
+def test_path_on_a_grid_is_that_of_equal_gaps(rng, kind):
+    for n_cells in (1, 2, 16, 256):
+        _, residual = draw_residual(rng, kind, n_cells + 1)
+        cumulative = np.cumsum(np.resize(residual, n_cells + 1))
+        path = fit_path(cumulative, np.full(n_cells, 1 / n_cells))
+        np.testing.assert_array_equal(fit_path(cumulative), path)
+        assert (np.diff(path) * np.sign(cumulative[-1]) >= 0).all()  # it never turns
 
 
 def test_nothing_left_over_is_zero():

@@ -1,0 +1,90 @@
+"""Rows in the order of their predictions, by one sort of integers in place.
+
+Floats in [0, 1] have the order of the integers that are their bits, of which the two highest are
+zero. That leaves room for an outcome below them or, in place of the last digits, for the number
+of the row.
+"""
+
+import numpy as np
+
+# Rows that are packed at a time.
+_CHUNK = 1 << 15
+
+
+def sort_labelled(predictions, outcomes):
+    """Sorted predictions and, of equal ones the zeros first, their outcomes; both as float64.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n,)
+        Numbers in [0, 1] of any real type.
+    outcomes : ndarray of shape (n,)
+        Each 0 or 1.
+    """
+    is_short = predictions.dtype.kind == "f" and predictions.dtype.itemsize <= 4
+    real, whole = (np.float32, np.uint32) if is_short else (np.float64, np.uint64)
+    keys = np.empty(len(predictions), whole)
+    chunks = [slice(start, start + _CHUNK) for start in range(0, len(keys), _CHUNK)]
+    for rows in chunks:
+        packed = _read_bits(predictions[rows], keys[rows].view(real)).view(whole)
+        packed <<= 1
+        packed |= outcomes[rows].astype(whole)
+    keys.sort()
+    sorted_outcomes = np.empty(len(keys))
+    for rows in chunks:
+        sorted_outcomes[rows] = keys[rows] & 1
+        keys[rows] >>= 1
+    return keys.view(real).astype(np.float64, copy=False), sorted_outcomes
+
+
+def sort_with_order(predictions):
+    """Sorted predictions, which are float64, and the numbers of their rows."""
+    n_rows = len(predictions)
+    n_digits = n_rows.bit_length()
+    keys = _read_bits(predictions, np.empty(n_rows)).view(np.uint64)
+    keys <<= 2
+    keys >>= n_digits
+    keys <<= n_digits
+    keys |= np.arange(n_rows, dtype=np.uint64)
+    keys.sort()
+    keys &= (1 << n_digits) - 1
+    order = keys.view(np.int64)
+    found = predictions.take(order)
+    _sort_stretches(found, order, n_digits - 2)
+    return found, order
+
+
+def _sort_stretches(predictions, order, n_digits):
+    """Sort, in place, the stretches of predictions that differ in their last digits alone."""
+    falls = np.flatnonzero(predictions[1:] < predictions[:-1])
+    if not len(falls):
+        return
+    heads = np.unique(predictions[falls].view(np.uint64) >> n_digits)
+    lowest, beyond = (((heads + k) << n_digits).view(np.float64) for k in (0, 1))
+    starts, ends = np.searchsorted(predictions, lowest), np.searchsorted(predictions, beyond)
+    sizes = ends - starts
+    rows = np.arange(sizes.sum()) + np.repeat(ends - np.cumsum(sizes), sizes)
+    moved = rows[np.argsort(predictions[rows])]
+    predictions[rows], order[rows] = predictions[moved], order[moved]
+
+
+def merge_ties(predictions, weights, positive):
+    """Distinct ones of sorted predictions, and the sums of weights (None for ones) and positive.
+
+    Each argument is an array of shape (n,); without ties they are returned as they are.
+    """
+    rises = predictions[1:] > predictions[:-1]
+    if rises.all():
+        ones = np.broadcast_to(1.0, len(predictions))  # which takes no memory
+        return predictions, ones if weights is None else weights, positive
+    starts = np.flatnonzero(np.concatenate([[True], rises]))
+    if weights is None:
+        sums = np.diff(starts, append=len(predictions)).astype(np.float64)
+    else:
+        sums = np.add.reduceat(weights, starts)
+    return predictions.take(starts), sums, np.add.reduceat(positive, starts)
+
+
+def _read_bits(predictions, out):
+    """Predictions as floats of which -0.0 has become 0.0."""
+    return np.add(predictions, 0.0, out=out, casting="same_kind")

@@ -1,0 +1,65 @@
+"""Sorts of packed integers against sorts of the rows themselves."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skcal._numerics import _order as order
+
+SPECIAL = [0.0, -0.0, 5e-324, 1e-310, np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1), 1.0]
+TYPES = ["float64", "float32", "float16", ">f8", ">f4", "longdouble", "int8"]
+
+
+def draw_predictions(rng, n):
+    return np.where(rng.random(n) < 0.5, rng.choice(SPECIAL, n), rng.random(n).round(4))
+
+
+@pytest.mark.parametrize("outcome_type", ["int64", "bool", "uint8", ">f4", "float64"])
+@pytest.mark.parametrize("prediction_type", TYPES)
+def test_labelled_rows_are_sorted_by_prediction_then_outcome(rng, prediction_type, outcome_type):
+    for n in (1, 2, 1000, order._CHUNK + 10):
+        predictions = draw_predictions(rng, n).astype(prediction_type)
+        outcomes = rng.integers(0, 2, n).astype(outcome_type)
+        given = predictions.copy(), outcomes.copy()
+        found, labels = order.sort_labelled(predictions, outcomes)
+        rows = np.lexsort((outcomes, predictions))
+        assert_array_equal(found, predictions[rows].astype(float))
+        assert_array_equal(labels, outcomes[rows])
+        assert found.dtype == labels.dtype == float
+        assert not np.signbit(found).any()
+        assert_array_equal(predictions, given[0])
+        assert_array_equal(outcomes, given[1])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        draw_predictions,
+        lambda rng, n: rng.random(n),
+        lambda rng, n: rng.random(n) ** 300,
+        # That differ in their last digits alone: all, and a few in each of some stretches.
+        lambda rng, n: 0.5 + rng.integers(0, 100, n) * 2.0**-53,
+        lambda rng, n: rng.choice([0.1, 0.2, 0.3], n) + rng.integers(0, 9, n) * 2.0**-53,
+        lambda rng, n: np.where(rng.random(n) < 0.1, 1 - rng.random(n) * 2.0**-40, rng.random(n)),
+    ],
+)
+def test_order_of_rows(rng, draw):
+    for n in (1, 2, 3, 4, 100, 5000):
+        predictions = draw(rng, n)
+        found, rows = order.sort_with_order(predictions)
+        assert_array_equal(found, np.sort(predictions))
+        assert_array_equal(predictions[rows], found)
+        assert_array_equal(np.sort(rows), np.arange(n))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("values", [[0.2], [0.1, 0.4, 0.9], [0, 0, 0.3, 0.7, 0.7, 0.7], [1, 1]])
+def test_ties_are_merged(rng, values, weighted):
+    values = np.array(values, dtype=float)
+    weights = rng.integers(1, 9, len(values)) / 4 if weighted else np.ones(len(values))
+    positive = weights * rng.integers(0, 2, len(values))
+    distinct, sums, hits = order.merge_ties(values, weights if weighted else None, positive)
+    assert_array_equal(distinct, np.unique(values))
+    assert_array_equal(sums, [weights[values == one].sum() for one in distinct])
+    assert_array_equal(hits, [positive[values == one].sum() for one in distinct])
+    assert sums.dtype == float
