@@ -36,6 +36,8 @@ def _list_quantities(model):
         interval = getattr(model.direction, name)
         values = {} if interval is None else interval._asdict()
         yield name, {**values, "null_mean": null}
+    if model.groups is not None:
+        yield "groups_pvalue", {"estimate": model.groups.pvalue}
     summary = model.recalibration
     yield "recalibrated_log_loss", {"estimate": summary.log_loss_after}
     yield "recalibrated_brier_score", {"estimate": summary.brier_score_after}

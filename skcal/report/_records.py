@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._records import show_record
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import Interval, TestResult
+from skcal.inference import GroupAudit, Interval, TestResult
 
 
 class SampleSummary(NamedTuple):
@@ -218,6 +218,8 @@ class ModelReport(NamedTuple):
         and the ``reason`` if none was tried.
     diagram : ReliabilityDisplay
         Reliability diagram; draw it with ``diagram.plot()``.
+    groups : GroupAudit or None
+        Audit of the groups, see :func:`skcal.inference.audit_groups`; None where none were given.
     """
 
     verdict: str
@@ -233,3 +235,4 @@ class ModelReport(NamedTuple):
     direction: Direction
     recalibration: RecalibrationSummary
     diagram: ReliabilityDisplay
+    groups: GroupAudit | None = None

@@ -17,6 +17,7 @@ from skcal._validation import (
     check_rng,
 )
 from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import audit_groups
 from skcal.report._dict import make_dict
 from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
@@ -25,7 +26,7 @@ from skcal.report._problem import list_models, read_problem
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
-from skcal.report._sentence import write_sentence
+from skcal.report._sentence import write_groups, write_sentence
 from skcal.report._text import write_report
 from skcal.report._verdict import (
     bound_size,
@@ -100,6 +101,7 @@ class CalibrationReport:
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: object = None,
+        groups: Any = None,
         reduction: Literal["auto", "confidence"] = "auto",
         scale: Literal["probability", "logit"] = "probability",
         confidence_level: float = 0.95,
@@ -124,6 +126,10 @@ class CalibrationReport:
         pos_label : label, default=None
             The positive label; by default the last class of two. With more than two classes it
             selects that class against the rest.
+        groups : data frame, dict, Groups or array-like, default=None
+            Groups for each of which the model should be right: a table, of whose columns groups are
+            made, a label for each row, or a matrix of memberships, see
+            :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
         reduction : {"auto", "confidence"}, default="auto"
             What measures and tests read, see :func:`calibration_report`.
         scale : {"probability", "logit"}, default="probability"
@@ -172,6 +178,7 @@ class CalibrationReport:
             sample_weight=sample_weight,
             pos_label=pos_label,
             labels=labels,
+            groups=groups,
             reduction=reduction,
             scale=scale,
             confidence_level=confidence_level,
@@ -241,6 +248,7 @@ def calibration_report(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
+    groups: Any = None,
     reduction: Literal["auto", "confidence"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
     confidence_level: float = 0.95,
@@ -269,6 +277,10 @@ def calibration_report(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    groups : data frame, dict, Groups or array-like, default=None
+        Groups for each of which the model should be right: a table, of whose columns groups are
+        made, a label for each row, or a matrix of memberships, see
+        :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
     reduction : {"auto", "confidence"}, default="auto"
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
@@ -303,6 +315,7 @@ def calibration_report(
     --------
     CalibrationReport.from_estimator : The same for fitted classifiers.
     skcal.inference.calibration_test : The exact test, with other statistics and groups.
+    skcal.inference.audit_groups : The audit of groups, with more options.
     skcal.diagrams.ReliabilityDisplay : The diagram, in full size.
 
     Notes
@@ -416,6 +429,21 @@ def calibration_report(
         for name, proba in list_models(y_proba).items()
     }
     models = {name: _report_model(problem, **options) for name, problem in problems.items()}
+    if groups is not None:
+        for name, proba in list_models(y_proba).items():
+            audit = audit_groups(
+                y_true,
+                proba,
+                groups,
+                **data,
+                reduction=reduction,
+                confidence_level=options["confidence_level"],
+                n_resamples=options["n_resamples"],
+                n_jobs=n_jobs,
+                random_state=options["seed"],
+            )
+            sentence = f"{models[name].sentence} {write_groups(audit)}"
+            models[name] = models[name]._replace(sentence=sentence, groups=audit)
     return CalibrationReport(models, options["confidence_level"], options["tolerance"])
 
 

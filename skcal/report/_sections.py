@@ -18,6 +18,8 @@ MEASURE_TITLES = {
     "smooth_calibration_error": "smooth calibration error",
     "cumulative_calibration_error": "cumulative error, Kuiper",
 }
+# Groups that stand out most.
+_N_GROUPS, _LONGEST_NAME = 5, 28
 SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
 
 
@@ -48,8 +50,15 @@ def list_sections(model, confidence_level):
         _show_scores(model.scores),
         _show_direction(model, interval),
         _show_regions(model),
+        *([] if model.groups is None else [_show_groups(model.groups)]),
         _show_recalibration(model.recalibration),
     ]
+
+
+def cut_text(text, width):
+    """A text on one line, cut if it is long."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def show_number(value):
@@ -143,6 +152,21 @@ def _show_regions(model):
         if regions
     ]
     return Section("Where", (), rows or [("certainly wrong", "nowhere, as far as the rows tell")])
+
+
+def _show_groups(audit):
+    gap = audit.mean_outcome - audit.mean_prediction
+    rows = [
+        (
+            f"{cut_text(str(audit.names[k]), _LONGEST_NAME)} ({audit.n_samples[k]})",
+            show_number(gap[k]),
+            f"{show_number(audit.low[k])} to {show_number(audit.high[k])}",
+            show_pvalue(audit.adjusted_pvalues[k]),
+        )
+        for k in range(min(_N_GROUPS, len(gap)))
+    ]
+    interval = f"{100 * audit.confidence_level:g} % interval"
+    return Section("Groups", ("true - pred.", interval, "adjusted"), rows)
 
 
 def _show_recalibration(summary):

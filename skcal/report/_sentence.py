@@ -143,6 +143,31 @@ def _tell_largest_region(facts):
     return f": {show_region(largest, facts['summary'].pos_label is None)}"
 
 
+def write_groups(audit):
+    """Whether somebody is treated wrongly, who, and by how much."""
+    found, n_groups = audit.find(1 - audit.confidence_level), len(audit.names)
+    groups = "one group" if n_groups == 1 else f"{n_groups} groups"
+    if not found:
+        reach = np.maximum(-audit.low, audit.high)
+        return (
+            f"For {groups} no error beyond chance is found ({show_pvalue(audit.pvalue)}); the mean "
+            f"prediction of one of them may be off by up to {show_error(reach.max())}."
+        )
+    return (
+        f"Of {groups} it is wrong for {len(found)} ({show_pvalue(audit.pvalue)}), most clearly for "
+        f"{found[0]}: {_tell_difference(audit)}."
+    )
+
+
+def _tell_difference(audit):
+    """What is wrong in the group that stands out most."""
+    predicted, observed = audit.mean_prediction[0], audit.mean_outcome[0]
+    if audit.low[0] <= 0 <= audit.high[0]:
+        return "errors that cancel out on average"
+    given, seen = show_percentages(predicted, observed)
+    return f"{given} are predicted on average, where {seen} come true"
+
+
 # --------------------------------------------------------------------------- words and numbers
 
 

@@ -2,7 +2,7 @@
 
 from textwrap import TextWrapper
 
-from skcal.report._sections import judge_recalibration, list_sections, show_number
+from skcal.report._sections import cut_text, judge_recalibration, list_sections, show_number
 from skcal.report._sentence import show_pvalue
 
 _WIDTH = 79
@@ -50,7 +50,7 @@ def _write_overview(models):
     head, rows = list_overview(models)
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
-    rows = [(_cut(row[0], room), *row[1:]) for row in rows]
+    rows = [(cut_text(row[0], room), *row[1:]) for row in rows]
     widths[0] = max(len(row[0]) for row in rows)
     lines = []
     for row in (head, *rows):
@@ -61,7 +61,7 @@ def _write_overview(models):
 
 
 def _write_heading(name, model):
-    title = f"{'Verdict' if name is None else _cut(name, 60)}: {model.verdict}"
+    title = f"{'Verdict' if name is None else cut_text(name, 60)}: {model.verdict}"
     underline = "" if name is None else "-" * len(title) + "\n"
     return f"{title}\n{underline}{_wrap(model.sentence, 0)}"
 
@@ -74,8 +74,9 @@ def _write_section(section):
     cells = [section.columns, *(row[1:] for row in section.rows)]
     widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
     labels = [section.title, *(f"{'':{_INDENT}}{row[0]}" for row in section.rows)]
+    width = max(_LABELS, *(len(label) + 1 for label in labels))
     return "\n".join(
-        label.ljust(_LABELS)
+        label.ljust(width)
         + "".join(text.rjust(max(w, 11)) for text, w in zip(row, widths, strict=True))
         for label, row in zip(labels, cells, strict=True)
     )
@@ -86,9 +87,3 @@ def _wrap(text, indent, label=""):
         _WIDTH, initial_indent=label.ljust(indent), subsequent_indent=" " * indent
     )
     return wrapper.fill(text)
-
-
-def _cut(name, width):
-    """A name on one line, cut if it is long."""
-    name = " ".join(name.split())
-    return name if len(name) <= width else name[: width - 3] + "..."

@@ -1,0 +1,93 @@
+"""What a report says of groups."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcal.inference import audit_groups
+from skcal.report import CalibrationReport, calibration_report
+
+FEW = {"n_resamples": 39, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Right on average; two of three regions are not."""
+    rng = np.random.default_rng(0)
+    v, region = rng.uniform(0.2, 0.8, 3000), rng.choice(["east", "north", "south"], size=3000)
+    shift = 0.15 * ((region == "north") - 1.0 * (region == "south"))
+    return (rng.random(3000) < v + shift).astype(int), v, pd.DataFrame({"region": region})
+
+
+def test_groups_in_all_forms(rows):
+    y, v, table = rows
+    report = calibration_report(y, v, groups=table, **FEW)
+    model = report.models[None]
+    assert report.verdict == calibration_report(y, v, **FEW).verdict  # which is of all rows
+    assert sorted(model.groups.find()) == ["region = north", "region = south"]
+    worst = model.groups.names[0]
+    sentence = f"Of 4 groups it is wrong for 2 (p = 0.025), most clearly for {worst}: "
+    assert sentence in model.sentence
+    given, seen = model.groups.mean_prediction[0], model.groups.mean_outcome[0]
+    story = f"{100 * given:.1f} % are predicted on average, where {100 * seen:.1f} % come true."
+    assert model.sentence.endswith(story)
+    text = " ".join(str(report).split())
+    for part in (sentence, f"{worst} ({model.groups.n_samples[0]})", "Groups true - pred."):
+        assert part in text
+        assert part in report.to_html() or part.startswith("Groups")
+    frame = report.to_frame().set_index("quantity")
+    assert frame.loc["groups_pvalue", "estimate"] == model.groups.pvalue
+    (found,) = json.loads(json.dumps(report.to_dict()))["models"]
+    assert found["groups"]["names"] == model.groups.names
+
+
+def test_audit_is_that_of_inference(rows):
+    """Of each model, weights, classes and the reduction included."""
+    y, v, table = rows
+    weights = np.where(np.arange(3000) % 3, 1.0, 0.0)
+    proba = np.column_stack([0.3 * (1 - v), 0.7 * (1 - v), v])
+    models = {"three": proba, "other": proba[:, [1, 0, 2]]}
+    data = {"sample_weight": weights, "groups": table["region"]}
+    report = calibration_report(2 * y, models, labels=[0, 1, 2], **data, **FEW)
+    for name, found in models.items():
+        expected = audit_groups(2 * y, found, n_resamples=39, labels=[0, 1, 2], **data)
+        audit = report.models[name].groups
+        assert set(audit.names) == {"east", "north", "south"}
+        np.testing.assert_allclose(np.sort(audit.statistics), np.sort(expected.statistics))
+
+
+def test_groups_that_are_all_right(rows):
+    y, v, table = rows
+    y = np.random.default_rng(1).random(3000) < v
+    model = calibration_report(y, v, groups=table, **FEW).models[None]
+    assert "For 4 groups no error beyond chance is found (p = " in model.sentence
+    reach = np.maximum(-model.groups.low, model.groups.high).max()
+    assert f"may be off by up to {reach:.3f}." in model.sentence
+    one = calibration_report(y, v, groups=np.ones(3000), **FEW).models[None]
+    assert "For one group no error" in one.sentence
+
+
+def test_errors_that_cancel_out():
+    rng = np.random.default_rng(2)
+    v = rng.random(2000)
+    y = rng.random(2000) < 0.5 + 0.3 * (v - 0.5)
+    model = calibration_report(y, v, groups=np.ones(2000), **FEW).models[None]
+    assert "wrong for 1 (p = 0.025), most clearly for 1.0: errors that cancel" in model.sentence
+
+
+def test_report_of_an_estimator(rows):
+    y, v, table = rows
+
+    class Fitted:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+    found = CalibrationReport.from_estimator(Fitted(), v[:, None], y, groups=table, **FEW)
+    assert found.models[None].groups.pvalue == 0.025
+    assert calibration_report(y, v, **FEW).models[None].groups is None
+    with pytest.raises(ValueError, match="groups must have one entry for each of the 3000 rows"):
+        calibration_report(y, v, groups=table[:10], **FEW)
