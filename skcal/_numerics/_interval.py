@@ -17,6 +17,7 @@ _SLAB = 128
 # Blocks that are reached from the same starts, and how many starts and ends are so many that it
 # pays to tell apart which start may serve which end.
 _LEAF = 4
+_PARTS = 4
 _MANY_STARTS = 192
 _MANY_ENDS = 16
 # Where, between the lowest and the highest residual of a stretch, its best starts are looked for.
@@ -76,14 +77,16 @@ def _settle(nodes, paths, first, end, starts):
     residual = nodes.residual[first:end]
     box = first, end - 1, residual.min(), residual.max()
     starts = starts[_find_useful(nodes, starts, *box)]
-    n_leaves = -(-(end - first) // (_LEAF * _BLOCK))
-    if n_leaves == 1:
+    size = _LEAF * _BLOCK
+    if end - first <= size:
         _enter(nodes, starts, first + np.argsort(residual))
         _settle_blocks(nodes, paths, first, end)
         return
-    middle = first + n_leaves // 2 * _LEAF * _BLOCK
-    _settle(nodes, paths, first, middle, starts)
-    _settle(nodes, paths, middle, end, np.append(starts, np.arange(first, middle)))
+    while size * _PARTS < end - first:
+        size *= _PARTS
+    for part in range(first, end, size):
+        before = np.append(starts, np.arange(first, part))
+        _settle(nodes, paths, part, min(part + size, end), before)
 
 
 def _find_useful(nodes, starts, first, last, low, high):
@@ -101,7 +104,7 @@ def _find_useful(nodes, starts, first, last, low, high):
     levels = low * (1 - _LEVELS) + high * _LEVELS
     costs = entering[:, None] + np.abs(levels - residual)
     best = list(set(costs.argmin(axis=2).ravel().tolist()))
-    corners = costs[:, [0, -1]].reshape(4, -1)
+    corners = costs[:, :: len(levels) - 1].reshape(4, -1)
     useful = ~(corners[:, best, None] <= corners[:, None]).all(axis=0).any(axis=0)
     useful[best] = True
     return useful
