@@ -14,10 +14,10 @@ from skcal._numerics._grid import cumulate, linear_nodes, sum_moments
 # time: many enough to spread NumPy's overhead, few enough for the cache.
 _BLOCK = 32
 _SLAB = 128
-# Blocks that are reached from the same starts, and how many starts and ends are so many that it
-# pays to tell apart which start may serve which end.
+# Blocks of the shortest stretches, and parts of longer ones.
 _LEAF = 4
 _PARTS = 4
+# How many starts, and how many ends, are so many that it pays to look which may serve which.
 _MANY_STARTS = 192
 _MANY_ENDS = 16
 # Where, between the lowest and the highest residual of a stretch, its best starts are looked for.
@@ -46,8 +46,8 @@ def interval_error(predictions, mass, residual):
     """The least sum over groups of |residual| + mass * width, over all partitions into groups.
 
     A dynamic program: with w(i, j) the cost of the group between two nodes, the least cost of the
-    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled by halves, and
-    only those starts of groups are taken into it that may be the best for one of its nodes.
+    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled part by part,
+    and only those starts of groups are taken into it that may be the best for one of its nodes.
 
     Parameters
     ----------
@@ -151,7 +151,9 @@ def _inner_paths(nodes):
         for j in range(1, _BLOCK):
             step = np.abs(residual[j] - residual[:j])
             step += (mass[j] - mass[:j]) * (left[j] - right[:j])
-            paths[j, :j] = (paths[:j, :j] + step[:, None]).min(axis=0)
+            # Of paths from i only the nodes from i on are looked at, roughly.
+            for i, k in ((0, j // 2), (j // 2, j)):
+                paths[j, i:k] = (paths[i:j, i:k] + step[i:, None]).min(axis=0)
             paths[j, j] = 0
         yield from paths.transpose(2, 1, 0).copy()
 
