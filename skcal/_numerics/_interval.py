@@ -14,9 +14,8 @@ from skcal._numerics._grid import cumulate, linear_nodes, sum_moments
 # time: many enough to spread NumPy's overhead, few enough for the cache.
 _BLOCK = 32
 _SLAB = 128
-# Blocks of the shortest stretches, and parts of longer ones.
+# Blocks of the shortest stretches.
 _LEAF = 4
-_PARTS = 4
 # How many starts, and how many ends, are so many that it pays to look which may serve which.
 _MANY_STARTS = 192
 _MANY_ENDS = 16
@@ -46,7 +45,7 @@ def interval_error(predictions, mass, residual):
     """The least sum over groups of |residual| + mass * width, over all partitions into groups.
 
     A dynamic program: with w(i, j) the cost of the group between two nodes, the least cost of the
-    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled part by part,
+    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled by halves,
     and only those starts of groups are taken into it that may be the best for one of its nodes.
 
     Parameters
@@ -82,11 +81,11 @@ def _settle(nodes, paths, first, end, starts):
         _enter(nodes, starts, first + np.argsort(residual))
         _settle_blocks(nodes, paths, first, end)
         return
-    while size * _PARTS < end - first:
-        size *= _PARTS
-    for part in range(first, end, size):
-        before = np.append(starts, np.arange(first, part))
-        _settle(nodes, paths, part, min(part + size, end), before)
+    while 2 * size < end - first:
+        size *= 2
+    for half in range(first, end, size):
+        before = np.append(starts, np.arange(first, half))
+        _settle(nodes, paths, half, min(half + size, end), before)
 
 
 def _find_useful(nodes, starts, first, last, low, high):

@@ -41,8 +41,8 @@ def least_interval_cost(v, mass, residual):
     "limits",
     [
         {},
-        {"_BLOCK": 1, "_SLAB": 3, "_LEAF": 1, "_PARTS": 2, "_MANY_STARTS": 0, "_MANY_ENDS": 1},
-        {"_BLOCK": 2, "_SLAB": 3, "_LEAF": 3, "_PARTS": 3, "_MANY_STARTS": 4, "_MANY_ENDS": 2},
+        {"_BLOCK": 1, "_SLAB": 3, "_LEAF": 1, "_MANY_STARTS": 0, "_MANY_ENDS": 1},
+        {"_BLOCK": 2, "_SLAB": 3, "_LEAF": 3, "_MANY_STARTS": 4, "_MANY_ENDS": 2},
         {"_BLOCK": 5, "_SLAB": 1, "_LEAF": 2, "_MANY_STARTS": 8, "_MANY_ENDS": 3},
     ],
 )
@@ -108,6 +108,18 @@ def test_useful_starts_leave_the_least_cost_of_every_node(rng):
             least = interval._least_cost(nodes, starts, ends)
             np.testing.assert_array_equal(interval._least_cost(nodes, starts[useful], ends), least)
         assert useful.sum() == 1  # the best for the one node 50
+
+
+def test_paths_inside_blocks_are_the_cheapest(rng, monkeypatch):
+    monkeypatch.setattr(interval, "_BLOCK", 5)
+    monkeypatch.setattr(interval, "_SLAB", 2)
+    ties = simulate(rng, 15, CURVES[0])
+    paths = list(interval._inner_paths(interval._arrange_nodes(*ties)))
+    assert len(paths) == 3
+    for first, inner in zip((1, 6, 11), paths, strict=True):
+        for i, j in combinations(range(5), 2):
+            rows = (values[first + i : first + j] for values in ties)
+            assert inner[i, j] == pytest.approx(least_interval_cost(*rows), abs=1e-14)
 
 
 def sum_exactly(v, residual):
