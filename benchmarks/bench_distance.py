@@ -116,7 +116,8 @@ def print_interval():
         problems = {"these data": (y, proba)}
         for n_stretches in (100, 1000, 10**4):
             problems[f"{n_stretches} stretches"] = shift_in_turns(proba, n_stretches), proba
-        problems["all near 1/2"] = y, 0.5 + 1e-3 * (proba - 0.5)
+        near = 0.5 + 1e-3 * (proba - 0.5)
+        problems["all near 1/2"] = np.random.default_rng(1).random(n) < near, near
         print(f"interval_calibration_error, exact, n = {n:.0e}, CPU time:")
         print(f"  {'np.sort':16s}{cpu_time(np.sort, proba):8.3f} s")
         for name, rows in problems.items():

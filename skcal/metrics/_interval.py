@@ -77,7 +77,8 @@ def interval_calibration_error(
 
     A dynamic program over the distinct predictions drops a start of an interval from a stretch of
     ends when another start is at least as good for all of them; no partition is left out. It takes
-    about a quarter of a second for 10^5 distinct predictions and 3 seconds for 10^6.
+    about a quarter of a second for 10^5 distinct predictions and 3 seconds for 10^6, twice that
+    where all predictions are close together.
 
     References
     ----------
