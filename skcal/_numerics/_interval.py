@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._grid import cumulate, linear_nodes, sum_moments
+from skcal._numerics._order import count_below
 
 # Nodes that the dynamic program settles at a time, and blocks whose inner paths it prepares at a
 # time: many enough to spread NumPy's overhead, few enough for the cache.
@@ -23,6 +24,8 @@ _MANY_ENDS = 16
 _LEVELS = np.linspace(0, 1, 4)[:, None]
 # Cells of the finest grid that bounds the surrogate error from below.
 _MOST_CELLS = 1 << 16
+# Predictions worked on at a time, which stay in the cache.
+_CHUNK = 1 << 13
 # Widths below 2^-60 change the surrogate error by less than 1e-18, and rounding by up to 1e-13.
 _LAST_HALVING = 60
 _ROUNDING = 1e-13
@@ -166,21 +169,39 @@ def random_interval_error(predictions, residual, width):
     That is the integral of |C(t + width) - C(t)| / width, C the cumulative residual. The integrand
     is constant between the places where t or t + width meets a prediction.
     """
-    before = np.concatenate([[0.0], cumulate(residual)])
-    gap = np.append(np.diff(predictions), np.inf)
-    # The first prediction in reach below each. Comparing differences mends the rounding of
-    # predictions - width, which matters for small widths.
-    first = np.searchsorted(predictions, predictions - width)
-    first += predictions - predictions[first] > width
+    before = np.append(0.0, cumulate(residual))
+    ends = np.append(predictions, np.inf)
+    first = _find_first_in_reach(predictions, width)
     # The first prediction out of reach above each: those before it reach down to this one.
     beyond = np.cumsum(np.bincount(first, minlength=len(predictions)))
-    reach = np.append(predictions, np.inf)[beyond] - predictions
-    # Stretches that begin where t + width meets a prediction, and where t does.
-    entering = np.abs(before[1:] - before[first])
-    entering *= np.minimum(gap, width - (predictions - predictions[first]))
-    leaving = np.abs(before[beyond] - before[1:])
-    leaving *= np.minimum(np.minimum(gap, reach - width), width)
-    return float((entering.sum() + leaving.sum()) / width)
+    total = 0.0
+    for start in range(0, len(predictions), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        here, below, above = predictions[rows], first[rows], beyond[rows]
+        after = before[1:][rows]
+        gap = np.diff(ends[start : start + 1 + len(here)])
+        # Stretches that begin where t + width meets a prediction, and where t does.
+        change = after - before.take(below)
+        change *= np.minimum(gap, width - (here - predictions.take(below)))
+        total += np.abs(change, out=change).sum()
+        change = before.take(above) - after
+        change *= np.minimum(np.minimum(gap, ends.take(above) - here - width), width)
+        total += np.abs(change, out=change).sum()
+    return float(total / width)
+
+
+def _find_first_in_reach(predictions, width):
+    """Number of the first prediction that is at most `width` below each."""
+    first = np.empty(len(predictions), np.intp)
+    for start in range(0, len(predictions), _CHUNK):
+        here = predictions[start : start + _CHUNK]
+        lowest = here - width
+        low, high = np.searchsorted(predictions, lowest[[0, -1]])
+        found = low + count_below(predictions[low:high], lowest)
+        # Comparing differences mends the rounding of `lowest`, which matters for small widths.
+        found += here - predictions.take(found) > width
+        first[start : start + _CHUNK] = found
+    return first
 
 
 def surrogate_interval_error(predictions, residual):
@@ -212,14 +233,15 @@ def _bound_random_errors(predictions, residual):
     cumulative sums, and |mean| <= mean ||.
     """
     n_cells = min(1 << len(predictions).bit_length(), _MOST_CELLS)
-    nodes = linear_nodes(sum_moments([(predictions, residual.copy())], n_cells, order=2))
-    mean = np.cumsum(nodes)
-    bounds = []
+    rows = (slice(start, start + n_cells) for start in range(0, len(predictions), n_cells))
+    chunks = ((predictions[some], residual[some].copy()) for some in rows)
+    mean = np.cumsum(linear_nodes(sum_moments(chunks, n_cells, order=2)))
+    bounds, change = [], np.empty(n_cells + 1)
     for k in range(n_cells.bit_length()):
         width = n_cells >> k
-        ahead = np.pad(mean, (0, width), mode="edge")
-        behind = np.pad(mean, (width, 0))
-        bounds.append(np.abs(ahead - behind).sum() / width)
+        total = np.abs(mean[:width]).sum() + np.abs(mean[-1] - mean[-width:]).sum()
+        inside = np.subtract(mean[width:], mean[:-width], out=change[width:])
+        bounds.append((total + np.abs(inside, out=inside).sum()) / width)
     return np.array(bounds)
 
 
