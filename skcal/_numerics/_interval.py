@@ -9,17 +9,23 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics._grid import cumulate, linear_nodes, sum_moments
+from skcal._numerics._order import count_below
 
 # Nodes that the dynamic program settles at a time, and blocks whose inner paths it prepares at a
 # time: many enough to spread NumPy's overhead, few enough for the cache.
 _BLOCK = 32
-_SLAB = 256
-# Stretches of the future that the dynamic program tells apart, for each doubling of the distance,
-# and by how much the starts it keeps may grow in number until it looks again.
-_STRETCHES = 6
-_GROWTH = 1.125
+_SLAB = 128
+# Blocks of the shortest stretches.
+_LEAF = 4
+# How many starts, and how many ends, are so many that it pays to look which may serve which.
+_MANY_STARTS = 192
+_MANY_ENDS = 16
+# Where, between the lowest and the highest residual of a stretch, its best starts are looked for.
+_LEVELS = np.linspace(0, 1, 4)[:, None]
 # Cells of the finest grid that bounds the surrogate error from below.
 _MOST_CELLS = 1 << 16
+# Predictions worked on at a time, which stay in the cache.
+_CHUNK = 1 << 13
 # Widths below 2^-60 change the surrogate error by less than 1e-18, and rounding by up to 1e-13.
 _LAST_HALVING = 60
 _ROUNDING = 1e-13
@@ -29,20 +35,21 @@ _ROUNDING = 1e-13
 
 
 class _Nodes(NamedTuple):
-    """Nodes in rows of _BLOCK: sums before the node and the predictions on both sides of it."""
+    """Least cost of what is before each node, sums before it, predictions around it."""
 
+    cost: np.ndarray
     residual: np.ndarray
     mass: np.ndarray
-    left: np.ndarray
     right: np.ndarray
+    left: np.ndarray
 
 
 def interval_error(predictions, mass, residual):
     """The least sum over groups of |residual| + mass * width, over all partitions into groups.
 
     A dynamic program: with w(i, j) the cost of the group between two nodes, the least cost of the
-    first j predictions is f_j = min_i f_i + w(i, j). A block of nodes is settled at once: one
-    group enters the block, and the cheapest paths inside it do not depend on f.
+    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled by halves,
+    and only those starts of groups are taken into it that may be the best for one of its nodes.
 
     Parameters
     ----------
@@ -54,102 +61,103 @@ def interval_error(predictions, mass, residual):
     float
     """
     nodes = _arrange_nodes(predictions, mass, residual)
-    future = _Future(nodes)
-    # Nodes that may still start a group: least cost, sums before it, prediction after it.
-    starts = np.array([[0.0], [0.0], [0.0], [predictions[0]]])
-    enough = 0
-    for block, inner in enumerate(_inner_paths(nodes)):
-        residuals, masses, left, right = (values[block] for values in nodes)
-        entering = starts[0][:, None] + _group_cost(starts, residuals, masses, left)
-        cost = (entering.min(axis=0)[:, None] + inner).min(axis=0)
-        starts = np.concatenate([starts, [cost, residuals, masses, right]], axis=1)
-        if starts.shape[1] > enough:
-            starts = starts[:, future.find_useful(starts, block)]
-            enough = _GROWTH * starts.shape[1]
-    return float(cost[-1])
+    _settle(nodes, _inner_paths(nodes), 1, len(nodes.cost), np.zeros(1, dtype=np.intp))
+    return float(nodes.cost[-1])
 
 
 def _arrange_nodes(predictions, mass, residual):
-    """Nodes 1..n in rows; empty predictions that cost nothing fill the last row."""
+    """Nodes 0 to n; empty predictions that cost nothing fill the last block."""
     padding = (0, -len(predictions) % _BLOCK)
-    left = np.pad(predictions, padding, mode="edge")
-    sums = [cumulate(np.pad(values, padding)) for values in (residual, mass)]
-    right = np.append(left[1:], left[-1])
-    return _Nodes(*(values.reshape(-1, _BLOCK) for values in (*sums, left, right)))
+    places = np.pad(predictions, padding, mode="edge")
+    sums = [np.append(0.0, cumulate(np.pad(values, padding))) for values in (residual, mass)]
+    right, left = np.append(places, places[-1]), np.append(places[0], places)
+    return _Nodes(np.zeros(len(left)), *sums, right, left)
 
 
-def _group_cost(starts, residual, mass, left):
-    """w(i, j) for nodes i in rows and j in columns."""
-    _, residual_before, mass_before, right = starts[:, :, None]
-    return np.abs(residual - residual_before) + (mass - mass_before) * (left - right)
+def _settle(nodes, paths, first, end, starts):
+    """Find the least costs of the nodes from `first` until `end`, from the starts before them."""
+    residual = nodes.residual[first:end]
+    box = first, end - 1, residual.min(), residual.max()
+    starts = starts[_find_useful(nodes, starts, *box)]
+    size = _LEAF * _BLOCK
+    if end - first <= size:
+        _enter(nodes, starts, first + np.argsort(residual))
+        _settle_blocks(nodes, paths, first, end)
+        return
+    while 2 * size < end - first:
+        size *= 2
+    for half in range(first, end, size):
+        before = np.append(starts, np.arange(first, half))
+        _settle(nodes, paths, half, min(half + size, end), before)
+
+
+def _find_useful(nodes, starts, first, last, low, high):
+    """Whether a group from a start may be the best for a node of a stretch, given its residuals.
+
+    From start i instead of start k to node j, the cost is more by a constant, by |C_j - C_i| -
+    |C_j - C_k|, which is monotone in C_j, and by a difference of widths, mass times mass, that is
+    monotone in j. It is then nowhere less than at one of four corners: first or last node, least
+    or highest C_j. So i is of no use where k is at least as good at all four. For k the starts
+    are taken that are the best in some places, and these stay.
+    """
+    cost, residual, mass, right = (row[starts] for row in nodes[:4])
+    ends = np.array([first, last])[:, None]
+    entering = cost + (nodes.mass[ends] - mass) * (nodes.left[ends] - right)
+    levels = low * (1 - _LEVELS) + high * _LEVELS
+    costs = entering[:, None] + np.abs(levels - residual)
+    best = list(set(costs.argmin(axis=2).ravel().tolist()))
+    corners = costs[:, :: len(levels) - 1].reshape(4, -1)
+    useful = ~(corners[:, best, None] <= corners[:, None]).all(axis=0).any(axis=0)
+    useful[best] = True
+    return useful
+
+
+def _enter(nodes, starts, ends):
+    """Find the least cost of each end with a last group from a start; ends by their residuals."""
+    if len(starts) <= _MANY_STARTS or len(ends) <= _MANY_ENDS:
+        nodes.cost[ends] = _least_cost(nodes, starts, ends)
+        return
+    for half in np.split(ends, [len(ends) // 2]):
+        box = half.min(), half.max(), *nodes.residual[half[[0, -1]]]
+        _enter(nodes, starts[_find_useful(nodes, starts, *box)], half)
+
+
+def _settle_blocks(nodes, paths, first, end):
+    """One group enters a block, and the cheapest paths inside it do not depend on f."""
+    for block in range(first, end, _BLOCK):
+        inside = slice(block, block + _BLOCK)
+        entering = nodes.cost[inside]
+        if block > first:
+            entering = np.minimum(entering, _least_cost(nodes, slice(first, block), inside))
+        nodes.cost[inside] = (entering[:, None] + next(paths)).min(axis=0)
+
+
+def _least_cost(nodes, starts, ends):
+    """min over i of f_i + w(i, j), for starts i and ends j."""
+    cost, residual, mass, right = (row[starts, None] for row in nodes[:4])
+    costs = np.abs(nodes.residual[ends] - residual)
+    costs += (nodes.mass[ends] - mass) * (nodes.left[ends] - right)
+    costs += cost
+    return costs.min(axis=0)
 
 
 def _inner_paths(nodes):
     """Yield, block by block, the cost of the cheapest path from node i to node j of the block."""
-    n_blocks = len(nodes.mass)
-    for first in range(0, n_blocks, _SLAB):
-        residual, mass, left, right = (values[first : first + _SLAB, :, None] for values in nodes)
-        paths = np.full((len(mass), _BLOCK, _BLOCK), np.inf)
-        paths[:, 0, 0] = 0
+    for first in range(1, len(nodes.cost), _SLAB * _BLOCK):
+        residual, mass, right, left = (
+            np.ascontiguousarray(row[first : first + _SLAB * _BLOCK].reshape(-1, _BLOCK).T)
+            for row in nodes[1:]
+        )
+        paths = np.full((_BLOCK, *residual.shape), np.inf)  # from i to j at [j, i]
+        paths[0, 0] = 0
         for j in range(1, _BLOCK):
-            step = np.abs(residual[:, j] - residual[:, :j, 0])
-            step += (mass[:, j] - mass[:, :j, 0]) * (left[:, j] - right[:, :j, 0])
-            paths[:, :j, j] = (paths[:, :j, :j] + step[:, None, :]).min(axis=2)
-            paths[:, j, j] = 0
-        yield from paths
-
-
-class _Future:
-    """What is known of the nodes after a block, in stretches that grow with the distance."""
-
-    def __init__(self, nodes):
-        self.mass, self.left = nodes.mass[:, 0], nodes.left[:, 0]
-        self.distances = _list_distances(len(nodes.mass))
-        self.lowest = _reduce_stretches(nodes.residual.min(axis=1), self.distances, np.minimum)
-        self.highest = _reduce_stretches(nodes.residual.max(axis=1), self.distances, np.maximum)
-
-    def find_useful(self, starts, block):
-        """Whether a group from a node may ever cost less than one from the last node before it.
-
-        From node i instead of the last node l to a later node j, the width costs more by an
-        amount that only grows with j, and the residual costs less by |C_j - C_l| - |C_j - C_i|,
-        which is monotone in C_j. So it is enough to look at the first node of each stretch and at
-        both ends of the range of C_j there.
-        """
-        cost, residual, mass, right = starts
-        ahead = block + self.distances
-        ahead = ahead[ahead < len(self.mass)]
-        masses, left = self.mass[ahead, None], self.left[ahead, None]
-        excess = cost - cost[-1] + (masses - mass) * (left - right)
-        excess -= (masses - mass[-1]) * (left - right[-1])
-        useful = np.zeros(len(cost), dtype=bool)
-        for extremes in (self.lowest, self.highest):
-            sums = extremes[block, : len(ahead), None]
-            saving = np.abs(sums - residual[-1]) - np.abs(sums - residual)
-            useful |= (saving > excess).any(axis=0)
-        useful[-1] = True
-        return useful
-
-
-def _list_distances(n):
-    """Where the stretches start, below n: 1, 2, ..., q, q + 1, ..., 2 q, 2 q + 2, ..., 4 q, ..."""
-    octave = np.arange(_STRETCHES, 2 * _STRETCHES)
-    octaves = [octave << s for s in range(n.bit_length())]
-    distances = np.concatenate([np.arange(1, _STRETCHES), *octaves])
-    return distances[distances < n]
-
-
-def _reduce_stretches(values, distances, ufunc):
-    """Entry (b, s): ufunc over the values from b + distances[s] up to where the next one starts."""
-    table = np.zeros((len(values), len(distances)))
-    reduced, size = values, 1  # ufunc over `size` values from each on, as far as there are any
-    for column, distance in enumerate(distances):
-        if distance == 2 * _STRETCHES * size:
-            later = reduced[size:]
-            reduced = np.concatenate([ufunc(reduced[: len(later)], later), reduced[len(later) :]])
-            size *= 2
-        table[: len(values) - distance, column] = reduced[distance:]
-    return table
+            step = np.abs(residual[j] - residual[:j])
+            step += (mass[j] - mass[:j]) * (left[j] - right[:j])
+            # Of paths from i only the nodes from i on are looked at, roughly.
+            for i, k in ((0, j // 2), (j // 2, j)):
+                paths[j, i:k] = (paths[i:j, i:k] + step[i:, None]).min(axis=0)
+            paths[j, j] = 0
+        yield from paths.transpose(2, 1, 0).copy()
 
 
 # ------------------------------------------------------- random and surrogate interval error
@@ -161,21 +169,39 @@ def random_interval_error(predictions, residual, width):
     That is the integral of |C(t + width) - C(t)| / width, C the cumulative residual. The integrand
     is constant between the places where t or t + width meets a prediction.
     """
-    before = np.concatenate([[0.0], cumulate(residual)])
-    gap = np.append(np.diff(predictions), np.inf)
-    # The first prediction in reach below each. Comparing differences mends the rounding of
-    # predictions - width, which matters for small widths.
-    first = np.searchsorted(predictions, predictions - width)
-    first += predictions - predictions[first] > width
+    before = np.append(0.0, cumulate(residual))
+    ends = np.append(predictions, np.inf)
+    first = _find_first_in_reach(predictions, width)
     # The first prediction out of reach above each: those before it reach down to this one.
     beyond = np.cumsum(np.bincount(first, minlength=len(predictions)))
-    reach = np.append(predictions, np.inf)[beyond] - predictions
-    # Stretches that begin where t + width meets a prediction, and where t does.
-    entering = np.abs(before[1:] - before[first])
-    entering *= np.minimum(gap, width - (predictions - predictions[first]))
-    leaving = np.abs(before[beyond] - before[1:])
-    leaving *= np.minimum(np.minimum(gap, reach - width), width)
-    return float((entering.sum() + leaving.sum()) / width)
+    total = 0.0
+    for start in range(0, len(predictions), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        here, below, above = predictions[rows], first[rows], beyond[rows]
+        after = before[1:][rows]
+        gap = np.diff(ends[start : start + 1 + len(here)])
+        # Stretches that begin where t + width meets a prediction, and where t does.
+        change = after - before.take(below)
+        change *= np.minimum(gap, width - (here - predictions.take(below)))
+        total += np.abs(change, out=change).sum()
+        change = before.take(above) - after
+        change *= np.minimum(np.minimum(gap, ends.take(above) - here - width), width)
+        total += np.abs(change, out=change).sum()
+    return float(total / width)
+
+
+def _find_first_in_reach(predictions, width):
+    """Number of the first prediction that is at most `width` below each."""
+    first = np.empty(len(predictions), np.intp)
+    for start in range(0, len(predictions), _CHUNK):
+        here = predictions[start : start + _CHUNK]
+        lowest = here - width
+        low, high = np.searchsorted(predictions, lowest[[0, -1]])
+        found = low + count_below(predictions[low:high], lowest)
+        # Comparing differences mends the rounding of `lowest`, which matters for small widths.
+        found += here - predictions.take(found) > width
+        first[start : start + _CHUNK] = found
+    return first
 
 
 def surrogate_interval_error(predictions, residual):
@@ -207,14 +233,15 @@ def _bound_random_errors(predictions, residual):
     cumulative sums, and |mean| <= mean ||.
     """
     n_cells = min(1 << len(predictions).bit_length(), _MOST_CELLS)
-    nodes = linear_nodes(sum_moments([(predictions, residual.copy())], n_cells, order=2))
-    mean = np.cumsum(nodes)
-    bounds = []
+    rows = (slice(start, start + n_cells) for start in range(0, len(predictions), n_cells))
+    chunks = ((predictions[some], residual[some].copy()) for some in rows)
+    mean = np.cumsum(linear_nodes(sum_moments(chunks, n_cells, order=2)))
+    bounds, change = [], np.empty(n_cells + 1)
     for k in range(n_cells.bit_length()):
         width = n_cells >> k
-        ahead = np.pad(mean, (0, width), mode="edge")
-        behind = np.pad(mean, (width, 0))
-        bounds.append(np.abs(ahead - behind).sum() / width)
+        total = np.abs(mean[:width]).sum() + np.abs(mean[-1] - mean[-width:]).sum()
+        inside = np.subtract(mean[width:], mean[:-width], out=change[width:])
+        bounds.append((total + np.abs(inside, out=inside).sum()) / width)
     return np.array(bounds)
 
 

@@ -85,6 +85,23 @@ def merge_ties(predictions, weights, positive):
     return predictions.take(starts), sums, np.add.reduceat(positive, starts)
 
 
+def count_below(values, places):
+    """How many of the values are below each place; both are sorted float64, the values in [0, 1].
+
+    As np.searchsorted, which takes longer where there are about as many places as values.
+    """
+    n_places = len(places)
+    merged = np.empty(n_places + len(values))
+    np.maximum(places, 0.0, out=merged[:n_places])
+    merged[n_places:] = values
+    keys = merged.view(np.uint64)
+    keys <<= 1
+    keys[n_places:] |= 1  # a place comes before the values that equal it
+    keys.sort()
+    keys &= 1
+    return np.flatnonzero(keys == 0) - np.arange(n_places)
+
+
 def _read_bits(predictions, out):
     """Predictions as floats of which -0.0 has become 0.0."""
     return np.add(predictions, 0.0, out=out, casting="same_kind")

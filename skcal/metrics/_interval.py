@@ -75,9 +75,10 @@ def interval_calibration_error(
     With dCE the distance from calibration, :math:`\mathrm{dCE} \le \mathrm{intCE} \le 4
     \sqrt{\mathrm{dCE}}`. The minimum may jump when predictions move across each other [1]_.
 
-    A dynamic program over the distinct predictions drops a start of an interval when a later start
-    is always better; no partition is left out. It takes about a second for 10^5 distinct
-    predictions and 3 to 20 seconds for 10^6.
+    A dynamic program over the distinct predictions drops a start of an interval from a stretch of
+    ends when another start is at least as good for all of them; no partition is left out. It takes
+    about a quarter of a second for 10^5 distinct predictions and 3 seconds for 10^6, twice that
+    where all predictions are close together.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Formulas of the interval errors, against all partitions, plain programs and exact fractions."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -37,10 +37,18 @@ def least_interval_cost(v, mass, residual):
 
 
 @every_kind
-@pytest.mark.parametrize("block", [1, 2, 5, interval._BLOCK])
-def test_interval_error_is_that_of_the_plain_program(rng, monkeypatch, kind, block):
-    monkeypatch.setattr(interval, "_BLOCK", block)
-    monkeypatch.setattr(interval, "_SLAB", 3)
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"_BLOCK": 1, "_SLAB": 3, "_LEAF": 1, "_MANY_STARTS": 0, "_MANY_ENDS": 1},
+        {"_BLOCK": 2, "_SLAB": 3, "_LEAF": 3, "_MANY_STARTS": 4, "_MANY_ENDS": 2},
+        {"_BLOCK": 5, "_SLAB": 1, "_LEAF": 2, "_MANY_STARTS": 8, "_MANY_ENDS": 3},
+    ],
+)
+def test_interval_error_is_that_of_the_plain_program(rng, monkeypatch, kind, limits):
+    for name, value in limits.items():
+        monkeypatch.setattr(interval, name, value)
     for n in (1, 2, 3, 5, 31, 32, 33, 300):
         v, mass, positive = draw_sample(rng, kind, n)
         ties = v, mass, positive - mass * v
@@ -49,37 +57,69 @@ def test_interval_error_is_that_of_the_plain_program(rng, monkeypatch, kind, blo
         )
 
 
+@every_kind
+def test_interval_error_is_the_least_of_all_partitions(rng, kind):
+    for n in (1, 2, 5, 9):
+        v, mass, positive = draw_sample(rng, kind, n)
+        residual = positive - mass * v
+        costs = [
+            sum(
+                abs(residual[group].sum()) + mass[group].sum() * np.ptp(v[group])
+                for group in np.split(np.arange(len(v)), cuts)
+            )
+            for size in range(len(v))
+            for cuts in combinations(range(1, len(v)), size)
+        ]
+        assert interval.interval_error(v, mass, residual) == pytest.approx(min(costs), abs=1e-12)
+
+
+def alternate(rng, n, length):
+    """Residuals of one sign in stretches of some rows, then of the other."""
+    signs = np.where(np.arange(n) // length % 2, -1, 1)
+    return np.sort(rng.random(n)), np.full(n, 1 / n), 0.3 * signs / n
+
+
+@pytest.mark.parametrize("length", [1, 7, 100, 1000])
+def test_residuals_that_change_their_sign(rng, length):
+    ties = alternate(rng, 3000, length)
+    assert interval.interval_error(*ties) == pytest.approx(least_interval_cost(*ties), abs=1e-12)
+
+
 @pytest.mark.parametrize("outcome_of", CURVES)
-def test_few_starts_stay_alive_across_slabs_of_blocks(rng, record, outcome_of):
-    calls = record(interval._Future, "find_useful")
+def test_few_starts_are_taken_into_a_leaf(rng, record, outcome_of):
+    calls = record(interval, "_enter")
     ties = simulate(rng, interval._BLOCK * interval._SLAB + 100, outcome_of)
     assert interval.interval_error(*ties) == pytest.approx(least_interval_cost(*ties), abs=1e-12)
     assert len(calls) > 10
-    assert np.mean([np.count_nonzero(useful) for _, useful in calls]) < 500
+    assert np.mean([len(starts) for (_, starts, _), _ in calls]) < 100
 
 
-def test_useful_starts_where_each_node_is_a_stretch(rng, monkeypatch):
-    """Those from which a group to some later node costs less than from the last start."""
-    monkeypatch.setattr(interval, "_BLOCK", 1)
-    for _ in range(30):
+def test_useful_starts_leave_the_least_cost_of_every_node(rng):
+    for _ in range(50):
         # Multiples of 1/64, so that costs that are equal are equal as computed too.
-        v = np.sort(rng.choice(20, 11, replace=False)) / 64
-        nodes = interval._arrange_nodes(v, rng.integers(1, 3, 11), rng.integers(-16, 17, 11) / 64)
-        cost, behind = rng.integers(0, 16, 4) / 64, [0, 2, 3, 4]
-        starts = np.array([cost, *(nodes[k][behind, 0] for k in (0, 1, 3))])
-        later = cost[:, None] + interval._group_cost(starts, *(one[5:, 0] for one in nodes[:3]))
-        expected = [*(later[:-1] < later[-1]).any(axis=1), True]
-        np.testing.assert_array_equal(interval._Future(nodes).find_useful(starts, 4), expected)
+        v, mass = np.sort(rng.choice(20, 64, replace=True)) / 64, rng.integers(3, size=64)
+        nodes = interval._arrange_nodes(v, mass, rng.integers(-16, 17, 64) / 64)
+        nodes.cost[:40] = rng.integers(16, size=40) / 64
+        starts = np.arange(40)
+        for ends in (np.arange(40, 64), np.array([50])):
+            residuals = nodes.residual[ends]
+            box = ends[0], ends[-1], residuals.min(), residuals.max()
+            useful = interval._find_useful(nodes, starts, *box)
+            least = interval._least_cost(nodes, starts, ends)
+            np.testing.assert_array_equal(interval._least_cost(nodes, starts[useful], ends), least)
+        assert useful.sum() == 1  # the best for the one node 50
 
 
-@pytest.mark.parametrize("n", [1, 6, 13, 100])
-def test_stretches_of_the_future(rng, n):
-    values, distances = rng.random(n), interval._list_distances(n)
-    table = interval._reduce_stretches(values, distances, np.minimum)
-    assert list(distances[:6]) == list(range(1, min(n, 7)))
-    for b in range(n):
-        for s, (start, end) in enumerate(pairwise(b + np.append(distances, n))):
-            assert start >= n or table[b, s] == values[start:end].min()
+def test_paths_inside_blocks_are_the_cheapest(rng, monkeypatch):
+    monkeypatch.setattr(interval, "_BLOCK", 5)
+    monkeypatch.setattr(interval, "_SLAB", 2)
+    ties = simulate(rng, 15, CURVES[0])
+    paths = list(interval._inner_paths(interval._arrange_nodes(*ties)))
+    assert len(paths) == 3
+    for first, inner in zip((1, 6, 11), paths, strict=True):
+        for i, j in combinations(range(5), 2):
+            rows = (values[first + i : first + j] for values in ties)
+            assert inner[i, j] == pytest.approx(least_interval_cost(*rows), abs=1e-14)
 
 
 def sum_exactly(v, residual):

@@ -63,3 +63,13 @@ def test_ties_are_merged(rng, values, weighted):
     assert_array_equal(sums, [weights[values == one].sum() for one in distinct])
     assert_array_equal(hits, [positive[values == one].sum() for one in distinct])
     assert sums.dtype == float
+
+
+def test_values_below_places(rng):
+    """As NumPy's searchsorted, for ties, 0, 1, neighbours and places below 0."""
+    special = [0.0, 5e-324, 0.25, np.nextafter(0.25, 1), 0.5, 1.0]
+    for n_values, n_places in ((0, 3), (1, 1), (50, 80), (300, 40)):
+        values = np.sort(np.append(rng.random(n_values), rng.choice(special, n_values)))
+        places = np.sort(np.concatenate([rng.uniform(-1, 1, n_places), special, values]))
+        found = order.count_below(values, places)
+        assert_array_equal(found, np.searchsorted(values, places))
