@@ -423,7 +423,11 @@ def calibration_report(
         "n_jobs": n_jobs,
         "seed": _draw_seed(random_state),
     }
-    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    data: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "labels": labels,
+    }
     problems = {
         name: read_problem(y_true, proba, name, reduction=reduction, **data)
         for name, proba in list_models(y_proba).items()
