@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 from timing import make_predictions
 
-from skcal.inference import calibration_test, confidence_interval
+from skcal.inference import audit_groups, calibration_test, confidence_interval
 from skcal.metrics import MEASURES
 
 N_DRAWS, N_RESAMPLES = 999, 1000
@@ -101,6 +101,19 @@ def compare_intervals(n):
             print(f"{title}, {name}: {min(find_seconds(interval) for _ in range(3)):.2f} s")
 
 
+def time_audits(n):
+    """`audit_groups` of a table with five columns, in seconds of CPU time."""
+    rng = np.random.default_rng(0)
+    y, proba = make_predictions(n)
+    table = {f"column {k}": rng.integers(0, 4, n, dtype=np.int8) for k in range(4)}
+    table["number"] = rng.normal(size=n)
+    for statistic in ("mean", "slope", "kuiper"):
+        start = time.process_time()
+        audit = audit_groups(y, proba, table, statistic=statistic, random_state=0)
+        seconds = time.process_time() - start
+        print(f"audit of {len(audit.names)} groups, {statistic:6} n = {n:8} {seconds:6.2f} s")
+
+
 def show_ratio(title, n, ours, loop, n_draws):
     seconds, looped = [], []
     for _ in range(3):
@@ -116,3 +129,5 @@ compare_tests(10**5)
 compare_classes(20_000)
 compare_intervals(10**5)
 compare_intervals(10**6)
+for n_rows in (10**5, 10**6, 10**7):
+    time_audits(n_rows)
