@@ -21,7 +21,7 @@ _NEGLIGIBLE = 1e-12
 _LAST_STEP = 1e-7
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
-_CELLS = 1 << 18
+_CELLS = 1 << 17
 # Of so many numbers every 16th row, at least 500 of them, tells where to start.
 _MANY_CELLS, _PART, _FEW_ROWS = 1 << 20, 16, 500
 # Multiples of the best temperature by the log loss among which that by the Brier score is sought.
@@ -134,8 +134,9 @@ def _start_from_part(gaps, true, mass, xp):
     if gaps.shape[0] * gaps.shape[1] < _MANY_CELLS or gaps.shape[1] < _PART * _FEW_ROWS:
         return None
     rows = slice(None, None, _PART)
-    part, n_iter = _minimise_log_loss(gaps[:, rows], true[rows], mass[rows], xp)
-    return part if n_iter > 1 else None
+    part = gaps[:, rows] + 0.0  # a copy without gaps in memory
+    b, n_iter = _minimise_log_loss(part, true[rows], mass[rows], xp)
+    return b if n_iter > 1 else None
 
 
 def _minimise_brier_score(gaps, codes, mass, start, xp):

@@ -128,6 +128,7 @@ class BaseRecalibrator(
     _learns_classes_apart = True
     _is_monotone = False
     _maps_rows_apart = True
+    _fewest_rows = 1
 
     def __init__(
         self,
@@ -194,7 +195,7 @@ class BaseRecalibrator(
         if not (self._maps_rows_apart and is_numpy(X)):
             return move(self._map_columns(X, device), answer)
         proba = np.empty((len(X), len(self.classes_)), X.dtype)
-        for rows in list_parts(X):
+        for rows in list_parts(X, self._fewest_rows):
             proba[rows] = self._map_columns(X[rows], device)
         return move(proba, answer)
 
@@ -364,4 +365,9 @@ class BaseRecalibrator(
         if self.input == "logits":
             return scores
         xp = namespace(scores)
-        return xp.log(xp.clip(scores, SMALLEST_PROBABILITY, 1.0))
+        proba = xp.clip(scores, self._find_smallest(), 1.0)
+        return np.log(proba, out=proba) if xp is np else xp.log(proba)
+
+    def _find_smallest(self):
+        """What probabilities are raised to before a logarithm."""
+        return SMALLEST_PROBABILITY

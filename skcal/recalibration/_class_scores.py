@@ -20,9 +20,8 @@ LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
-# Numbers, and rows at least, that are worked on at a time: few enough for the cache, and rows enough
-# for what is done class by class.
-_CELLS, _ROWS = 1 << 18, 1 << 10
+# Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
+_CELLS = 1 << 18
 
 
 class NotClassScoresError(ValueError):
@@ -39,9 +38,9 @@ class NotClassScoresError(ValueError):
     """
 
 
-def list_parts(X):
+def list_parts(X, fewest_rows=1):
     """Slices of rows that are worked on at a time."""
-    return list_slices(X, max(_CELLS // max(X.shape[1], 1), _ROWS))
+    return list_slices(X, max(_CELLS // max(X.shape[1], 1), fewest_rows))
 
 
 def refuse_one_dimension(X):

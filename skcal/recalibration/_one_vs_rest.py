@@ -22,6 +22,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     """
 
     _gives_log_odds = False
+    _fewest_rows = 1 << 10  # so that calls for each class are few
 
     @abstractmethod
     def _fit_map(self, values, outcomes, sample_weight):
