@@ -133,6 +133,7 @@ def _vary_cubics(start, end, step):
     roots = np.zeros((2, len(half)))
     np.divide(half, square, out=roots[0], where=square != 0)
     np.divide(start, half, out=roots[1], where=half != 0)
-    roots = np.sort(np.clip(roots, 0.0, 1.0), axis=0)
+    np.clip(roots, 0.0, 1.0, out=roots)
+    roots = np.stack([np.minimum(*roots), np.maximum(*roots)])
     first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
     return np.abs(first) + np.abs(second - first) + np.abs(step - second)

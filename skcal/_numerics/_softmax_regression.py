@@ -18,6 +18,7 @@ _ROWS_PER_COLUMN = 10
 # A smaller share of the largest possible curvature is taken for rounding.
 _SMALLEST_SHARE = 1e-12
 _ROWS_IN_CHUNK = 4096
+_CELLS_IN_CHUNK = 1 << 17
 
 
 def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
@@ -74,40 +75,40 @@ class _Problem:
         matrix[self.varies] = free
         return matrix
 
-    def multiply(self, coefficients):
-        """features @ coefficients.T"""
-        if not self.is_diagonal:
-            return self.features @ coefficients.T
-        n_classes = len(coefficients)
-        rest = self.features[:, n_classes:] @ coefficients[:, n_classes:].T
-        return self.features[:, :n_classes] * np.diag(coefficients) + rest
+    def list_chunks(self):
+        """Slices of rows: products with a diagonal are fastest where they fit in the cache."""
+        size = max(_CELLS_IN_CHUNK // len(self.start), 1) if self.is_diagonal else len(self.rows)
+        return [slice(first, first + size) for first in range(0, len(self.rows), size)]
 
-    def gather(self, residual):
-        """Those elements of residual.T @ features that belong to coefficients that vary."""
+    def multiply(self, coefficients, rows):
+        """features @ coefficients.T for some rows."""
+        features = self.features[rows]
         if not self.is_diagonal:
-            return (residual.T @ self.features)[self.varies]
+            return features @ coefficients.T
+        n_classes = len(coefficients)
+        product = features[:, :n_classes] * np.diag(coefficients)
+        product += features[:, n_classes:] @ coefficients[:, n_classes:].T
+        return product
+
+    def gather(self, residual, rows):
+        """Those elements of residual.T @ features, some rows, of coefficients that vary."""
+        features = self.features[rows]
+        if not self.is_diagonal:
+            return (residual.T @ features)[self.varies]
         n_classes = residual.shape[1]
         sums = np.zeros_like(self.start)
-        own = np.einsum("ik,ik->k", residual, self.features[:, :n_classes])
-        sums[np.diag_indices(n_classes)] = own
-        sums[:, n_classes:] = residual.T @ self.features[:, n_classes:]
+        sums[np.diag_indices(n_classes)] = np.einsum("ik,ik->k", residual, features[:, :n_classes])
+        sums[:, n_classes:] = residual.T @ features[:, n_classes:]
         return sums[self.varies]
 
     def evaluate(self, free):
         """Value, gradient, and the function that solves for the Newton step."""
-        logits = self.multiply(self.arrange(free))
-        logits -= logits.max(axis=1, keepdims=True)
-        target_logits = (1 - self.even) * logits[self.rows, self.codes]
-        target_logits += self.even * logits.mean(axis=1)
-        proba = np.exp(logits, out=logits)
-        total = proba.sum(axis=1)
-        proba /= total[:, None]
-        away = free - self.centre
-        value = self.mass @ (np.log(total) - target_logits) + self.penalty @ away**2
-        residual = proba * self.mass[:, None]
-        residual -= (self.mass * self.even / len(self.start))[:, None]
-        residual[self.rows, self.codes] -= self.mass * (1 - self.even)
-        gradient = self.gather(residual) + 2 * self.penalty * away
+        coefficients, away = self.arrange(free), free - self.centre
+        proba = np.empty((len(self.rows), len(self.start)))
+        value, gradient = self.penalty @ away**2, 2 * self.penalty * away
+        for rows in self.list_chunks():
+            part, slope, proba[rows] = self.evaluate_rows(coefficients, rows)
+            value, gradient = value + part, gradient + slope
 
         def step(_):
             extra = 2 * self.penalty + DAMPING * self.bound
@@ -116,6 +117,21 @@ class _Problem:
             return solve_newton_step(self.form_hessian(proba) + np.diag(extra), gradient)
 
         return value, gradient, step
+
+    def evaluate_rows(self, coefficients, rows):
+        """Loss of some rows, its gradient, and their probabilities."""
+        codes, mass, even = self.codes[rows], self.mass[rows], self.even[rows]
+        numbers = np.arange(len(codes))
+        logits = self.multiply(coefficients, rows)
+        logits -= logits.max(axis=1, keepdims=True)
+        target_logits = (1 - even) * logits[numbers, codes] + even * logits.mean(axis=1)
+        proba = np.exp(logits, out=logits)
+        total = proba.sum(axis=1)
+        proba /= total[:, None]
+        residual = proba * mass[:, None]
+        residual -= (mass * even / len(self.start))[:, None]
+        residual[numbers, codes] -= mass * (1 - even)
+        return mass @ (np.log(total) - target_logits), self.gather(residual, rows), proba
 
     def form_hessian(self, proba):
         """sum_i m_i p_k (1{k = l} - p_l) x_j x_h for coefficients (k, j) and (l, h)."""
@@ -134,13 +150,15 @@ class _Problem:
         return hessian
 
     def solve_iteratively(self, proba, gradient, extra):
-        moved = proba * self.mass[:, None]
-
         def multiply(direction):
-            shift = self.multiply(self.spread_out(direction))
-            shift -= np.einsum("ik,ik->i", proba, shift)[:, None]
-            shift *= moved
-            return self.gather(shift) + extra * direction
+            coefficients, product = self.spread_out(direction), extra * direction
+            for rows in self.list_chunks():
+                shift = self.multiply(coefficients, rows)
+                shift -= np.einsum("ik,ik->i", proba[rows], shift)[:, None]
+                shift *= proba[rows]
+                shift *= self.mass[rows, None]
+                product += self.gather(shift, rows)
+            return product
 
         shape = (len(gradient), len(gradient))
         step, _ = cg(
