@@ -8,6 +8,7 @@ With PyTorch installed its usual ECE and temperature scaling are timed beside.
 import os
 import sys
 import time
+from itertools import pairwise
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -120,7 +121,7 @@ def find_torch_ece(proba, y, n_bins=15):
     confidence, top = proba.max(1)
     correct, error = top.eq(y).to(proba.dtype), 0.0
     edges = torch.linspace(0, 1, n_bins + 1, dtype=proba.dtype)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges.tolist()):
         inside = (confidence > low) & (confidence <= high)
         if inside.any():
             gap = (confidence[inside].mean() - correct[inside].mean()).abs()

@@ -311,7 +311,7 @@ def _reduce_classwise(predictions):
 def split_by_top_label(predictions):
     """Pairs of a column that is predicted and a sample: its rows, and whether it came true."""
     if predictions.is_multiclass and is_numpy(predictions.proba):
-        return _split_rows(predictions.drop_absent())
+        return _split_rows(predictions)
     columns = _reduce_classwise(predictions)
     if predictions.is_multiclass:
         top = namespace(predictions.proba).argmax(predictions.proba, axis=1)
@@ -330,7 +330,7 @@ def split_by_top_label(predictions):
 
 
 def _split_rows(predictions):
-    """The same of many columns in NumPy, of rows with positive weights."""
+    """The same of many columns in NumPy, by one sort of the predicted columns."""
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
     top = proba.argmax(axis=1)
     order = np.argsort(top, kind="stable")
@@ -341,7 +341,8 @@ def _split_rows(predictions):
     for start, stop in zip(starts, [*starts[1:], len(top)], strict=True):
         rows = slice(start, stop)
         part = None if weights is None else weights[rows]
-        pairs.append((int(top[order[start]]), Sample(confidence[rows], came_true[rows], part)))
+        if part is None or part.any():
+            pairs.append((int(top[order[start]]), Sample(confidence[rows], came_true[rows], part)))
     return pairs
 
 

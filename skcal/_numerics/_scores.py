@@ -26,28 +26,6 @@ def centre_logits(logits):
     return gaps - gaps.mean(axis=1, keepdims=True)
 
 
-def log_probabilities(logits):
-    """Logarithm of each class's probability, and of that of all other classes together.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (n_samples, n_classes)
-
-    Returns
-    -------
-    log_proba, log_complement : ndarray of shape (n_samples, n_classes)
-    """
-    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
-    rest = logits - logits[rows, top][:, None]
-    log_odds_of_rest = _sum_logs_without(rest, rows, top)
-    log_total = np.logaddexp(0, log_odds_of_rest)
-    log_proba = rest - log_total[:, None]
-    # 1 - p is p of the others for the largest p, and free of cancellation for the smaller.
-    log_complement = np.log1p(-np.minimum(np.exp(log_proba), 0.5))
-    log_complement[rows, top] = log_odds_of_rest - log_total
-    return log_proba, log_complement
-
-
 def log_odds(logits):
     """log(p / (1 - p)) of each class, of the second alone where there are two."""
     if logits.shape[1] == 2:

@@ -191,12 +191,12 @@ class BaseRecalibrator(
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
         """
-        X, device, answer = self._read_columns(X)
-        if not (self._maps_rows_apart and is_numpy(X)):
-            return move(self._map_columns(X, device), answer)
-        proba = np.empty((len(X), len(self.classes_)), X.dtype)
-        for rows in list_parts(X, self._fewest_rows):
-            proba[rows] = self._map_columns(X[rows], device)
+        columns, device, answer = self._read_columns(X)
+        if not (self._maps_rows_apart and is_numpy(columns)):
+            return move(self._map_columns(columns, device), answer)
+        proba = np.empty((len(columns), len(self.classes_)), columns.dtype)
+        for rows in list_parts(columns, self._fewest_rows):
+            proba[rows] = self._map_columns(columns[rows], device)
         return move(proba, answer)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
