@@ -67,7 +67,8 @@ class AffineRecalibrator(LogitRecalibrator):
 
     def _recalibrate(self, scores):
         values, factors = self._read_scale(scores), np.diag(self.coef_)
-        if np.count_nonzero(self.coef_) == np.count_nonzero(factors):
+        is_diagonal = np.count_nonzero(self.coef_) == np.count_nonzero(factors)
+        if is_diagonal and len(factors) == values.shape[1]:
             return find_probabilities(values * factors + self.intercept_)
         return find_probabilities(values @ self.coef_.T + self.intercept_)
 
