@@ -43,7 +43,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     temperature_ : float
         The temperature, positive.
     n_iter_ : int
-        Evaluations of the loss or its derivatives.
+        Evaluations of the loss or its derivatives on all rows.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
