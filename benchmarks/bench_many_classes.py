@@ -146,7 +146,7 @@ def fit_torch(logits, y):
         return loss
 
     optimizer.step(evaluate)
-    return float(temperature)
+    return temperature.item()
 
 
 def main():
