@@ -310,6 +310,8 @@ def _reduce_classwise(predictions):
 
 def split_by_top_label(predictions):
     """Pairs of a column that is predicted and a sample: its rows, and whether it came true."""
+    if predictions.is_multiclass and is_numpy(predictions.proba):
+        return _split_rows(predictions)
     columns = _reduce_classwise(predictions)
     if predictions.is_multiclass:
         top = namespace(predictions.proba).argmax(predictions.proba, axis=1)
@@ -327,6 +329,23 @@ def split_by_top_label(predictions):
     return pairs
 
 
+def _split_rows(predictions):
+    """The same of many columns in NumPy, by one sort of the predicted columns."""
+    proba, target, weights = predictions.proba, predictions.target, predictions.weights
+    top = proba.argmax(axis=1)
+    order = np.argsort(top, kind="stable")
+    starts = np.flatnonzero(np.diff(top[order], prepend=-1))
+    confidence, came_true = proba[order, top[order]], (top == target)[order]
+    weights = None if weights is None else weights[order]
+    pairs = []
+    for start, stop in zip(starts, [*starts[1:], len(top)], strict=True):
+        rows = slice(start, stop)
+        part = None if weights is None else weights[rows]
+        if part is None or part.any():
+            pairs.append((int(top[order[start]]), Sample(confidence[rows], came_true[rows], part)))
+    return pairs
+
+
 def _reduce_top_label(predictions):
     """One sample for each label that is predicted."""
     return [sample for _, sample in split_by_top_label(predictions)]
@@ -334,6 +353,8 @@ def _reduce_top_label(predictions):
 
 def _reduce_full(predictions):
     """One sample: all pairs of a row and a label, and whether it came true."""
+    if predictions.is_multiclass and is_numpy(predictions.proba):
+        return [_pool_columns(predictions)]
     columns, weights = _reduce_classwise(predictions), predictions.weights
     xp = namespace(columns[0].predictions)
     return [
@@ -343,6 +364,17 @@ def _reduce_full(predictions):
             None if weights is None else xp.concat([weights] * len(columns)),
         )
     ]
+
+
+def _pool_columns(predictions):
+    """The same of many columns in NumPy: the matrix itself, in the order of memory."""
+    proba, weights = predictions.proba, predictions.weights
+    order = "F" if proba.flags.f_contiguous else "C"
+    came_true = np.zeros(proba.shape, dtype=bool, order=order)
+    came_true[np.arange(len(proba)), predictions.target] = True
+    if weights is not None:
+        weights = np.broadcast_to(weights[:, None], proba.shape).ravel(order)
+    return Sample(proba.ravel(order), came_true.ravel(order), weights)
 
 
 def _reduce_auto(predictions):

@@ -350,3 +350,19 @@ def test_soft_labels_of_vectors():
 def test_bad_soft_labels_of_vectors(y_true, options, message):
     with pytest.raises(ValueError, match=message):
         check_class_vectors(y_true, P3, **options)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 4.0])])
+def test_full_pools_all_pairs_in_any_order_of_memory(order, weights):
+    proba = np.array([[6, 1, 1], [5, 2, 1], [1, 6, 1], [4, 3, 1]], order=order) / 8
+    (sample,) = reduce_to_samples([0, 1, 2, 1], proba, sample_weight=weights, reduction="full")
+    rows = np.ones(4) if weights is None else weights
+    expected = [
+        (proba[row, column], column == [0, 1, 2, 1][row], rows[row])
+        for row, column in np.ndindex(4, 3)
+    ]
+    own = np.ones(12) if sample.weights is None else sample.weights
+    found = zip(sample.predictions, sample.outcomes, own, strict=True)
+    assert sorted(found) == sorted(expected)
+    assert np.shares_memory(sample.predictions, proba) == (proba.flags.f_contiguous or order == "C")

@@ -142,7 +142,8 @@ def centre_features(features, mass):
     Differences in the last digits, of the feature or of its mean, come of rounding; left as they
     are they would be taken for what the feature tells.
     """
-    low, high = (find(features[mass > 0], axis=0) for find in (np.min, np.max))
+    present = features if mass.all() else features[mass > 0]
+    low, high = present.min(axis=0), present.max(axis=0)
     constant = high - low <= _ALIKE * np.maximum(np.abs(low), np.abs(high))
     offset = np.where(constant, low, mass @ features)
     return np.where(constant, 0.0, features - offset), offset

@@ -9,6 +9,8 @@ from skcal._arrays import namespace
 _FINEST_COMPLEMENT = float(np.finfo(np.float64).eps) / 2
 # Complements and sums of probabilities that should be 0 may be as large as this.
 _ROUNDING = 128 * _FINEST_COMPLEMENT
+# Sums of exponentials below this have lost digits.
+_UNDERFLOW = 1e-290
 
 
 def find_probabilities(logits):
@@ -24,34 +26,23 @@ def centre_logits(logits):
     return gaps - gaps.mean(axis=1, keepdims=True)
 
 
-def log_probabilities(logits):
-    """Logarithm of each class's probability, and of that of all other classes together.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (n_samples, n_classes)
-
-    Returns
-    -------
-    log_proba, log_complement : ndarray of shape (n_samples, n_classes)
-    """
-    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
-    rest = logits - logits[rows, top][:, None]
-    log_odds_of_rest = _sum_logs_without(rest, rows, top)
-    log_total = np.logaddexp(0, log_odds_of_rest)
-    log_proba = rest - log_total[:, None]
-    # 1 - p is p of the others for the largest p, and free of cancellation for the smaller.
-    log_complement = np.log1p(-np.minimum(np.exp(log_proba), 0.5))
-    log_complement[rows, top] = log_odds_of_rest - log_total
-    return log_proba, log_complement
-
-
 def log_odds(logits):
     """log(p / (1 - p)) of each class, of the second alone where there are two."""
     if logits.shape[1] == 2:
         return logits[:, 1:] - logits[:, :1]
-    log_proba, log_complement = log_probabilities(logits)
-    return log_proba - log_complement
+    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
+    rest = logits - logits[rows, top][:, None]
+    odds = np.exp(rest)
+    odds[rows, top] = 0.0
+    others = odds.sum(axis=1)
+    log_others = np.log(others, out=np.zeros_like(others), where=others > _UNDERFLOW)
+    fades = others <= _UNDERFLOW
+    log_others[fades] = _sum_logs_without(rest[fades], np.arange(fades.sum()), top[fades])
+    # 1 - p is p of the others: a sum of positive terms, the largest of which is 1.
+    np.subtract(others[:, None], odds, out=odds)
+    rest -= np.log1p(odds, out=odds)
+    rest[rows, top] = -log_others
+    return rest
 
 
 def find_floor(proba, n_classes, xp=np):

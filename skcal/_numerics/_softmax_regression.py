@@ -18,6 +18,7 @@ _ROWS_PER_COLUMN = 10
 # A smaller share of the largest possible curvature is taken for rounding.
 _SMALLEST_SHARE = 1e-12
 _ROWS_IN_CHUNK = 4096
+_CELLS_IN_CHUNK = 1 << 17
 
 
 def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
@@ -74,40 +75,54 @@ class _Problem:
         matrix[self.varies] = free
         return matrix
 
-    def multiply(self, coefficients):
-        """features @ coefficients.T"""
-        if not self.is_diagonal:
-            return self.features @ coefficients.T
-        n_classes = len(coefficients)
-        rest = self.features[:, n_classes:] @ coefficients[:, n_classes:].T
-        return self.features[:, :n_classes] * np.diag(coefficients) + rest
+    def list_chunks(self):
+        """Slices of rows: products with a diagonal are fastest where they fit in the cache."""
+        size = max(_CELLS_IN_CHUNK // len(self.start), 1) if self.is_diagonal else len(self.rows)
+        return [slice(first, first + size) for first in range(0, len(self.rows), size)]
 
-    def gather(self, residual):
-        """Those elements of residual.T @ features that belong to coefficients that vary."""
+    def split(self, coefficients):
+        """What `multiply` takes: of a diagonal matrix that, and the columns beside it in rows."""
         if not self.is_diagonal:
-            return (residual.T @ self.features)[self.varies]
-        n_classes = residual.shape[1]
-        sums = np.zeros_like(self.start)
-        own = np.einsum("ik,ik->k", residual, self.features[:, :n_classes])
-        sums[np.diag_indices(n_classes)] = own
-        sums[:, n_classes:] = residual.T @ self.features[:, n_classes:]
-        return sums[self.varies]
+            return coefficients
+        n_classes = len(coefficients)
+        return np.vstack([np.diag(coefficients), coefficients[:, n_classes:].T])
+
+    def join(self, parts):
+        """The coefficients that vary, of a matrix that `split` has split."""
+        if not self.is_diagonal:
+            return parts[self.varies]
+        n_classes = len(self.start)
+        matrix = np.zeros_like(self.start)
+        matrix[np.diag_indices(n_classes)] = parts[0]
+        matrix[:, n_classes:] = parts[1:].T
+        return matrix[self.varies]
+
+    def multiply(self, parts, rows):
+        """features @ coefficients.T for some rows."""
+        features, n_classes = self.features[rows], len(self.start)
+        if not self.is_diagonal:
+            return features @ parts.T
+        product = features[:, :n_classes] * parts[0]
+        product += features[:, n_classes:] @ parts[1:]
+        return product
+
+    def gather(self, residual, rows):
+        """residual.T @ features of some rows, split."""
+        features, n_classes = self.features[rows], len(self.start)
+        if not self.is_diagonal:
+            return residual.T @ features
+        own = np.einsum("ik,ik->k", residual, features[:, :n_classes])
+        return np.vstack([own, features[:, n_classes:].T @ residual])
 
     def evaluate(self, free):
         """Value, gradient, and the function that solves for the Newton step."""
-        logits = self.multiply(self.arrange(free))
-        logits -= logits.max(axis=1, keepdims=True)
-        target_logits = (1 - self.even) * logits[self.rows, self.codes]
-        target_logits += self.even * logits.mean(axis=1)
-        proba = np.exp(logits, out=logits)
-        total = proba.sum(axis=1)
-        proba /= total[:, None]
-        away = free - self.centre
-        value = self.mass @ (np.log(total) - target_logits) + self.penalty @ away**2
-        residual = proba * self.mass[:, None]
-        residual -= (self.mass * self.even / len(self.start))[:, None]
-        residual[self.rows, self.codes] -= self.mass * (1 - self.even)
-        gradient = self.gather(residual) + 2 * self.penalty * away
+        parts, away = self.split(self.arrange(free)), free - self.centre
+        proba = np.empty((len(self.rows), len(self.start)))
+        value, slopes = self.penalty @ away**2, 0.0
+        for rows in self.list_chunks():
+            loss, slope, proba[rows] = self.evaluate_rows(parts, rows)
+            value, slopes = value + loss, slopes + slope
+        gradient = self.join(slopes) + 2 * self.penalty * away
 
         def step(_):
             extra = 2 * self.penalty + DAMPING * self.bound
@@ -116,6 +131,21 @@ class _Problem:
             return solve_newton_step(self.form_hessian(proba) + np.diag(extra), gradient)
 
         return value, gradient, step
+
+    def evaluate_rows(self, parts, rows):
+        """Loss of some rows, its gradient, split, and their probabilities."""
+        codes, mass, even = self.codes[rows], self.mass[rows], self.even[rows]
+        numbers = np.arange(len(codes))
+        logits = self.multiply(parts, rows)
+        logits -= logits.max(axis=1, keepdims=True)
+        target_logits = (1 - even) * logits[numbers, codes] + even * logits.mean(axis=1)
+        proba = np.exp(logits, out=logits)
+        total = proba.sum(axis=1)
+        proba /= total[:, None]
+        residual = proba * mass[:, None]
+        residual -= (mass * even / len(self.start))[:, None]
+        residual[numbers, codes] -= mass * (1 - even)
+        return mass @ (np.log(total) - target_logits), self.gather(residual, rows), proba
 
     def form_hessian(self, proba):
         """sum_i m_i p_k (1{k = l} - p_l) x_j x_h for coefficients (k, j) and (l, h)."""
@@ -134,13 +164,15 @@ class _Problem:
         return hessian
 
     def solve_iteratively(self, proba, gradient, extra):
-        moved = proba * self.mass[:, None]
-
         def multiply(direction):
-            shift = self.multiply(self.spread_out(direction))
-            shift -= np.einsum("ik,ik->i", proba, shift)[:, None]
-            shift *= moved
-            return self.gather(shift) + extra * direction
+            parts, sums = self.split(self.spread_out(direction)), 0.0
+            for rows in self.list_chunks():
+                shift = self.multiply(parts, rows)
+                shift -= np.einsum("ik,ik->i", proba[rows], shift)[:, None]
+                shift *= proba[rows]
+                shift *= self.mass[rows, None]
+                sums = sums + self.gather(shift, rows)
+            return self.join(sums) + extra * direction
 
         shape = (len(gradient), len(gradient))
         step, _ = cg(
@@ -155,11 +187,10 @@ class _Problem:
     def form_preconditioner(self, proba, extra):
         """Function that multiplies by an approximate inverse of Hessian + diag(extra)."""
         n_classes, n_columns = self.start.shape
-        spread = proba * (1 - proba)
-        spread *= self.mass[:, None]
         extra = self.spread_out(extra)
         if self.is_diagonal:
-            return self.invert_small_blocks(spread, extra)
+            return self.invert_small_blocks(proba, extra)
+        spread = self.find_spread(proba, slice(None))
         if n_classes * n_columns**2 > _LARGEST_BLOCKS:
             solve = self.invert_diagonal(spread, extra)
         else:
@@ -175,6 +206,12 @@ class _Problem:
             return (solve(matrix) + share * matrix.sum(axis=0))[self.varies]
 
         return precondition
+
+    def find_spread(self, proba, rows):
+        """Variance of each class in some rows, times their mass."""
+        spread = proba[rows] * (1 - proba[rows])
+        spread *= self.mass[rows, None]
+        return spread
 
     def invert_diagonal(self, spread, extra):
         diagonal = spread.T @ self.features**2 + extra
@@ -195,15 +232,18 @@ class _Problem:
             inverses[k] = np.linalg.inv(block)
         return lambda matrix: np.matmul(inverses, matrix[:, :, None])[:, :, 0]
 
-    def invert_small_blocks(self, spread, extra):
+    def invert_small_blocks(self, proba, extra):
         """By each class's coefficients, of its own column and of those that all classes have."""
         n_classes, n_columns = extra.shape
-        own, rest = np.split(self.features, [n_classes], axis=1)
-        moved = spread * own
-        blocks = np.empty((n_classes, *2 * [n_columns - n_classes + 1]))
-        blocks[:, 0, 0] = np.einsum("ik,ik->k", moved, own)
-        blocks[:, 0, 1:] = blocks[:, 1:, 0] = moved.T @ rest
-        blocks[:, 1:, 1:] = np.tensordot(spread, rest[:, :, None] * rest[:, None], (0, 0))
+        blocks = np.zeros((n_classes, *2 * [n_columns - n_classes + 1]))
+        for rows in self.list_chunks():
+            own, rest = np.split(self.features[rows], [n_classes], axis=1)
+            spread = self.find_spread(proba, rows)
+            moved = spread * own
+            blocks[:, 0, 0] += np.einsum("ik,ik->k", moved, own)
+            blocks[:, 0, 1:] += moved.T @ rest
+            blocks[:, 1:, 1:] += np.tensordot(spread, rest[:, :, None] * rest[:, None], (0, 0))
+        blocks[:, 1:, 0] = blocks[:, 0, 1:]
 
         def pack(matrix):
             return np.column_stack([np.diag(matrix), matrix[:, n_classes:]])
@@ -220,10 +260,7 @@ class _Problem:
         def precondition(vector):
             packed = pack(self.spread_out(vector)) / scale
             solved = np.matmul(inverses, packed[:, :, None])[:, :, 0] / scale
-            matrix = np.zeros_like(self.start)
-            matrix[np.diag_indices(n_classes)] = solved[:, 0]
-            matrix[:, n_classes:] = solved[:, 1:]
-            return matrix[self.varies]
+            return self.join(solved.T)
 
         return precondition
 

@@ -85,12 +85,15 @@ def weighted_quantiles(values, shares, weights=None):
     -------
     ndarray of shape (n_quantiles,)
     """
-    order = np.argsort(values, kind="stable")
-    cumulative = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+    if weights is None:
+        values, cumulative = np.sort(values), np.arange(1.0, len(values) + 1)
+    else:
+        order = np.argsort(values)
+        values, cumulative = values[order], np.cumsum(weights[order])
     cumulative /= cumulative[-1]
     first = np.searchsorted(cumulative, shares - _SHARE_TOLERANCE, side="left")
     last = np.searchsorted(cumulative, shares + _SHARE_TOLERANCE, side="left")
-    return values[order[first]] / 2 + values[order[np.minimum(last, len(values) - 1)]] / 2
+    return values[first] / 2 + values[np.minimum(last, len(values) - 1)] / 2
 
 
 def build_natural_basis(knots):

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from skcal._arrays import list_slices
+
 # Relative to the largest difference of two logits of a row. At the first the probabilities differ
 # from even ones by less than 1e-12. The second is only there to have an end.
 _LARGEST_TEMPERATURE = 1e12
@@ -15,12 +17,18 @@ _LARGEST_GAP = 1e6
 _SMALLEST_SHARE, _SMALLEST_GAP = 1e-200, 1e-300
 # Newton's method ends where the derivative with respect to log(temperature) is below this.
 _NEGLIGIBLE = 1e-12
+# After a step in log(temperature) this short, what is left is its square.
+_LAST_STEP = 1e-7
 _MAX_ITERATIONS = 100
+# Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
+_CELLS = 1 << 17
+# Of so many numbers every 16th row, at least 500 of them, tells where to start.
+_MANY_CELLS, _PART, _FEW_ROWS = 1 << 20, 16, 500
 # Multiples of the best temperature by the log loss among which that by the Brier score is sought.
 _BRIER_GRID = np.exp(np.linspace(-4, 4, 33))
 
 
-def fit_temperature(logits, codes, weights=None, *, loss="log", xp=np):
+def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=np):
     """The temperature that minimises the mean loss of softmax(logits / temperature).
 
     Parameters
@@ -31,6 +39,8 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", xp=np):
         Column of the true class.
     weights : array of shape (n_samples,) or None
     loss : {"log", "brier"}
+    start : float or None
+        Temperature near that of the log loss; None finds one from a part of the rows.
     xp : module, default=numpy
         The library of the arrays.
 
@@ -38,7 +48,7 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", xp=np):
     -------
     temperature : float
     n_iter : int
-        Evaluations of the loss or its derivatives.
+        Evaluations of the loss or its derivatives on all rows.
     """
     if weights is None:
         weights = xp.ones_like(codes, dtype=xp.float64)
@@ -48,58 +58,92 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", xp=np):
     spread = -float(xp.min(gaps))
     if spread < _SMALLEST_GAP:
         return 1.0, 0
-    smallest = max(_SMALLEST_SHARE * spread, _SMALLEST_GAP)
-    gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
-    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0], xp)
-    if spread > limit:
-        spread = limit
-        gaps = xp.clip(gaps, -limit, 0.0)
-    gaps = (gaps - _pick_true(gaps, codes, xp)) / spread
-    inverse, n_iter = _minimise_log_loss(gaps, mass, xp)
+    gaps, spread = _cut_gaps(gaps, spread, xp)
+    gaps /= spread
+    true = _pick_true(gaps, codes, xp)
+    inverse, n_iter = _minimise_log_loss(gaps, true, mass, xp, start and spread / start)
     if loss == "brier":
         inverse, n_more = _minimise_brier_score(gaps, codes, mass, inverse, xp)
         n_iter += n_more
     return float(spread / inverse), n_iter
 
 
-def _minimise_log_loss(gaps, mass, xp):
+def _cut_gaps(gaps, spread, xp):
+    """Gaps without those that are next to none, masks cut, and the largest that is left."""
+    smallest = max(_SMALLEST_SHARE * spread, _SMALLEST_GAP)
+    n_gaps, n_clear, n_far = (
+        _count_below(gaps, limit, xp) for limit in (0.0, -smallest, -spread / _LARGEST_GAP)
+    )
+    if n_clear < n_gaps:
+        gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
+    if 2 * n_far > n_clear:  # then the median is as far
+        return gaps, spread
+    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0], xp)
+    return (gaps, spread) if spread <= limit else (xp.clip(gaps, -limit, 0.0), limit)
+
+
+def _count_below(values, limit, xp):
+    parts = list_slices(values, max(_CELLS // values.shape[1], 1))
+    return sum(int(xp.count_nonzero(values[rows, :] < limit)) for rows in parts)
+
+
+def _minimise_log_loss(gaps, true, mass, xp, start=None):
     """Inverse temperature by Newton's method in its logarithm, kept in a bracket.
 
-    The loss E[log sum_k exp(b g_k)], g_k = z_k - z_y, is convex in b, with the derivative
-    E[sum_k p_k g_k] and the second derivative E[variance of g under p].
+    The loss E[log sum_k exp(b (g_k - g_y))] is convex in b, with the derivative
+    E[sum_k p_k g_k - g_y] and the second derivative E[variance of g under p].
     """
-    slope_at_zero = float(mass @ xp.mean(gaps, axis=0))
-    if slope_at_zero >= 0:  # the logits are worse than none
+    slope = float(mass @ (xp.mean(gaps, axis=0) - true))
+    if slope >= 0:  # the logits are worse than none
         return 1 / _LARGEST_TEMPERATURE, 1
-    top = xp.max(gaps, axis=0)
-    below = gaps - top
-    # One Newton step from 0, where no exponentials are needed.
-    b = -slope_at_zero / float(mass @ xp.var(gaps, axis=0))
+    b = start or _start_from_part(gaps, true, mass, xp)
+    if b is None:  # one Newton step from 0
+        b = -slope / _differentiate(0.0, gaps, true, mass, xp)[1]
     low, high = 1 / _LARGEST_TEMPERATURE, 1 / _SMALLEST_TEMPERATURE
-    n_iter = 1
-    while n_iter < _MAX_ITERATIONS:
+    n_iter, step = 1, np.inf
+    while n_iter < _MAX_ITERATIONS and abs(step) > _LAST_STEP:
         n_iter += 1
         b = float(b if low < b < high else np.sqrt(low * high))
-        terms = xp.exp(b * below)
-        total = xp.sum(terms, axis=0)
-        terms *= below
-        mean = xp.sum(terms, axis=0) / total
-        slope = b * float(mass @ (top + mean))
+        slope, curvature = _differentiate(b, gaps, true, mass, xp)
+        slope, rate = b * slope, b**2 * curvature
         if abs(slope) <= _NEGLIGIBLE:
             break
-        terms *= below
-        rate = b**2 * float(mass @ (xp.sum(terms, axis=0) / total - mean**2))
         low, high = (b, high) if slope < 0 else (low, b)
-        b *= np.exp(np.clip(-slope / rate, -3, 3)) if rate > 0 else np.exp(-3 * np.sign(slope))
+        step = float(np.clip(-slope / rate, -3, 3)) if rate > 0 else -3 * np.sign(slope)
+        b *= np.exp(step)
     return b, n_iter
+
+
+def _differentiate(b, gaps, true, mass, xp):
+    """First and second derivative of the mean log loss by the inverse temperature b."""
+    slope = curvature = 0.0
+    for rows in list_slices(mass, max(_CELLS // gaps.shape[0], 1)):
+        part = gaps[:, rows]
+        terms = xp.exp(b * part)
+        total = xp.sum(terms, axis=0)
+        terms *= part
+        mean = xp.sum(terms, axis=0) / total
+        terms *= part
+        slope += float(mass[rows] @ (mean - true[rows]))
+        curvature += float(mass[rows] @ (xp.sum(terms, axis=0) / total - mean**2))
+    return slope, curvature
+
+
+def _start_from_part(gaps, true, mass, xp):
+    """Inverse temperature of an even part of many rows; None where they are few."""
+    if gaps.shape[0] * gaps.shape[1] < _MANY_CELLS or gaps.shape[1] < _PART * _FEW_ROWS:
+        return None
+    rows = slice(None, None, _PART)
+    part = gaps[:, rows] + 0.0  # a copy without gaps in memory
+    b, n_iter = _minimise_log_loss(part, true[rows], mass[rows], xp)
+    return b if n_iter > 1 else None
 
 
 def _minimise_brier_score(gaps, codes, mass, start, xp):
     """Inverse temperature of the lowest Brier score, which may have several minima."""
 
     def score(log_multiple):
-        scaled = float(start * np.exp(log_multiple)) * gaps
-        proba = xp.exp(scaled - xp.max(scaled, axis=0))
+        proba = xp.exp(float(start * np.exp(log_multiple)) * gaps)
         proba /= xp.sum(proba, axis=0)
         return float(mass @ (xp.sum(proba**2, axis=0) - 2 * _pick_true(proba, codes, xp) + 1))
 

@@ -3,10 +3,9 @@
 from abc import abstractmethod
 
 import numpy as np
-from scipy.special import softmax
 
 from skcal._numerics._newton import centre_features
-from skcal._numerics._scores import centre_logits
+from skcal._numerics._scores import centre_logits, find_probabilities
 from skcal._numerics._softmax_regression import fit_softmax
 from skcal._numerics._target_smoothing import share_of_others
 from skcal._numerics._temperature import fit_temperature
@@ -67,7 +66,11 @@ class AffineRecalibrator(LogitRecalibrator):
         self.intercept_ = intercept - intercept.mean()  # what is added to all changes nothing
 
     def _recalibrate(self, scores):
-        return softmax(self._read_scale(scores) @ self.coef_.T + self.intercept_, axis=1)
+        values, factors = self._read_scale(scores), np.diag(self.coef_)
+        is_diagonal = np.count_nonzero(self.coef_) == np.count_nonzero(factors)
+        if is_diagonal and len(factors) == values.shape[1]:
+            return find_probabilities(values * factors + self.intercept_)
+        return find_probabilities(values @ self.coef_.T + self.intercept_)
 
 
 class StructuredRecalibrator(AffineRecalibrator):

@@ -145,6 +145,7 @@ class AutoRecalibration(BaseRecalibrator):
     """
 
     _learns_classes_apart = False
+    _maps_rows_apart = False
 
     def __init__(
         self,

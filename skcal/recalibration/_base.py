@@ -39,6 +39,7 @@ from skcal.recalibration._class_scores import (
     check_scores,
     find_depth,
     floor_logits,
+    list_parts,
     name_columns,
     refuse_one_dimension,
 )
@@ -77,7 +78,9 @@ class BaseRecalibrator(
     ``_check_options()`` may be overridden to check the subclass's own parameters. Where rounding
     yields 0 or 1 the nearest number between is returned, unless ``_gives_hard_probabilities``
     says that 0 and 1 are intended. ``_learns_classes_apart = False`` says that nothing is learned
-    of each class by itself, so that y may miss some. ``_is_monotone = True`` promises that maps of
+    of each class by itself, so that y may miss some. ``_maps_rows_apart = False`` says that
+    ``_recalibrate`` must get all rows at once, because it draws random numbers for instance; else
+    it gets them part by part. ``_is_monotone = True`` promises that maps of
     one class do not decrease, or that the order of the classes is kept in every row. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
@@ -124,6 +127,8 @@ class BaseRecalibrator(
     _is_on_device = False
     _learns_classes_apart = True
     _is_monotone = False
+    _maps_rows_apart = True
+    _fewest_rows = 1
 
     def __init__(
         self,
@@ -186,9 +191,13 @@ class BaseRecalibrator(
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
         """
-        scores, dtype, device = self._read_scores(X)
-        proba = self._finish(self._recalibrate(scores), dtype)
-        return move(proba, device)
+        columns, device, answer = self._read_columns(X)
+        if not (self._maps_rows_apart and is_numpy(columns)):
+            return move(self._map_columns(columns, device), answer)
+        proba = np.empty((len(columns), len(self.classes_)), columns.dtype)
+        for rows in list_parts(columns, self._fewest_rows):
+            proba[rows] = self._map_columns(columns[rows], device)
+        return move(proba, answer)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Recalibrated probabilities in the layout of X.
@@ -204,8 +213,10 @@ class BaseRecalibrator(
             Probabilities, each in the column of its score. Of the float type of X.
         """
         proba = self.predict_proba(X)
-        order = move_to(np.argsort(self._order)[-self.n_features_in_ :], proba)
-        return namespace(proba).take(proba, order, axis=1)
+        order = np.argsort(self._order)[-self.n_features_in_ :]
+        if np.array_equal(order, np.arange(proba.shape[1])):
+            return proba
+        return namespace(proba).take(proba, move_to(order, proba), axis=1)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Label of the largest recalibrated probability.
@@ -313,8 +324,8 @@ class BaseRecalibrator(
     def _check_options(self):
         """Raise ValueError for an invalid parameter of the subclass."""
 
-    def _read_scores(self, X):
-        """Scores as `_recalibrate` gets them, the float type of X and the device of the answer."""
+    def _read_columns(self, X):
+        """X checked, its device and that of the answer."""
         check_is_fitted(self)
         columns, answer = list_column_names(X), find_device(X) or NUMPY
         X, _, _, device = read_scores(X, on_device=self._is_on_device)
@@ -324,8 +335,16 @@ class BaseRecalibrator(
         X = validate_data(self, X, reset=False, **options)
         check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
         check_scores(X, xp, self.input)
-        scores = arrange_scores(X, move(self._order, device), xp, self.input)
-        return floor_logits(scores, self._depth, xp), X.dtype, answer
+        return X, device, answer
+
+    def _arrange_columns(self, X, device):
+        """Scores as `_recalibrate` gets them."""
+        scores = arrange_scores(X, move(self._order, device), device.xp, self.input)
+        return floor_logits(scores, self._depth, device.xp)
+
+    def _map_columns(self, X, device):
+        """Probabilities of checked rows, of their float type."""
+        return self._finish(self._recalibrate(self._arrange_columns(X, device)), X.dtype)
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
@@ -346,4 +365,9 @@ class BaseRecalibrator(
         if self.input == "logits":
             return scores
         xp = namespace(scores)
-        return xp.log(xp.clip(scores, SMALLEST_PROBABILITY, 1.0))
+        proba = xp.clip(scores, self._find_smallest(), 1.0)
+        return np.log(proba, out=proba) if xp is np else xp.log(proba)
+
+    def _find_smallest(self):
+        """What probabilities are raised to before a logarithm."""
+        return SMALLEST_PROBABILITY

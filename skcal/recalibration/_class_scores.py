@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._arrays import is_numpy
+from skcal._arrays import find_span, is_numpy, list_slices
 from skcal._numerics._temperature import fit_temperature
 from skcal._validation import (
     COARSE_ROUNDING,
@@ -20,6 +20,8 @@ LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
+# Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
+_CELLS = 1 << 18
 
 
 class NotClassScoresError(ValueError):
@@ -34,6 +36,11 @@ class NotClassScoresError(ValueError):
     ...     print(str(error).split(";")[0])
     X must hold class probabilities, rows in [0, 1] that sum to 1
     """
+
+
+def list_parts(X, fewest_rows=1):
+    """Slices of rows that are worked on at a time."""
+    return list_slices(X, max(_CELLS // max(X.shape[1], 1), fewest_rows))
 
 
 def refuse_one_dimension(X):
@@ -58,6 +65,8 @@ def refuse_one_dimension(X):
 
 def check_scores(X, xp, kind):
     """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits"."""
+    if all(_are_scores(X[rows, ...], xp, kind) for rows in list_parts(X)):
+        return
     if not xp.all(xp.isfinite(X)):  # row by row it would take several times as long
         row = _find_first(~xp.all(xp.isfinite(X), axis=1), xp)
         value = next(v for v in _list_row(X, row) if not np.isfinite(v))
@@ -65,30 +74,41 @@ def check_scores(X, xp, kind):
             f"X must be finite; Input X contains NaN or infinity: row {row} has {value}."
         )
     if kind == "logits":
-        low, high = float(xp.min(X)), float(xp.max(X))
-        if max(high, -low) > LARGEST_LOGIT:
-            raise NotClassScoresError(
-                f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
-                f"values from {low:.7g} to {high:.7g}."
-            )
-        return
-    # A softmax in float32 misses [0, 1] by its rounding.
-    is_bad = ~xp.all((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE), axis=1)
-    if X.shape[1] > 1:
-        is_bad |= xp.abs(xp.sum(X, axis=1, dtype=xp.float64) - 1) > ROW_SUM_TOLERANCE
-    if xp.any(is_bad):
-        row = _find_first(is_bad, xp)
-        values = _list_row(X, row)
-        in_range = min(values) >= -RANGE_TOLERANCE and max(values) <= 1 + RANGE_TOLERANCE
-        is_rounding = in_range and len(values) > 1 and abs(sum(values) - 1) <= COARSE_ROUNDING
+        low, high = map(float, find_span(X))
         raise NotClassScoresError(
-            f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
-            f"of {len(values)} columns has values from {min(values):.7g} to "
-            f"{max(values):.7g} and sums to {sum(values):.7g}. For scores such as those of "
-            "decision_function say input='logits'. For raw features put "
-            "CrossFitProba(classifier) before this step in a pipeline."
-            + (EXPLAIN_ROUNDING if is_rounding else "")
+            f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
+            f"values from {low:.7g} to {high:.7g}."
         )
+    is_bad = ~xp.all((X >= -RANGE_TOLERANCE) & (X <= 1 + RANGE_TOLERANCE), axis=1)
+    row = _find_first(is_bad | _miss_one(X, xp), xp)
+    values = _list_row(X, row)
+    in_range = min(values) >= -RANGE_TOLERANCE and max(values) <= 1 + RANGE_TOLERANCE
+    is_rounding = in_range and len(values) > 1 and abs(sum(values) - 1) <= COARSE_ROUNDING
+    raise NotClassScoresError(
+        f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
+        f"of {len(values)} columns has values from {min(values):.7g} to "
+        f"{max(values):.7g} and sums to {sum(values):.7g}. For scores such as those of "
+        "decision_function say input='logits'. For raw features put "
+        "CrossFitProba(classifier) before this step in a pipeline."
+        + (EXPLAIN_ROUNDING if is_rounding else "")
+    )
+
+
+def _are_scores(X, xp, kind):
+    """Whether all rows are fine; NaN never is."""
+    low, high = map(float, find_span(X))
+    if kind == "logits":
+        return low >= -LARGEST_LOGIT and high <= LARGEST_LOGIT
+    # A softmax in float32 misses [0, 1] by its rounding.
+    in_range = low >= -RANGE_TOLERANCE and high <= 1 + RANGE_TOLERANCE
+    return in_range and not xp.any(_miss_one(X, xp))
+
+
+def _miss_one(X, xp):
+    """Whether rows do not sum to 1, where there is more than one column."""
+    if X.shape[1] == 1:
+        return xp.zeros_like(X[:, 0], dtype=xp.bool)
+    return xp.abs(xp.sum(X, axis=1, dtype=xp.float64) - 1) > ROW_SUM_TOLERANCE
 
 
 def _find_first(flags, xp):
@@ -104,6 +124,16 @@ def arrange_scores(X, order, xp, kind):
 
     A single column is that of the second class. `order` is on the device of X.
     """
+    parts = list_parts(X)
+    if not is_numpy(X) or len(parts) == 1:
+        return _arrange_rows(X, order, xp, kind)
+    scores = np.empty((len(X), len(order)), order="F")
+    for rows in parts:
+        scores[rows] = _arrange_rows(X[rows], order, xp, kind)
+    return scores
+
+
+def _arrange_rows(X, order, xp, kind):
     X = xp.astype(X, xp.float64, copy=False)
     if kind == "proba":
         X = xp.clip(X, 0.0, 1.0)

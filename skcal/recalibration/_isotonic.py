@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from skcal._typing import ArrayLike
@@ -97,4 +98,4 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         return regression.fit(values, outcomes, sample_weight=sample_weight)
 
     def _apply_map(self, fitted, values):
-        return fitted.predict(values)
+        return np.interp(values, fitted.X_thresholds_, fitted.y_thresholds_)

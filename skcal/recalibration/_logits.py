@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from skcal._arrays import namespace
 from skcal._numerics._scores import find_floor
 from skcal._typing import ArrayLike
@@ -51,8 +49,5 @@ class LogitRecalibrator(BaseRecalibrator):
                 f"got {self.min_proba!r}."
             )
 
-    def _to_logits(self, scores):
-        logits = super()._to_logits(scores)
-        if self.min_proba_ <= SMALLEST_PROBABILITY:
-            return logits
-        return namespace(logits).clip(logits, float(np.log(self.min_proba_)), 0.0)
+    def _find_smallest(self):
+        return max(self.min_proba_, SMALLEST_PROBABILITY)

@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from skcal._numerics._scores import log_odds, normalize_rows
 from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._class_scores import list_parts
 
 
 class OneVsRestRecalibrator(BaseRecalibrator):
@@ -22,6 +23,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     """
 
     _gives_log_odds = False
+    _fewest_rows = 1 << 10  # so that calls for each class are few
 
     @abstractmethod
     def _fit_map(self, values, outcomes, sample_weight):
@@ -38,7 +40,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
 
     def _to_log_odds(self, scores):
         """The usual other choice for ``_read_scale``."""
-        return log_odds(self._to_logits(scores))
+        n_classes = scores.shape[1]
+        values = np.empty((len(scores), n_classes if n_classes > 2 else 1), order="F")
+        for rows in list_parts(scores):
+            values[rows] = log_odds(self._to_logits(scores[rows]))
+        return values
 
     def _fit(self, scores, codes, sample_weight):
         values = self._read_scale(scores)

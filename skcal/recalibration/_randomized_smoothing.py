@@ -107,6 +107,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     """
 
     _learns_classes_apart = False
+    _maps_rows_apart = False
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from skcal._numerics._scores import find_probabilities
 from skcal._numerics._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
+from skcal.recalibration._class_scores import LOGIT_DEPTH
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
@@ -42,7 +43,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     temperature_ : float
         The temperature, positive.
     n_iter_ : int
-        Evaluations of the loss or its derivatives.
+        Evaluations of the loss or its derivatives on all rows.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     classes_ : ndarray of shape (n_classes,)
@@ -116,7 +117,12 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         self.temperature_, self.n_iter_ = fit_temperature(
-            self._to_logits(scores), codes, sample_weight, loss=self.loss, xp=namespace(scores)
+            self._to_logits(scores),
+            codes,
+            sample_weight,
+            loss=self.loss,
+            start=self._depth / LOGIT_DEPTH if self.input == "logits" else None,
+            xp=namespace(scores),
         )
 
     def _recalibrate(self, scores):

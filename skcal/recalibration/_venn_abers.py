@@ -130,7 +130,8 @@ class VennAbers(OneVsRestRecalibrator):
             their sums, so that the output of `predict_proba` may lie outside. Of the float type
             of X.
         """
-        scores, dtype, _ = self._read_scores(X)
+        columns, device, _ = self._read_columns(X)
+        scores = self._arrange_columns(columns, device)
         values = self._read_scale(scores)
         interval = np.empty((*scores.shape, 2))
         first = scores.shape[1] - len(self.maps_)
@@ -139,7 +140,7 @@ class VennAbers(OneVsRestRecalibrator):
             interval[:, k] = np.column_stack(steps.tabulate())[steps.find(column)]
         if first:
             interval[:, 0] = 1 - interval[:, 1, ::-1]
-        return interval.astype(dtype, copy=False)
+        return interval.astype(columns.dtype, copy=False)
 
     def _read_scale(self, scores):
         if self.input == "proba":

@@ -187,6 +187,9 @@ def test_diagonal_problems_are_told_from_others(varies, start, is_diagonal):
     varies, zeros = varies == 1, np.zeros(int(varies.sum()))
     problem = _Problem(features, codes, np.ones(400), start, varies, zeros, zeros)
     assert problem.is_diagonal == is_diagonal
-    np.testing.assert_allclose(problem.multiply(start), features @ start.T, atol=1e-12)
-    residual = features[:, :3] ** 2
-    np.testing.assert_allclose(problem.gather(residual), (residual.T @ features)[varies])
+    rows = slice(10, 300)
+    product = problem.multiply(problem.split(start), rows)
+    np.testing.assert_allclose(product, features[rows] @ start.T, atol=1e-12)
+    residual = features[rows, :3] ** 2
+    found = problem.join(problem.gather(residual, rows))
+    np.testing.assert_allclose(found, (residual.T @ features[rows])[varies])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from skcal._numerics import _temperature as temperature
 from skcal._numerics._temperature import fit_temperature
@@ -76,3 +77,34 @@ def test_evaluations_are_counted(record):
     assert n_brier > len(temperature._BRIER_GRID)
     assert found == (pytest.approx(1 / inverse, rel=1e-12), n_log + n_brier)
     assert fit_temperature(*make_one_hot(2, 0.5001))[1] == 2
+
+
+def make_many(rng):
+    """Rows enough for a part of them to tell where to start; the best temperature is near 2."""
+    logits = rng.normal(size=(9000, 120))
+    return 2 * logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1), rng.random(9000)
+
+
+def find_slope(logits, codes, weights, found):
+    """Derivative of the mean log loss by the inverse of the temperature."""
+    mean = (softmax(logits / found, axis=1) * logits).sum(axis=1)
+    return np.average(mean - logits[np.arange(len(codes)), codes], weights=weights)
+
+
+def test_many_rows_start_from_a_part_and_end_at_the_optimum(rng, record):
+    sample = make_many(rng)
+    starts = record(temperature, "_start_from_part")
+    found, _ = fit_temperature(*sample)
+    assert any(start is not None for _, start in starts)
+    assert abs(find_slope(*sample, found)) < 1e-11
+    again, n_again = fit_temperature(*sample, start=found)
+    assert again == pytest.approx(found, rel=1e-12)
+    assert n_again <= 3
+
+
+def test_a_part_without_information_gives_no_start(rng):
+    """Where its logits are worse than none: every 16th row is wrong for sure."""
+    logits, codes, weights = make_many(rng)
+    codes[::16] = logits[::16].argmin(axis=1)
+    found, _ = fit_temperature(logits, codes, weights)
+    assert abs(find_slope(logits, codes, weights, found)) < 1e-11

@@ -73,8 +73,8 @@ def test_squares_may_overflow(new):
     z, y = 1e-90 * np.linspace(-1, 1, 40)[:, None], np.tile([0, 1], 20)
     fitted = QuadraticScaling(input="logits").fit(z, y)
     proba = fitted.predict_proba([[new], [0.0]])
-    is_up = fitted.maps_[0].curvature > 0
-    assert proba[0].argmax() == is_up
+    sign = np.sign(fitted.maps_[0].curvature)
+    assert sign * (proba[0, 1] - 0.5) >= -1e-15  # the floor of logits may leave nothing
     assert 0.4 < proba[1, 1] < 0.6
 
 
