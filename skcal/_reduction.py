@@ -367,14 +367,13 @@ def _reduce_full(predictions):
 
 
 def _pool_columns(predictions):
-    """The same of many columns in NumPy: the matrix itself, in the order of memory."""
+    """The same of many columns in NumPy, column by column."""
     proba, weights = predictions.proba, predictions.weights
-    order = "F" if proba.flags.f_contiguous else "C"
-    came_true = np.zeros(proba.shape, dtype=bool, order=order)
+    came_true = np.zeros(proba.shape, dtype=bool, order="F")
     came_true[np.arange(len(proba)), predictions.target] = True
     if weights is not None:
-        weights = np.broadcast_to(weights[:, None], proba.shape).ravel(order)
-    return Sample(proba.ravel(order), came_true.ravel(order), weights)
+        weights = np.tile(weights, proba.shape[1])
+    return Sample(proba.ravel("F"), came_true.ravel("F"), weights)
 
 
 def _reduce_auto(predictions):

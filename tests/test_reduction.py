@@ -358,11 +358,8 @@ def test_full_pools_all_pairs_in_any_order_of_memory(order, weights):
     proba = np.array([[6, 1, 1], [5, 2, 1], [1, 6, 1], [4, 3, 1]], order=order) / 8
     (sample,) = reduce_to_samples([0, 1, 2, 1], proba, sample_weight=weights, reduction="full")
     rows = np.ones(4) if weights is None else weights
-    expected = [
-        (proba[row, column], column == [0, 1, 2, 1][row], rows[row])
-        for row, column in np.ndindex(4, 3)
-    ]
+    pairs = [(row, column) for column in range(3) for row in range(4)]
+    expected = [(proba[k, j], j == [0, 1, 2, 1][k], rows[k]) for k, j in pairs]
     own = np.ones(12) if sample.weights is None else sample.weights
-    found = zip(sample.predictions, sample.outcomes, own, strict=True)
-    assert sorted(found) == sorted(expected)
-    assert np.shares_memory(sample.predictions, proba) == (proba.flags.f_contiguous or order == "C")
+    assert list(zip(sample.predictions, sample.outcomes, own, strict=True)) == expected
+    assert np.shares_memory(sample.predictions, proba) == (order == "F")

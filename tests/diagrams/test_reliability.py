@@ -310,7 +310,7 @@ def test_full_reduction_is_one_square(multiclass):
     display = ReliabilityDisplay.from_estimator(model, X, y, reduction="full")
     hits = y[:, None] == model.classes_
     expected = draw(hits.T.ravel(), model.predict_proba(X).T.ravel())
-    np.testing.assert_allclose(display.prob_true, expected.prob_true, rtol=1e-12)
+    np.testing.assert_array_equal(display.prob_true, expected.prob_true)
     assert display.curves[0].n_samples == 3 * len(y)
     assert display.ax_.get_xlabel() == "Predicted probability, all classes"
     assert display.pos_label is None

@@ -23,6 +23,7 @@ GIVEN = TWO | {
     "y_pred": [0.0, 1.0],
     "y_std": [1.0, 2.0],
     "y_quantiles": [0.0, 1.0],
+    "groups": [0, 1],
     "quantiles": [0.2],
 }
 # A value of each option that no function takes.
@@ -40,6 +41,8 @@ BAD = {
     "label_kernel": ("white", "must hold real numbers"),
     "levels": ("95%", "must hold real numbers"),
     "max_bins": (0, "must be at least 1; got 0"),
+    "max_depth": (0, "must be at least 1; got 0"),
+    "max_groups": (0, "must be at least 1; got 0"),
     "method": ("exakt", "must be one of .* Did you mean 'exact'"),
     "min_samples": (0, "must be at least 1; got 0"),
     "n_bins": (0, "must be at least 1; got 0"),
@@ -52,7 +55,7 @@ BAD = {
     "recalibrator": ("plat", "must be one of .* Did you mean 'platt'"),
     "reduction": ("class-wise", "must be one of .* Did you mean 'classwise'"),
     "sample_weight": ([1, -1], "must be finite and not negative"),
-    "scale": ("logits", "Did you mean 'logit'"),
+    "scale": ("logits", "Did you mean 'logit'|must be one of 'probability', 'noise', 'share'"),
     "score": ("crps", "must be one of 'brier', 'log'; got 'crps'"),
     "squared": ("yes", "must be True or False; got 'yes'"),
     "strategy": ("equal", "must be one of"),
