@@ -249,6 +249,32 @@ def read_groups(argument, groups, present, **options):
     return groups.take(present)
 
 
+def take_columns(X, columns=None):
+    """Columns of the features, of which groups are made; by default all.
+
+    Parameters
+    ----------
+    X : data frame or dict
+    columns : list or None, default=None
+        Names.
+
+    Returns
+    -------
+    dict
+    """
+    names = list(X) if isinstance(X, dict) else list_column_names(X)
+    if names is None:
+        raise ValueError(
+            "groups must be given where X is no data frame; got groups=None and a "
+            f"{type(X).__name__}."
+        )
+    chosen = names if columns is None else list(columns)
+    for name in chosen:
+        if name not in names:
+            raise ValueError(f"group_columns must hold columns of X; got {name!r}. X has {names}.")
+    return {name: X[name] for name in chosen}
+
+
 def _check_length(argument, rows, present):
     if len(rows) != len(present):
         raise ValueError(

@@ -17,6 +17,7 @@ from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
 from sklearn.metrics import log_loss, make_scorer
 
 from skcal._bound_measure import bind_for_labels, bind_measure, name_function
+from skcal._groups import take_columns
 from skcal._predict_proba import (
     add_labels,
     complete_labels,
@@ -25,7 +26,12 @@ from skcal._predict_proba import (
     warn_of_unseen_labels,
 )
 from skcal._validation import check_option
-from skcal.metrics import MEASURES, brier_refinement, log_loss_refinement
+from skcal.metrics import (
+    MEASURES,
+    brier_refinement,
+    log_loss_refinement,
+    multicalibration_error,
+)
 
 __all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
 
@@ -33,9 +39,11 @@ __all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
 # with them, and is a scorer to other packages.
 _Scorer: Any = type(make_scorer(log_loss))
 
-# All that has a name: measures, and what is left of proper scores after recalibration.
+# All that has a name: measures, what is left of proper scores after recalibration, and the largest
+# error over groups.
 _FUNCTIONS = {name: measure.function for name, measure in MEASURES.items()} | {
-    function.__name__: function for function in (brier_refinement, log_loss_refinement)
+    function.__name__: function
+    for function in (brier_refinement, log_loss_refinement, multicalibration_error)
 }
 
 
@@ -58,7 +66,8 @@ def make_calibration_scorer(
         Whether a larger value is better; where it is not, the score is minus the value.
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
-        ``pos_label="yes"``. Their names are checked at once.
+        ``pos_label="yes"``. Their names are checked at once. For a measure of groups
+        ``group_columns`` may list the columns of X of which groups are made.
 
     Returns
     -------
@@ -90,6 +99,11 @@ def make_calibration_scorer(
     a scorer with the first class as its `pos_label`, or if the classifier returns a part of an
     array), the scorer calls ``predict_proba`` itself.
 
+    The groups of a measure that has an argument `groups`, such as
+    :func:`~skcal.metrics.multicalibration_error`, are made of the columns of X, which must be a
+    data frame. Under metadata routing ``scorer.set_score_request(groups=True)`` asks for groups
+    of the rows instead.
+
     A decision threshold does not change probabilities, so it cannot be tuned for calibration:
     `TunedThresholdClassifierCV` gets a ValueError that says so.
 
@@ -115,7 +129,11 @@ def make_calibration_scorer(
             raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
     if isinstance(measure, str):
         measure = _FUNCTIONS.get(measure, measure)
-    measure = bind_for_labels(measure, options).function
+    own = {name: value for name, value in options.items() if name != "group_columns"}
+    bound = bind_for_labels(measure, own)
+    measure = bound.function
+    if len(own) < len(options) and not bound.takes("groups"):
+        raise TypeError(f"{bound.name} has no groups, but group_columns was given.")
     return _CalibrationScorer(measure, bool(greater_is_better), options)
 
 
@@ -125,8 +143,9 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
     Parameters
     ----------
     name : str
-        ``"neg_"`` and the name of a measure, ``"neg_log_loss_refinement"`` or
-        ``"neg_brier_refinement"``, see :func:`get_scorer_names`.
+        ``"neg_"`` and the name of a measure, ``"neg_log_loss_refinement"``,
+        ``"neg_brier_refinement"`` or ``"neg_multicalibration_error"``, see
+        :func:`get_scorer_names`.
     **options : dict
         Keyword arguments for the measure, such as ``n_bins=20`` or ``reduction="classwise"``, or
         for the refinement, such as ``recalibrator=TemperatureScaling()``.
@@ -212,9 +231,11 @@ class _CalibrationScorer(_Scorer):
         if unseen:
             warn_of_unseen_labels(estimator, unseen, stacklevel=3)
             proba, labels = add_labels(proba, labels, unseen)
-        measure = bind_measure(
-            "measure", self._measure, {**self._kwargs, **metadata}, set_elsewhere=()
-        )
+        options = {**self._kwargs, **metadata}
+        columns = options.pop("group_columns", None)
+        if "groups" not in options and bind_measure("measure", self._measure, {}).takes("groups"):
+            options["groups"] = take_columns(X, columns)
+        measure = bind_measure("measure", self._measure, options, set_elsewhere=())
         proba, labels = complete_labels(proba, labels, measure.options.get("pos_label"))
         return self._sign * measure(y_true, proba, labels=labels)
 

@@ -6,6 +6,7 @@ import pickle
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -36,6 +37,7 @@ from skcal.metrics import (
     brier_refinement,
     expected_calibration_error,
     log_loss_refinement,
+    multicalibration_error,
     smooth_ece,
 )
 from skcal.recalibration import IsotonicRecalibration
@@ -55,6 +57,7 @@ BINARY, TEXT, TRIPLE = (GaussianNB().fit(*rows) for rows in ((X, Y), (X, NAMED),
 SMOOTH = get_scorer("neg_smooth_ece")
 # No calibration errors, but scorers too.
 REFINEMENTS = {f.__name__: f for f in (brier_refinement, log_loss_refinement)}
+GROUPED = multicalibration_error.__name__
 ece_scorer = functools.partial(get_scorer, "neg_expected_calibration_error")
 LABELS = [[0, 1], [False, True], [1, 2], [-1, 1], ["no", "yes"]]
 LABELS = [*map(np.array, LABELS), np.array(["no", "yes"], dtype=object)]
@@ -394,7 +397,7 @@ def test_routing_passes_requested_weights():
 
 def test_names():
     names = get_scorer_names()
-    assert names == sorted(f"neg_{name}" for name in [*MEASURES, *REFINEMENTS])
+    assert names == sorted(f"neg_{name}" for name in [*MEASURES, *REFINEMENTS, GROUPED])
     assert [get_scorer(name).__name__ for name in names] == names
     gain = make_calibration_scorer(smooth_ece, greater_is_better=True)
     assert gain.__name__ == "smooth_ece"
@@ -483,3 +486,49 @@ def test_estimators_that_cannot_be_scored():
         with pytest.raises(error, match=message):
             SMOOTH(model, X, target)
     assert SMOOTH(DummyClassifier().fit(X, Y), X, Y) == pytest.approx(0, abs=1e-6)
+
+
+# ------------------------------------------------------------------------------ measures of groups
+
+TABLE = pd.DataFrame(X, columns=list("abcdef"))
+make_group_scorer = functools.partial(
+    get_scorer, "neg_multicalibration_error", scale="noise", min_samples=20
+)
+
+
+def find_error(model, rows, groups):
+    options = {"scale": "noise", "min_samples": 20}
+    proba = model.predict_proba(TABLE.iloc[rows])[:, 1]
+    return multicalibration_error(Y[rows], proba, groups, **options)
+
+
+@pytest.mark.parametrize("columns", [None, ["a"], ["c", "b"]])
+def test_groups_are_made_of_columns(columns):
+    """In a search without metadata routing, where nothing but X reaches the scorer."""
+    scorer = make_group_scorer() if columns is None else make_group_scorer(group_columns=columns)
+    found = cross_val_score(GaussianNB(), TABLE, Y, scoring=scorer, cv=FOLDS)
+    for (train, test), score in zip(FOLDS.split(TABLE, Y), found, strict=True):
+        model = GaussianNB().fit(TABLE.iloc[train], Y[train])
+        table = TABLE.iloc[test][columns or list(TABLE)]
+        assert score == pytest.approx(-find_error(model, test, table), rel=1e-12)
+    assert pickle.loads(pickle.dumps(scorer)) == scorer
+
+
+def test_groups_are_routed(routing):
+    groups = np.where(X[:, 2] > 0, "high", "low")
+    scorer = make_group_scorer().set_score_request(groups=True)
+    options = {"scoring": scorer, "cv": FOLDS, "params": {"groups": groups}}
+    found = cross_val_score(GaussianNB(), TABLE.to_numpy(), Y, **options)
+    for (train, test), score in zip(FOLDS.split(TABLE, Y), found, strict=True):
+        model = GaussianNB().fit(TABLE.iloc[train], Y[train])
+        assert score == pytest.approx(-find_error(model, test, groups[test]), rel=1e-12)
+
+
+def test_groups_that_cannot_be_made():
+    model = GaussianNB().fit(TABLE, Y)
+    with pytest.raises(ValueError, match=r"groups must be given where X is no data frame; .*ndarr"):
+        make_group_scorer()(BINARY, X, Y)
+    with pytest.raises(ValueError, match=r"group_columns must hold columns of X; got 'z'\. X has"):
+        make_group_scorer(group_columns=["a", "z"])(model, TABLE, Y)
+    with pytest.raises(TypeError, match="smooth_ece has no groups, but group_columns was given"):
+        get_scorer("neg_smooth_ece", group_columns=["a"])

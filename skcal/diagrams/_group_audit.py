@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skcal._arrays import list_column_names
+from skcal._groups import take_columns
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
 from skcal.diagrams._frame import open_figure
@@ -210,7 +210,7 @@ class GroupAuditDisplay:
         return cls.from_predictions(
             y,
             y_proba,
-            _take_table(X) if groups is None else groups,
+            take_columns(X) if groups is None else groups,
             ax=ax,
             plot_kwargs=plot_kwargs,
             **options,
@@ -312,11 +312,3 @@ class GroupAuditDisplay:
         title = f"Calibrated in all {n_groups} groups{shown}: p = {audit.pvalue:.3g}"
         axes.set_title(title, fontsize="medium")
         axes.legend(loc="lower right", ncols=2, fontsize="small", frameon=False, borderaxespad=0)
-
-
-def _take_table(X):
-    if isinstance(X, dict) or list_column_names(X) is not None:
-        return X
-    raise ValueError(
-        f"groups must be given where X is no data frame; got groups=None and a {type(X).__name__}."
-    )
