@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 
 from skcal._arrays import as_readable, list_column_names, refuse_query
 from skcal._numerics._binned import count_bins
@@ -17,10 +17,13 @@ from skcal._records import show_record
 from skcal._validation import check_integer, check_labels, check_n_bins
 
 _ALL = "all rows"
+_FORMS = "a table, a label for each row, or a matrix of booleans with a column for each group"
 # Numbers of levels are multiplied up to this, before patterns are numbered again.
 _LARGEST = 1 << 40
 # Significant digits of the edges of bins, or more where edges would look alike.
 _N_DIGITS = 4
+# Larger numbers, and smaller ones than one over this, are shown with an exponent.
+_EXACT = 1e6
 
 
 class Groups(NamedTuple):
@@ -139,8 +142,8 @@ def make_groups(
     Returns
     -------
     Groups
-        Of which several that hold the same rows are one, with the shortest name. The order is that
-        of the columns and of their values.
+        Of which several that hold the same rows are one, with the first of their names. The order
+        is that of the columns and of their values.
 
     Raises
     ------
@@ -156,8 +159,9 @@ def make_groups(
 
     Notes
     -----
-    Edges of bins are values of the column, so that equal values share a bin. Missing values are a
-    value of their own, and so is each value of a column that holds no numbers.
+    Edges of bins are values of the column, so that equal values share a bin; names show them with
+    four digits, or as many as tell them apart. Missing values are a value of their own, and so is
+    each value of a column that holds no numbers.
 
     Groups must not be chosen by the outcomes of the rows that they are audited with.
 
@@ -239,11 +243,11 @@ def read_groups(argument, groups, present, **options):
         _check_length(argument, columns[0][1], present)
         return _make_groups([(name, column[present]) for name, column in columns], *options)
     if not isinstance(groups, Groups):
-        if issparse(groups) or np.ndim(groups) == 2:
+        if issparse(groups) or _count_dimensions(argument, groups) == 2:
             groups = _read_matrix(argument, groups)
         else:
             names, pattern = np.unique(check_labels(argument, groups), return_inverse=True)
-            members = csr_array(np.eye(len(names), dtype=bool))
+            members = eye_array(len(names), dtype=bool, format="csr")
             groups = _number_groups(names.tolist(), members, pattern)
     _check_length(argument, groups.pattern, present)
     return groups.take(present)
@@ -282,24 +286,36 @@ def _check_length(argument, rows, present):
         )
 
 
+def _count_dimensions(argument, groups):
+    try:
+        return np.ndim(groups)
+    except ValueError as error:  # ragged lists
+        raise ValueError(f"{argument} must be {_FORMS}; {error}") from None
+
+
 def _read_matrix(argument, matrix):
     """Groups from memberships, one column for each group."""
+    if np.ma.is_masked(matrix):
+        raise ValueError(f"{argument} must not be masked; fill the masked memberships.")
     # A sparse matrix notes what is found out about it.
     matrix = csr_array(matrix, copy=True) if issparse(matrix) else np.asarray(as_readable(matrix))
     values = matrix.data if issparse(matrix) else matrix
-    if matrix.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
+    if not np.isin(values, (0, 1)).all():
         raise ValueError(
-            f"{argument} must be a table, a label for each row, or a matrix of booleans with a "
-            f"column for each group; got a matrix of type {matrix.dtype} with other values than 0 "
-            "and 1."
+            f"{argument} must be {_FORMS}; got a matrix of type {matrix.dtype} with other values "
+            "than 0 and 1."
         )
-    counts = np.asarray((matrix != 0).sum(axis=0)).ravel()
+    matrix = matrix.astype(bool)
+    if issparse(matrix):
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    counts = np.asarray(matrix.sum(axis=0)).ravel()
     if len(counts) == 0 or not counts.all():
         what = f"no rows in column {np.flatnonzero(counts == 0)[0]}" if len(counts) else "no groups"
         raise ValueError(f"{argument} must have a column for each group, with rows; got {what}.")
     packed = _pack(matrix)
     _, first, pattern = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    members = csr_array(matrix[first]).astype(bool).T.tocsr()
+    members = csr_array(matrix[first]).T.tocsr()
     return _number_groups(range(len(counts)), members, pattern.ravel())
 
 
@@ -307,7 +323,7 @@ def _pack(matrix, n_rows=1 << 14):
     """Rows of booleans as bytes of eight, without a dense copy of a sparse matrix."""
     parts = [matrix[start : start + n_rows] for start in range(0, matrix.shape[0], n_rows)]
     dense = (part.toarray() if issparse(part) else part for part in parts)
-    return np.concatenate([np.packbits(part != 0, axis=1) for part in dense])
+    return np.concatenate([np.packbits(part, axis=1) for part in dense])
 
 
 def _read_table(argument, table):
@@ -316,10 +332,12 @@ def _read_table(argument, table):
     names = list(table) if isinstance(table, dict) else list_column_names(table)
     if names is None:
         kind = type(table).__name__
-        raise TypeError(f"{argument} must be a data frame or a dict of columns; got {kind}.")
+        raise TypeError(
+            f"{argument} must be a data frame with names of columns, or a dict; got {kind}."
+        )
     if not names:
         raise ValueError(f"{argument} must have a column at least; got none.")
-    if len(set(names)) < len(names):
+    if len(set(map(str, names))) < len(names):
         raise ValueError(f"{argument} must have one column of each name; got {names}.")
     columns = [(name, _read_column(argument, name, table[name])) for name in names]
     lengths = sorted({len(column) for _, column in columns})
@@ -331,6 +349,9 @@ def _read_table(argument, table):
 def _read_column(argument, name, column):
     if isinstance(column, pd.Series):
         return column.reset_index(drop=True)
+    if np.ma.is_masked(column):  # what is masked is missing
+        mask, column = np.ma.getmaskarray(column), column.data.astype(object)
+        column[mask] = None
     values = np.asarray(as_readable(column))
     if values.ndim != 1:
         raise ValueError(
@@ -347,9 +368,9 @@ def _find_levels(name, column, n_bins, min_samples):
     is_missing = column.isna().to_numpy()
     is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     if is_number and not pd.api.types.is_complex_dtype(column):
-        names, own = _cut(column[~is_missing].to_numpy(dtype=np.float64), n_bins)
+        names, own = _cut(_to_numbers(column[~is_missing]), n_bins)
     else:
-        names, own = _list_values(column[~is_missing])
+        names, own = _list_values(name, column[~is_missing])
     codes = np.full(len(column), len(names))
     codes[~is_missing] = own
     titles = [f"{name} {part}" for part in names] + [f"{name} is missing"]
@@ -358,18 +379,33 @@ def _find_levels(name, column, n_bins, min_samples):
     return [title for title, kept in zip(titles, large, strict=True) if kept], number[codes]
 
 
-def _list_values(column):
+def _list_values(name, column):
     """Names and numbers of the distinct values, in their order where they have one."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = column.cat.codes.to_numpy(), column.cat.categories
     else:
-        codes, values = pd.factorize(column)
+        try:
+            codes, values = pd.factorize(column)
+        except TypeError as error:  # lists
+            raise ValueError(f"Column {name!r} must hold values to group by; {error}.") from None
         try:
             order = np.argsort(values)
         except TypeError:  # of several types
-            order = np.argsort([str(value) for value in values], kind="stable")
+            order = np.argsort([f"{value} {value!r}" for value in values], kind="stable")
         codes, values = np.argsort(order)[codes], values[order]
-    return [f"= {value}" for value in values], codes
+    texts = [str(value) for value in values]
+    if len(set(texts)) < len(texts):
+        texts = [repr(value) for value in values]
+    return [f"= {text}" for text in texts], codes
+
+
+def _to_numbers(column):
+    """An array of integers, or of floats of which -0.0 has become 0.0."""
+    if pd.api.types.is_unsigned_integer_dtype(column):
+        return column.to_numpy(dtype=np.uint64)
+    if pd.api.types.is_integer_dtype(column):
+        return column.to_numpy(dtype=np.int64)
+    return column.to_numpy(dtype=np.float64) + 0.0
 
 
 def _cut(values, n_bins):
@@ -377,9 +413,11 @@ def _cut(values, n_bins):
     ordered = np.sort(values)
     places = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     if len(places) <= n_bins:
-        return [f"= {value}" for value in _show(places)], np.searchsorted(places, values)
+        return [f"= {_show_exactly(value)}" for value in places], np.searchsorted(places, values)
     inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
     inner = inner[inner > ordered[0]]
+    if len(inner) == 0:  # most values are the least one
+        inner = places[1:2]
     shown = _show([ordered[0], *inner, ordered[-1]])
     names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
     return [*names[:-1], f"{names[-1][:-1]}]"], np.searchsorted(inner, values, side="right")
@@ -387,8 +425,26 @@ def _cut(values, n_bins):
 
 def _show(numbers, n_digits=_N_DIGITS):
     """Texts of few digits, but different ones for different numbers."""
-    shown = [f"{number:.{n_digits}g}" for number in numbers]
+    if all(float(number).is_integer() and abs(number) < _EXACT for number in numbers):
+        return [_show_exactly(number) for number in numbers]
+    shown = [_show_number(number, n_digits) for number in numbers]
     return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)
+
+
+def _show_number(number, n_digits):
+    """A number of so many digits, without an exponent where it can be."""
+    if number != 0 and not 1 / _EXACT < abs(number) < _EXACT:
+        return f"{number:.{n_digits}g}"
+    return np.format_float_positional(number, precision=n_digits, fractional=False, trim="-")
+
+
+def _show_exactly(number):
+    """The shortest text that is this number alone."""
+    if isinstance(number, np.integer):
+        return str(number)
+    if number != 0 and not 1 / _EXACT < abs(number) < _EXACT:
+        return f"{number!r:}".removeprefix("np.float64(").removesuffix(")")
+    return np.format_float_positional(number, trim="-")
 
 
 def _number_patterns(codes, n_levels):

@@ -118,7 +118,7 @@ class KuiperStatistic(MeanStatistic):
 def _count_at_most(drawn, observed):
     """How many of the draws are at most as large as what was observed, for each group."""
     slack = _ROUNDING * np.maximum(np.abs(observed), 1.0)
-    return np.count_nonzero(drawn <= (observed + slack)[:, None], axis=1)
+    return np.count_nonzero(~(drawn > (observed + slack)[:, None]), axis=1)  # NaN is no finding
 
 
 def find_marginal_pvalues(observed, drawn):

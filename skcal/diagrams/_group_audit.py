@@ -59,7 +59,7 @@ class GroupAuditDisplay:
     Notes
     -----
     A group may be rejected whose interval contains 0: the default statistic sees also errors that
-    cancel out in the mean.
+    cancel out in the mean, and the intervals are wider than a test of the mean.
 
     Examples
     --------
@@ -304,7 +304,8 @@ class GroupAuditDisplay:
     def _label(self, axes, n_shown):
         audit, n_groups = self.audit, len(self.audit.names)
         names = zip(audit.names[:n_shown], audit.n_samples[:n_shown], strict=True)
-        axes.set_yticks(np.arange(n_shown), [f"{name} ({size})" for name, size in names])
+        labels = [f"{name} ({size})" for name, size in names]
+        axes.set_yticks(np.arange(n_shown), labels, parse_math=False)
         axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
         axes.set_xlabel(f"Observed minus predicted ({level} intervals of all groups at once)")

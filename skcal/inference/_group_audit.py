@@ -21,7 +21,12 @@ from skcal._numerics._group_statistics import (
 )
 from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
 from skcal._records import show_record
-from skcal._validation import check_confidence_level, check_number, check_option
+from skcal._validation import (
+    check_confidence_level,
+    check_integer,
+    check_number,
+    check_option,
+)
 from skcal.inference._draws import Draws
 
 if TYPE_CHECKING:
@@ -51,7 +56,8 @@ class GroupAudit(NamedTuple):
     mean_outcome, mean_prediction : ndarray of shape (n_groups,)
         Share of outcomes 1, and what was predicted.
     low, high : ndarray of shape (n_groups,)
-        Ends of simultaneous intervals of the difference, the mean outcome minus the prediction.
+        Ends of simultaneous intervals of the difference, the mean outcome minus the prediction;
+        approximate with unequal weights.
     statistics : ndarray of shape (n_groups,)
         Statistics of the groups.
     pvalues : ndarray of shape (n_groups,)
@@ -130,7 +136,7 @@ class GroupAudit(NamedTuple):
         n_groups : int, default=10
             How many groups are shown at most.
         """
-        found = len(self.find())
+        n_groups, found = check_integer("n_groups", n_groups, minimum=1), len(self.find())
         print(
             f"Calibrated in all of {len(self.names)} groups: p = {self.pvalue:.3g}. "
             f"Miscalibrated at 5 %: {found}."
@@ -173,9 +179,9 @@ def audit_groups(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     groups : data frame, dict, Groups, or array-like
-        A table, of whose columns :func:`make_groups` makes groups; the groups that it made; a
-        label for each row; or a matrix of booleans of shape (n_samples, n_groups), dense or sparse,
-        whose groups are called by the numbers of their columns.
+        A table, of whose columns :func:`make_groups` makes groups (a data frame is always read so);
+        the groups that it made; a label for each row; or a matrix of booleans of shape (n_samples,
+        n_groups), dense or sparse, whose groups are called by the numbers of their columns.
     max_depth : int, default=2
         Of how many columns of a table intersections are made, see :func:`make_groups`.
     min_samples : int, default=100
@@ -261,16 +267,21 @@ def audit_groups(
     the smallest one by the number of groups.
 
     Beyond 64 different predictions rows of the same groups are merged in cells of predictions with
-    equal sums of :math:`s_i`, 64 of them for all rows together, the sample and the draws alike, so
-    that p stays exact, and a draw costs the same for every number of rows. Statistics are those of
-    the merged rows. With unequal weights labels are drawn row by row.
+    equal sums of :math:`v_i (1 - v_i)`, 64 of them for all rows together, the sample and the draws
+    alike, so that p stays exact, and a draw costs the same for every number of rows. Statistics are
+    those of the merged rows. With unequal weights labels are drawn row by row.
 
     Intervals of the difference are those of Clopper and Pearson for the share of outcomes 1, of the
     level :math:`1 - (1 - \mathrm{confidence\_level}) / \mathrm{n\_groups}` (Bonferroni), minus the
-    mean prediction; with unequal weights of :math:`(\sum w_i)^2 / \sum w_i^2` rows. They need not
-    agree with tests of the slope, which see errors that cancel out in the mean.
+    mean prediction. With unequal weights they are approximate: the number of rows is
+    :math:`W^2 / \sum w_i^2` then, :math:`W = \sum w_i`, or
+    :math:`W^2 \bar v (1 - \bar v) / \sum s_i` if that is less. They need not agree with the tests:
+    these see also errors that cancel out in the mean, and intervals that know nothing of single
+    predictions are wider than a test of the mean.
 
-    Groups whose weights are all zero are left out. A small p-value shows that a model is wrong for
+    Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
+    count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
+    one. A small p-value shows that a model is wrong for
     somebody, not why; a large one does not prove that it is right for everybody.
 
     References
@@ -389,8 +400,10 @@ class _Atoms:
         pattern, cell = np.divmod(atoms[starts], n_cells)
         known, pattern = np.unique(pattern, return_inverse=True)
         variance = np.add.reduceat(variance[rows], starts)
+        # A weighted mean of predictions next to 1 may round to 1.
+        places = np.clip(self._mean / mass, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
         make = _STATISTICS[statistic]
-        self._statistic = make(groups.members[:, known], pattern, cell, self._mean / mass, variance)
+        self._statistic = make(groups.members[:, known], pattern, cell, places, variance)
 
     def _sum_outcomes(self, predictions, outcomes, weights, starts):
         """Sums of atoms, from rows in their order; returns the sum of the weights of each."""
@@ -451,17 +464,25 @@ def _find_cells(predictions, n_cells):
 
 def _describe_means(sample, groups, alpha):
     """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
-    weights = list_weights(sample)
+    weights, predictions = list_weights(sample), sample.predictions
     weights = weights / weights.max()
-    mass, squares, outcome, prediction = (
-        groups.sum_rows(values)
-        for values in (weights, weights**2, weights * sample.outcomes, weights * sample.predictions)
-    )
+    variance = weights**2 * predictions * (1 - predictions)
+    terms = weights, weights**2, variance, weights * sample.outcomes, weights * predictions
+    mass, squares, variance, outcome, prediction = map(groups.sum_rows, terms)
     outcome, prediction = outcome / mass, prediction / mass
-    n_rows = mass**2 / squares
+    n_rows = np.minimum(
+        _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
+    )
+    n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
     positive = n_rows * outcome
     # Clopper and Pearson; the ends are 0 and 1 where no outcome, or every one, is 1.
     low = betaincinv(np.maximum(positive, 1e-300), n_rows - positive + 1, alpha / 2)
     high = betaincinv(positive + 1, np.maximum(n_rows - positive, 1e-300), 1 - alpha / 2)
-    low, high = np.where(positive > 0, low, 0.0), np.where(positive < n_rows, high, 1.0)
+    low, high = np.where(positive > 0, low, 0.0), np.where(outcome < 1, high, 1.0)
     return outcome, prediction, low - prediction, high - prediction
+
+
+def _divide(values, squares):
+    """Effective numbers of rows: infinite where nothing varies."""
+    with np.errstate(over="ignore"):
+        return np.divide(values, squares, where=squares > 0, out=np.full(len(values), np.inf))

@@ -73,8 +73,8 @@ def multicalibration_error(
     Returns
     -------
     float
-        The error, at least 0; infinite in units of noise if an outcome in a group that has no
-        noise was predicted to be impossible.
+        The error, at least 0; infinite, but for "share", if an outcome was predicted to be
+        impossible in a group whose other rows are certain as well.
 
     Raises
     ------
@@ -98,7 +98,8 @@ def multicalibration_error(
       group of all rows that would stand out as much,
     - "share" is :math:`\max_g \mathrm{CE}_g W_g / W`, an error weighted by the share of the rows.
 
-    With a single group of all rows "probability" and "share" are its error. The first two are
+    With a single group of all rows "probability" and "share" are its error, unless it is without
+    noise. The first two are
     biased upwards, the more groups there are: by chance "noise" is about 2 with one group, and 3
     to 4 with a hundred.
 
@@ -134,11 +135,11 @@ def multicalibration_error(
         n_bins=n_bins,
         max_groups=max_groups,
     )
-    parts = [sample if rows.all() else _take(sample, rows) for rows in groups.list_rows()]
+    parts = [_take(sample, rows) for rows in groups.list_rows()]
     errors = np.array([cumulative_range(part.sorted.residual) for part in parts])
     if scale == "share":
-        shares = np.array([part.total_weight for part in parts]) / sample.total_weight
-        return float((errors * shares).max())
+        weights = list_weights(sample) / sample.total_weight
+        return float((errors * groups.sum_rows(weights)).max())
     noise = divide_by_error(errors, np.array([_find_noise(part) for part in parts])).max()
     if scale == "noise" or noise == 0:
         return float(noise)
@@ -147,6 +148,8 @@ def multicalibration_error(
 
 def _take(sample, rows):
     weights = None if sample.weights is None else sample.weights[rows]
+    if weights is not None:  # their squares should not vanish
+        weights = weights / weights.max()
     return Sample(sample.predictions[rows], sample.outcomes[rows], weights)
 
 

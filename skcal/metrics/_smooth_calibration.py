@@ -191,9 +191,9 @@ def smooth_calibration_bounds(
 
     Notes
     -----
-    On a grid, the lower bound is the value of a feasible weight function [1]_, linear in each cell;
-    the upper bound is the cost of a feasible path of the dual problem, constant in each cell.
-    Both are evaluated on the data, so that they hold whatever the data are.
+    On a grid, the lower bound is the value of the best weight function [1]_ that is linear in each
+    cell, found by duality; the upper bound is the cost of a feasible path of the dual problem,
+    constant in each cell. Both hold, to rounding, whatever the data are.
 
     References
     ----------
@@ -206,7 +206,7 @@ def smooth_calibration_bounds(
     >>> from skcal.metrics import smooth_calibration_bounds
     >>> proba = np.linspace(0, 0.9, 1001)
     >>> bounds = smooth_calibration_bounds(proba + 0.1, proba, method="grid")
-    >>> bounds.low <= 0.1 <= bounds.high <= bounds.low + 2e-5
+    >>> bounds.low - 1e-15 <= 0.1 <= bounds.high <= bounds.low + 2e-5
     True
     """
     check_option("method", method, _METHODS)

@@ -344,7 +344,13 @@ class BaseRecalibrator(
 
     def _map_columns(self, X, device):
         """Probabilities of checked rows, of their float type."""
-        return self._finish(self._recalibrate(self._arrange_columns(X, device)), X.dtype)
+        proba = self._recalibrate(self._arrange_columns(X, device))
+        if proba.shape != (X.shape[0], len(self.classes_)):
+            raise ValueError(
+                f"{type(self).__name__}._recalibrate must return an array of shape "
+                f"{(X.shape[0], len(self.classes_))}; got {proba.shape}."
+            )
+        return self._finish(proba, X.dtype)
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""
@@ -356,7 +362,7 @@ class BaseRecalibrator(
         if self._gives_hard_probabilities:
             return proba
         below_one = np.nextafter(dtype.type(1), dtype.type(0))
-        return np.clip(proba, np.finfo(dtype).tiny, below_one, out=proba)
+        return np.clip(proba, np.finfo(dtype).tiny, below_one)
 
     def _to_probabilities(self, scores):
         return scores if self.input == "proba" else softmax(scores, axis=1)

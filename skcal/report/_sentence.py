@@ -161,11 +161,11 @@ def write_groups(audit):
 
 def _tell_difference(audit):
     """What is wrong in the group that stands out most."""
-    predicted, observed = audit.mean_prediction[0], audit.mean_outcome[0]
+    given, seen = show_percentages(audit.mean_prediction[0], audit.mean_outcome[0])
+    story = f"{given} are predicted on average, where {seen} come true"
     if audit.low[0] <= 0 <= audit.high[0]:
-        return "errors that cancel out on average"
-    given, seen = show_percentages(predicted, observed)
-    return f"{given} are predicted on average, where {seen} come true"
+        return f"{story}; the means may be equal, but single predictions are wrong"
+    return story
 
 
 # --------------------------------------------------------------------------- words and numbers

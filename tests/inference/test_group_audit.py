@@ -1,5 +1,6 @@
 """Audits of groups: closed forms, enumeration, forms of groups, and what may not be."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ from skcal._numerics._brownian import exceed_range
 from skcal._numerics._group_statistics import KuiperStatistic, adjust_by_holm, step_down
 from skcal._numerics._poisson_binomial import find_law, find_laws
 from skcal.inference import audit_groups, cumulative_calibration_test, make_groups
+from skcal.metrics import multicalibration_error
 from tests.answers import list_numbers
 from tests.inference.samples import draw_binary, draw_classes
 
@@ -236,9 +238,32 @@ def test_names_of_values():
     names = ["all rows", *(f"x = {value}" for value in (2.5, 3, True, "a", "b")), "x is missing"]
     for rows in (column, column[::-1]):
         assert make_groups({"x": rows}, min_samples=1).names == names
-    # Numbers look different that are.
-    groups = make_groups({"x": 1 + 1e-9 * np.arange(40)}, n_bins=2, min_samples=1)
-    assert groups.names[1:] == ["x in [1, 1.00000002)", "x in [1.00000002, 1.00000004]"]
+    clash = make_groups({"x": pd.Series([1, "1"], dtype=object)}, min_samples=1)
+    assert clash.names[1:] == ["x = '1'", "x = 1"]
+
+
+@pytest.mark.parametrize(
+    ("column", "n_bins", "names"),
+    [
+        (1 + 1e-9 * np.arange(40), 2, ["in [1, 1.00000002)", "in [1.00000002, 1.00000004]"]),
+        ([94107, 10115], 4, ["= 10115", "= 94107"]),
+        ([0.3, 0.1 + 0.2], 4, ["= 0.3", "= 0.30000000000000004"]),
+        (np.arange(10_000, 90_000, 100), 2, ["in [10000, 50000)", "in [50000, 89900]"]),
+        ([2**53, 2**53 + 1], 4, ["= 9007199254740992", "= 9007199254740993"]),
+        (np.array([2**64 - 1, 1], dtype=np.uint64), 4, ["= 1", "= 18446744073709551615"]),
+        ([0.0, -0.0, -1.0], 4, ["= -1", "= 0"]),
+        ([0.0, -0.0, -1.0, 2.0, -0.0, 0.0], 2, ["in [-1, 0)", "in [0, 2]"]),
+        ([1e-9, 1e30, np.inf], 4, ["= 1e-09", "= 1e+30", "= inf"]),
+        ([0] * 90 + [1, 2, 3], 3, ["in [0, 1)", "in [1, 3]"]),
+        ([1.5, 12345.678, 123456.0, 7e5], 2, ["in [1.5, 123500)", "in [123500, 700000]"]),
+        (np.ma.array([1, 2, 999], mask=[0, 0, 1]), 4, ["= 1", "= 2", "is missing"]),
+    ],
+)
+def test_names_of_numbers(column, n_bins, names):
+    """They look different, are exact for values, and do not depend on the order of the rows."""
+    for rows in (column, column[::-1]):
+        groups = make_groups({"x": rows}, n_bins=n_bins, min_samples=1)
+        assert groups.names == ["all rows", *(f"x {name}" for name in names)]
 
 
 def test_order_of_rows_and_of_groups_does_not_matter(rng):
@@ -295,6 +320,38 @@ def test_impossible_outcomes(rng):
         for y, pvalue in (([0, 1, 1], 1.0), ([0, 1, 0], 1 / 40)):
             audit = audit_groups(y, certain, [[1, 0], [1, 1], [0, 1]], statistic=statistic, **FEW)
             assert audit.pvalue == pvalue
+
+
+@every_statistic
+def test_predictions_next_to_one(rng, statistic):
+    """Recalibrators end there; a weighted mean of such predictions may round to 1."""
+    v = np.append(np.full(300, 1 - 2.0**-53), rng.random(300))
+    y, groups = rng.random(600) < v, np.arange(600) // 20
+    for seed in range(5):
+        weights = np.random.default_rng(seed).uniform(0.2, 1, 600)
+        options = {"sample_weight": weights, "statistic": statistic, **FEW}
+        audit = audit_groups(y, v, groups, **options)
+        assert np.isfinite(audit.statistics).all()
+        assert audit.pvalue > 1 / 40
+
+
+def test_weighted_intervals_of_unequal_noise(rng):
+    """Ten heavy rows of probability 1/2 vary more than ten thousand light ones of 1/1000."""
+    v, weights = np.repeat([0.5, 0.001], [10, 10_000]), np.repeat([100.0, 1.0], [10, 10_000])
+    options = {"sample_weight": weights, "statistic": "mean", "n_resamples": 1, "random_state": 0}
+    missed = 0
+    for _ in range(100):
+        audit = audit_groups(rng.random(10_010) < v, v, np.ones(10_010), **options)
+        missed += not audit.low[0] <= 0 <= audit.high[0]
+    assert missed <= binom.ppf(0.9995, 100, 0.05)
+
+
+def test_weights_that_vanish_beside_others():
+    weights = [1, 1, 1e-170, 1e-170]
+    audit = audit_groups([1, 0, 1, 0], [0.6, 0.4] * 2, list("aabb"), sample_weight=weights, **FEW)
+    k = audit.names.index("b")
+    assert audit.adjusted_pvalues[k] == 1
+    assert audit.low[k] < -0.4 < 0.4 < audit.high[k]
 
 
 def test_intervals_and_means(rng):
@@ -372,6 +429,10 @@ TWO = {"x": np.arange(120)}
         (TWO, {"max_depth": 0}, "max_depth must be at least 1"),
         (TWO, {"adjust": "bonferroni"}, "adjust must be one of"),
         (TWO, {"statistic": "ece"}, "statistic must be one of"),
+        ([[1, 2], [3]], {}, "groups must be a table, a label for each row, or a matrix of bool"),
+        (np.ma.array(np.eye(120), mask=np.eye(120)), {}, "groups must not be masked"),
+        ({"x": pd.Series([[1]] * 120)}, {}, "Column 'x' must hold values to group by; unhashable"),
+        ({1: V, "1": V}, {}, "groups must have one column of each name"),
         (np.eye(120), {"adjust": "holm"}, "n_resamples must be at least 2399 for adjust='holm'"),
     ],
 )  # fmt: skip
@@ -380,9 +441,22 @@ def test_what_groups_may_not_be(groups, options, message):
         audit_groups(Y, V, groups, **options)
 
 
+def test_sparse_matrices_may_hold_zeros_and_twins():
+    inside = np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
+    zeros = csr_array(np.ones((4, 2)))
+    zeros.data[:] = inside.ravel()
+    twins = coo_array((np.ones(6, bool), ([0, 0, 2, 1, 3, 3], [0, 0, 0, 1, 1, 1])), shape=(4, 2))
+    rows = [0, 1, 0, 1], [0.1, 0.8, 0.3, 0.7]
+    for call in (multicalibration_error, partial(audit_groups, **FEW)):
+        expected = list_numbers(call(*rows, inside))
+        for matrix in (zeros, twins):
+            for one, other in zip(list_numbers(call(*rows, matrix)), expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 def test_tables_of_no_known_kind():
-    for table in ([1, 2], np.eye(3), None):
-        with pytest.raises(TypeError, match="table must be a data frame or a dict of columns; got"):
+    for table in ([1, 2], np.eye(3), None, pd.DataFrame(np.eye(3))):
+        with pytest.raises(TypeError, match="table must be a data frame with names of columns"):
             make_groups(table)
     with pytest.raises(TypeError, match=r"Use groups.collect\(\)"):
         audit_groups(Y, V, pl.LazyFrame(TWO))

@@ -369,3 +369,34 @@ def test_options_are_checked(R):
         value, message = LIMITS[name]
         with pytest.raises(ValueError, match=f"{name} must be {message}"):
             make(R, **{name: value}).fit(FOUR, [0, 1, 1, 0])
+
+
+class Careless(recalibration.BaseRecalibrator):
+    """Returns what its function makes of the scores."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def _fit(self, scores, codes, sample_weight):
+        pass
+
+    def _recalibrate(self, scores):
+        return self.function(scores)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"), [(lambda s: s[:, 1], r"\(2,\)"), (lambda s: s[:, 1:], r"\(2, 1\)")]
+)
+def test_answers_of_a_wrong_shape_are_refused(function, shape):
+    X = [[0.4, 0.6], [0.2, 0.8]]
+    message = rf"Careless\._recalibrate must return an array of shape \(2, 2\); got {shape}"
+    with pytest.raises(ValueError, match=message):
+        Careless(function).fit(X, [0, 1]).predict_proba(X)
+
+
+def test_what_a_subclass_returns_is_left_alone():
+    X, kept = [[0.4, 0.6], [0.2, 0.8]], np.array([[0.0, 1.0]])
+    fitted = Careless(lambda scores: np.broadcast_to(kept, scores.shape)).fit(X, [0, 1])
+    assert (fitted.predict_proba(X)[:, 0] > 0).all()
+    np.testing.assert_array_equal(kept, [[0, 1]])

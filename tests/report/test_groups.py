@@ -74,7 +74,10 @@ def test_errors_that_cancel_out():
     v = rng.random(2000)
     y = rng.random(2000) < 0.5 + 0.3 * (v - 0.5)
     model = calibration_report(y, v, groups=np.ones(2000), **FEW).models[None]
-    assert "wrong for 1 (p = 0.025), most clearly for 1.0: errors that cancel" in model.sentence
+    assert "of one group it is wrong for 1 (p = 0.025), most clearly for 1.0: " in (
+        model.sentence.replace("Of", "of")
+    )
+    assert model.sentence.endswith("the means may be equal, but single predictions are wrong.")
 
 
 def test_report_of_an_estimator(rows):
