@@ -1,6 +1,9 @@
-"""Which pages are slow to follow."""
+"""Which pages are followed, and which of them are slow."""
 
 import pytest
+
+# What is built here, copies of the examples among it.
+collect_ignore = ["_build", "auto_examples"]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
