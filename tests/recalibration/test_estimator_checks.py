@@ -95,7 +95,7 @@ class TestTiers:
     @pytest.mark.slow
     @with_checks([model for R in STEADY for model in behind_a_classifier(R)])
     def test_every_recalibrator_behind_a_classifier(self, estimator, check):
-        inner = getattr(estimator, "recalibrator", None)
+        inner = getattr(estimator, "recalibrator", None) or estimator.final_estimator
         if isinstance(inner, AutoRecalibration) and check.func.__name__ in EXPECTED["fold_checks"]:
             with pytest.raises(AssertionError):
                 check(estimator)
