@@ -49,7 +49,7 @@ def find_deviation(values, shares):
 
 def find_factor(n_batches, confidence_level):
     """Quantile of Student's t for both ends of an interval whose deviation has so many batches."""
-    return float(stdtrit(n_batches - 1, (1 + confidence_level) / 2))
+    return -float(stdtrit(n_batches - 1, (1 - confidence_level) / 2))
 
 
 def find_reach(deviation, unit, factor):
