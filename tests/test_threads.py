@@ -256,6 +256,7 @@ def list_jobs():
     of_summary = inference.confidence_interval_from_summary
     kernel = partial(inference.kernel_calibration_test, labels, triple)
     report = partial(calibration_report, y, proba, **many)
+    audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
         "confidence_interval": [
@@ -268,6 +269,7 @@ def list_jobs():
             partial(test, y, proba, groups=np.arange(400) % 3),
             partial(test, labels, triple, statistic="smooth_ece"),
         ],
+        "audit_groups": [lambda n_jobs: audit(n_jobs=n_jobs).pvalues],
         "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
         "kernel_calibration_test": [
