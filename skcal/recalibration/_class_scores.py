@@ -153,7 +153,12 @@ def floor_logits(scores, depth, xp):
     """Logits that are nowhere further than `depth` below the largest of their row."""
     if not np.isfinite(depth):
         return scores
-    return xp.maximum(scores, xp.max(scores, axis=1, keepdims=True) - depth)
+    top = xp.max(scores, axis=1, keepdims=True)
+    low = top - depth
+    if xp.all(low < top):
+        return xp.maximum(scores, low)
+    # The depth is lost beside scores that are far larger: there the largest becomes 0.
+    return xp.where(low < top, xp.maximum(scores, low), xp.maximum(scores - top, -depth + 0 * top))
 
 
 def name_columns(n_columns, found, classes, owner):
