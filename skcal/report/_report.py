@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from skcal._numerics._verdict import find_skill_pvalue
@@ -434,21 +435,23 @@ def calibration_report(
     }
     models = {name: _report_model(problem, **options) for name, problem in problems.items()}
     if groups is not None:
+        audit = partial(
+            audit_groups,
+            groups=groups,
+            **data,
+            reduction=reduction,
+            confidence_level=options["confidence_level"],
+            n_resamples=options["n_resamples"],
+            n_jobs=n_jobs,
+            random_state=options["seed"],
+        )
         for name, proba in list_models(y_proba).items():
-            audit = audit_groups(
-                y_true,
-                proba,
-                groups,
-                **data,
-                reduction=reduction,
-                confidence_level=options["confidence_level"],
-                n_resamples=options["n_resamples"],
-                n_jobs=n_jobs,
-                random_state=options["seed"],
-            )
-            sentence = f"{models[name].sentence} {write_groups(audit)}"
-            models[name] = models[name]._replace(sentence=sentence, groups=audit)
+            models[name] = _add_audit(models[name], audit(y_true, proba))
     return CalibrationReport(models, options["confidence_level"], options["tolerance"])
+
+
+def _add_audit(model, audit):
+    return model._replace(sentence=f"{model.sentence} {write_groups(audit)}", groups=audit)
 
 
 def _check_tolerance(tolerance):
