@@ -23,7 +23,7 @@ _LARGEST = 1 << 40
 # Significant digits of the edges of bins, or more where edges would look alike.
 _N_DIGITS = 4
 # Larger numbers, and smaller ones than one over this, are shown with an exponent.
-_EXACT = 1e6
+_LARGEST_PLAIN = 1e6
 
 
 class Groups(NamedTuple):
@@ -148,10 +148,10 @@ def make_groups(
     Raises
     ------
     ValueError
-        If the table has no columns, or columns of different lengths, if no group has `min_samples`
-        rows, or if there are more than `max_groups`.
+        If the table has no columns, or columns of different lengths, if it has fewer than
+        `min_samples` rows, or if there are more than `max_groups` groups.
     TypeError
-        If `table` is none.
+        If `table` is no table.
 
     See Also
     --------
@@ -200,24 +200,31 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
     levels = [_find_levels(name, column, n_bins, min_samples) for name, column in columns]
     pattern, codes = _number_patterns([own for _, own in levels], [len(own) for own, _ in levels])
     counts = np.bincount(pattern)
-    every = np.arange(len(counts))
-    found = {_digest(every): (_ALL, every)}
-    for depth in range(1, min(max_depth, len(columns)) + 1):
-        for chosen in combinations(range(len(columns)), depth):
-            for combined, inside in _intersect(codes[:, chosen], counts, min_samples):
-                parts = (levels[k][0][level] for k, level in zip(chosen, combined, strict=True))
-                found.setdefault(_digest(inside), (" and ".join(parts), inside))
-                if len(found) > max_groups:
-                    raise ValueError(
-                        f"max_groups must be at least the number of groups; got {max_groups} for a "
-                        "table of more. Take larger max_groups or min_samples, smaller max_depth "
-                        "or n_bins, or fewer columns."
-                    )
+    found = {}  # the first name of each set of patterns
+    titles = [own for own, _ in levels]
+    for name, inside in _list_groups(titles, codes, counts, max_depth, min_samples):
+        found.setdefault(hashlib.sha256(inside.tobytes()).digest(), (name, inside))
+        if len(found) > max_groups:
+            raise ValueError(
+                f"max_groups must be at least the number of groups; got {max_groups} for a table "
+                "of more. Take larger max_groups or min_samples, smaller max_depth or n_bins, or "
+                "fewer columns."
+            )
     names, inside = zip(*found.values(), strict=True)
     ends = np.cumsum([0, *map(len, inside)])
     shape = len(names), len(counts)
     members = csr_array((np.ones(ends[-1], dtype=bool), np.concatenate(inside), ends), shape)
     return _number_groups(names, members, pattern)
+
+
+def _list_groups(titles, codes, counts, max_depth, min_samples):
+    """Yield names of groups, and which patterns they hold."""
+    yield _ALL, np.arange(len(counts))
+    for depth in range(1, min(max_depth, len(titles)) + 1):
+        for chosen in combinations(range(len(titles)), depth):
+            for combined, inside in _intersect(codes[:, chosen], counts, min_samples):
+                parts = (titles[k][level] for k, level in zip(chosen, combined, strict=True))
+                yield " and ".join(parts), inside
 
 
 def read_groups(argument, groups, present, **options):
@@ -425,7 +432,7 @@ def _cut(values, n_bins):
 
 def _show(numbers, n_digits=_N_DIGITS):
     """Texts of few digits, but different ones for different numbers."""
-    if all(float(number).is_integer() and abs(number) < _EXACT for number in numbers):
+    if all(float(number).is_integer() and abs(number) < _LARGEST_PLAIN for number in numbers):
         return [_show_exactly(number) for number in numbers]
     shown = [_show_number(number, n_digits) for number in numbers]
     return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)
@@ -433,7 +440,7 @@ def _show(numbers, n_digits=_N_DIGITS):
 
 def _show_number(number, n_digits):
     """A number of so many digits, without an exponent where it can be."""
-    if number != 0 and not 1 / _EXACT < abs(number) < _EXACT:
+    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
         return f"{number:.{n_digits}g}"
     return np.format_float_positional(number, precision=n_digits, fractional=False, trim="-")
 
@@ -442,8 +449,8 @@ def _show_exactly(number):
     """The shortest text that is this number alone."""
     if isinstance(number, np.integer):
         return str(number)
-    if number != 0 and not 1 / _EXACT < abs(number) < _EXACT:
-        return f"{number!r:}".removeprefix("np.float64(").removesuffix(")")
+    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
+        return repr(float(number))
     return np.format_float_positional(number, trim="-")
 
 
@@ -473,8 +480,3 @@ def _intersect(levels, counts, min_samples):
     large = np.bincount(number, counts[complete], len(combined)) >= min_samples
     for k in np.flatnonzero(large):
         yield combined[k], complete[number == k]
-
-
-def _digest(patterns):
-    """What tells sets of patterns apart."""
-    return hashlib.sha256(patterns.tobytes()).digest()
