@@ -2,33 +2,20 @@
 
 import numpy as np
 
+from skcal._groups import read_groups
 from skcal._reduction import REDUCTIONS, reduce_to_samples
 from skcal._sample import Sample
 from skcal._validation import check_option
 
 
 def reduce_to_labelled_sample(y_true, y_proba, **data):
-    """Check user input of a test of one binary problem; see `reduce_to_numbered_sample`.
-
-    Returns
-    -------
-    Sample
-    """
-    return reduce_to_numbered_sample(y_true, y_proba, **data)[0]
-
-
-def reduce_to_numbered_sample(
-    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"
-):
     """Check user input of a test of one binary problem; see `reduce_to_samples`.
 
     Returns
     -------
-    sample : Sample
+    Sample
         All arrays float64, outcomes 0 or 1, no row of weight zero; weights None where none
         were given.
-    present : ndarray of bool of shape (n_samples,)
-        Which rows of the input these are.
 
     Raises
     ------
@@ -36,6 +23,24 @@ def reduce_to_numbered_sample(
         If the input is invalid, if `reduction` gives several problems or dependent rows, or if
         there are soft labels.
     """
+    return _reduce(y_true, y_proba, **data)[0]
+
+
+def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
+    """The same for rows in groups, with the keyword arguments of `read_groups`.
+
+    Returns
+    -------
+    sample : Sample
+    groups : Groups
+        Of the rows of the sample.
+    """
+    sample, present = _reduce(y_true, y_proba, **data)
+    return sample, read_groups("groups", groups, present, **options)
+
+
+def _reduce(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"):
+    """The sample, and which rows of the input it holds."""
     check_option("reduction", reduction, REDUCTIONS)
     if reduction not in ("auto", "confidence"):
         raise ValueError(

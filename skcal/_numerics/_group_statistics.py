@@ -28,6 +28,17 @@ _FAR = 8.0
 _ROUNDING = 1e-9
 
 
+def find_cells(predictions, n_cells):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
+    places = np.sort(predictions)
+    edges = places[np.diff(places, prepend=-1.0) > 0]
+    if len(edges) > n_cells:
+        shares = np.cumsum(places * (1 - places))
+        inner = np.arange(1, n_cells) / n_cells
+        edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
+    return np.searchsorted(edges, predictions)
+
+
 class MeanStatistic:
     """Standardised mean residual of each group.
 
@@ -108,7 +119,8 @@ class KuiperStatistic(MeanStatistic):
         high, low = (np.maximum(sign * running, 0).max(axis=1) for sign in (1, -1))
         return (high + low) / self._error[:, None]
 
-    def find_log_pvalues(self, statistics):
+    @staticmethod
+    def find_log_pvalues(statistics):
         """Logarithms of the asymptotic p-values."""
         far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
         near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))

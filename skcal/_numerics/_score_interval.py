@@ -1,7 +1,7 @@
-"""Wilson's score interval of a probability."""
+"""Intervals of a probability: Wilson's score interval, and the exact one of Clopper and Pearson."""
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
 
 def find_score_interval(share, count, confidence_level):
@@ -24,3 +24,16 @@ def find_score_interval(share, count, confidence_level):
     half = np.sqrt(square * (share * (1 - share) + square / 4))
     low, high = (middle - half) / (1 + square), (middle + half) / (1 + square)
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def find_exact_interval(share, count, alpha):
+    """The probabilities that neither tail of the binomial law refuses at alpha / 2.
+
+    Parameters are those of `find_score_interval`, counts of any real value, and
+    ``alpha = 1 - confidence_level``, which may be too small for that.
+    """
+    ones, zeros = share * count, (1 - share) * count
+    with np.errstate(invalid="ignore"):  # where one of them is 0
+        low = betaincinv(ones, zeros + 1, alpha / 2)
+        high = betaincinv(ones + 1, zeros, 1 - alpha / 2)
+    return np.where(ones > 0, low, 0.0), np.where(zeros > 0, high, 1.0)

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
 
-from skcal._groups import read_groups
-from skcal._independent_rows import list_weights, reduce_to_numbered_sample
+from skcal._independent_rows import list_weights, reduce_to_grouped_sample
 from skcal._numerics._group_statistics import (
     IMPOSSIBLE,
     KuiperStatistic,
     MeanStatistic,
     SlopeStatistic,
     adjust_by_holm,
+    find_cells,
     find_marginal_pvalues,
     step_down,
 )
 from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
+from skcal._numerics._score_interval import find_exact_interval
 from skcal._records import show_record
 from skcal._validation import (
     check_confidence_level,
@@ -281,8 +281,10 @@ def audit_groups(
 
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
     count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
-    one. A small p-value shows that a model is wrong for
-    somebody, not why; a large one does not prove that it is right for everybody.
+    one.
+
+    A small p-value shows that a model is wrong for somebody, not why; a large one does not prove
+    that it is right for everybody.
 
     References
     ----------
@@ -312,22 +314,14 @@ def audit_groups(
     check_option("adjust", adjust, ("min-p", "holm"))
     level = check_confidence_level(confidence_level)
     draws = Draws(n_resamples, random_state, n_jobs)
-    sample, present = reduce_to_numbered_sample(
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
+    sample, groups = reduce_to_grouped_sample(
         y_true,
         y_proba,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        labels=labels,
-        reduction=reduction,
-    )
-    groups = read_groups(
-        "groups",
         groups,
-        present,
-        max_depth=max_depth,
-        min_samples=min_samples,
-        n_bins=n_bins,
-        max_groups=max_groups,
+        data | {"reduction": reduction},
+        options | {"max_groups": max_groups},
     )
     if adjust == "holm":
         _check_draws(draws.n_resamples, len(groups.names))
@@ -388,7 +382,7 @@ class _Atoms:
         n_cells, self._statistic = _N_CELLS[statistic], None
         if len(rows) == 0:
             return
-        atoms = groups.pattern[rows] * n_cells + _find_cells(predictions[rows], n_cells)
+        atoms = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
         if weights is None:
             order = np.argsort(atoms)
         else:  # draws must not depend on the order of the rows
@@ -451,17 +445,6 @@ def _scale_weights(weights):
     return weights / weights.max()
 
 
-def _find_cells(predictions, n_cells):
-    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
-    places = np.sort(predictions)
-    edges = places[np.diff(places, prepend=-1.0) > 0]
-    if len(edges) > n_cells:
-        shares = np.cumsum(places * (1 - places))
-        inner = np.arange(1, n_cells) / n_cells
-        edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
-    return np.searchsorted(edges, predictions)
-
-
 def _describe_means(sample, groups, alpha):
     """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
     weights, predictions = list_weights(sample), sample.predictions
@@ -474,11 +457,7 @@ def _describe_means(sample, groups, alpha):
         _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
     )
     n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
-    positive = n_rows * outcome
-    # Clopper and Pearson; the ends are 0 and 1 where no outcome, or every one, is 1.
-    low = betaincinv(np.maximum(positive, 1e-300), n_rows - positive + 1, alpha / 2)
-    high = betaincinv(positive + 1, np.maximum(n_rows - positive, 1e-300), 1 - alpha / 2)
-    low, high = np.where(positive > 0, low, 0.0), np.where(outcome < 1, high, 1.0)
+    low, high = find_exact_interval(outcome, n_rows, alpha)
     return outcome, prediction, low - prediction, high - prediction
 
 
