@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from skcal._numerics._verdict import find_skill_pvalue
@@ -435,18 +434,16 @@ def calibration_report(
     }
     models = {name: _report_model(problem, **options) for name, problem in problems.items()}
     if groups is not None:
-        audit = partial(
-            audit_groups,
-            groups=groups,
-            **data,
-            reduction=reduction,
-            confidence_level=options["confidence_level"],
-            n_resamples=options["n_resamples"],
-            n_jobs=n_jobs,
-            random_state=options["seed"],
-        )
+        rules = data | {
+            "reduction": reduction,
+            "confidence_level": options["confidence_level"],
+            "n_resamples": options["n_resamples"],
+            "n_jobs": n_jobs,
+            "random_state": options["seed"],
+        }
         for name, proba in list_models(y_proba).items():
-            models[name] = _add_audit(models[name], audit(y_true, proba))
+            audit = audit_groups(y_true, proba, groups, **rules)
+            models[name] = _add_audit(models[name], audit)
     return CalibrationReport(models, options["confidence_level"], options["tolerance"])
 
 
