@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, eye_array, issparse
 
-from skcal._arrays import as_readable, list_column_names, refuse_query
+from skcal._arrays import as_readable, list_column_names
+from skcal._levels import find_levels, read_table
 from skcal._numerics._binned import count_bins
 from skcal._records import show_record
 from skcal._validation import check_integer, check_labels, check_n_bins
@@ -20,10 +21,6 @@ _ALL = "all rows"
 _FORMS = "a table, a label for each row, or a matrix of booleans with a column for each group"
 # Numbers of levels are multiplied up to this, before patterns are numbered again.
 _LARGEST = 1 << 40
-# Significant digits of the edges of bins, or more where edges would look alike.
-_N_DIGITS = 4
-# Larger numbers, and smaller ones than one over this, are shown with an exponent.
-_LARGEST_PLAIN = 1e6
 
 
 class Groups(NamedTuple):
@@ -178,7 +175,7 @@ def make_groups(
     all rows; age in [20, 52); age in [52, 79]; sex = F; sex = M
     """
     options = _check_options(max_depth, min_samples, n_bins, max_groups)
-    return _make_groups(_read_table("table", table), *options)
+    return _make_groups(read_table("table", table), *options)
 
 
 def _check_options(max_depth, min_samples, n_bins, max_groups):
@@ -197,11 +194,12 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
         raise ValueError(
             f"min_samples must be at most the number of rows; got {min_samples} for {n_rows} rows."
         )
-    levels = [_find_levels(name, column, n_bins, min_samples) for name, column in columns]
-    pattern, codes = _number_patterns([own for _, own in levels], [len(own) for own, _ in levels])
+    levels = [find_levels(name, column, n_bins, min_samples) for name, column in columns]
+    codes = [own.number(column) for own, (_, column) in zip(levels, columns, strict=True)]
+    titles = [own.titles for own in levels]
+    pattern, codes = _number_patterns(codes, list(map(len, titles)))
     counts = np.bincount(pattern)
     found = {}  # the first name of each set of patterns
-    titles = [own for own, _ in levels]
     for name, inside in _list_groups(titles, codes, counts, max_depth, min_samples):
         found.setdefault(hashlib.sha256(inside.tobytes()).digest(), (name, inside))
         if len(found) > max_groups:
@@ -246,7 +244,7 @@ def read_groups(argument, groups, present, **options):
     """
     options = _check_options(**options)
     if isinstance(groups, dict) or list_column_names(groups) is not None:
-        columns = _read_table(argument, groups)
+        columns = read_table(argument, groups)
         _check_length(argument, columns[0][1], present)
         return _make_groups([(name, column[present]) for name, column in columns], *options)
     if not isinstance(groups, Groups):
@@ -331,127 +329,6 @@ def _pack(matrix, n_rows=1 << 14):
     parts = [matrix[start : start + n_rows] for start in range(0, matrix.shape[0], n_rows)]
     dense = (part.toarray() if issparse(part) else part for part in parts)
     return np.concatenate([np.packbits(part, axis=1) for part in dense])
-
-
-def _read_table(argument, table):
-    """Names and columns of a table, as Series of one length."""
-    refuse_query(argument, table)
-    names = list(table) if isinstance(table, dict) else list_column_names(table)
-    if names is None:
-        kind = type(table).__name__
-        raise TypeError(
-            f"{argument} must be a data frame with names of columns, or a dict; got {kind}."
-        )
-    if not names:
-        raise ValueError(f"{argument} must have a column at least; got none.")
-    if len(set(map(str, names))) < len(names):
-        raise ValueError(f"{argument} must have one column of each name; got {names}.")
-    columns = [(name, _read_column(argument, name, table[name])) for name in names]
-    lengths = sorted({len(column) for _, column in columns})
-    if len(lengths) > 1:
-        raise ValueError(f"{argument} must have columns of one length; got {lengths}.")
-    return columns
-
-
-def _read_column(argument, name, column):
-    if isinstance(column, pd.Series):
-        return column.reset_index(drop=True)
-    if np.ma.is_masked(column):  # what is masked is missing
-        mask, column = np.ma.getmaskarray(column), column.data.astype(object)
-        column[mask] = None
-    values = np.asarray(as_readable(column))
-    if values.ndim != 1:
-        raise ValueError(
-            f"{argument} must have columns of one dimension; got {values.ndim} of {name!r}."
-        )
-    return pd.Series(values.tolist() if values.dtype == object else values)
-
-
-def _find_levels(name, column, n_bins, min_samples):
-    """Names of the levels of a column, and the number of the level of each row.
-
-    The last number is that of rows in levels that are too small to be groups, which have no name.
-    """
-    is_missing = column.isna().to_numpy()
-    is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if is_number and not pd.api.types.is_complex_dtype(column):
-        names, own = _cut(_to_numbers(column[~is_missing]), n_bins)
-    else:
-        names, own = _list_values(name, column[~is_missing])
-    codes = np.full(len(column), len(names))
-    codes[~is_missing] = own
-    titles = [f"{name} {part}" for part in names] + [f"{name} is missing"]
-    large = np.bincount(codes, minlength=len(titles)) >= min_samples
-    number = np.where(large, np.cumsum(large) - 1, large.sum())
-    return [title for title, kept in zip(titles, large, strict=True) if kept], number[codes]
-
-
-def _list_values(name, column):
-    """Names and numbers of the distinct values, in their order where they have one."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = column.cat.codes.to_numpy(), column.cat.categories
-    else:
-        try:
-            codes, values = pd.factorize(column)
-        except TypeError as error:  # lists
-            raise ValueError(f"Column {name!r} must hold values to group by; {error}.") from None
-        try:
-            order = np.argsort(values)
-        except TypeError:  # of several types
-            order = np.argsort([f"{value} {value!r}" for value in values], kind="stable")
-        codes, values = np.argsort(order)[codes], values[order]
-    texts = [str(value) for value in values]
-    if len(set(texts)) < len(texts):
-        texts = [repr(value) for value in values]
-    return [f"= {text}" for text in texts], codes
-
-
-def _to_numbers(column):
-    """An array of integers, or of floats of which -0.0 has become 0.0."""
-    if pd.api.types.is_unsigned_integer_dtype(column):
-        return column.to_numpy(dtype=np.uint64)
-    if pd.api.types.is_integer_dtype(column):
-        return column.to_numpy(dtype=np.int64)
-    return column.to_numpy(dtype=np.float64) + 0.0
-
-
-def _cut(values, n_bins):
-    """Names of few values, or of bins of about equal numbers of rows; numbers of those of rows."""
-    ordered = np.sort(values)
-    places = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    if len(places) <= n_bins:
-        return [f"= {_show_exactly(value)}" for value in places], np.searchsorted(places, values)
-    inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
-    inner = inner[inner > ordered[0]]
-    if len(inner) == 0:  # most values are the least one
-        inner = places[1:2]
-    shown = _show([ordered[0], *inner, ordered[-1]])
-    names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
-    return [*names[:-1], f"{names[-1][:-1]}]"], np.searchsorted(inner, values, side="right")
-
-
-def _show(numbers, n_digits=_N_DIGITS):
-    """Texts of few digits, but different ones for different numbers."""
-    if all(float(number).is_integer() and abs(number) < _LARGEST_PLAIN for number in numbers):
-        return [_show_exactly(number) for number in numbers]
-    shown = [_show_number(number, n_digits) for number in numbers]
-    return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)
-
-
-def _show_number(number, n_digits):
-    """A number of so many digits, without an exponent where it can be."""
-    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
-        return f"{number:.{n_digits}g}"
-    return np.format_float_positional(number, precision=n_digits, fractional=False, trim="-")
-
-
-def _show_exactly(number):
-    """The shortest text that is this number alone."""
-    if isinstance(number, np.integer):
-        return str(number)
-    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
-        return repr(float(number))
-    return np.format_float_positional(number, trim="-")
 
 
 def _number_patterns(codes, n_levels):

@@ -12,7 +12,7 @@ LEVELS = (
     {"__version__", "_arrays", "_records", "_typing"},
     {"_numerics"},
     {"_sample"},
-    {"_validation", "_parallel"},
+    {"_validation", "_parallel", "_levels"},
     {"_reduction", "_folds", "_groups"},
     {"_independent_rows", "_estimates", "_held_out"},
     {"recalibration"},

@@ -30,7 +30,7 @@ _SMALLEST_STEP = 1e-30
 _ALIKE = 1e-14
 
 
-def minimize_convex(evaluate, start, lower=-np.inf):
+def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREMENT):
     """The minimum of a convex function over x >= lower, and the number of evaluations.
 
     Parameters
@@ -41,6 +41,8 @@ def minimize_convex(evaluate, start, lower=-np.inf):
         holds, with a bound of the diagonal of the Hessian at any x.
     start : ndarray of shape (n_parameters,)
     lower : float or ndarray of shape (n_parameters,)
+    last_decrement : float, default=1e-14
+        The last step promises twice this gain, or less, as a share of the value.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def minimize_convex(evaluate, start, lower=-np.inf):
             trial = tried
         fall = value - trial[1]
         x, value, gradient, step = trial
-        if min(decrement, fall) <= _LAST_DECREMENT * (1 + abs(value)):
+        if min(decrement, fall) <= last_decrement * (1 + abs(value)):
             return x, n_evaluations
     if _MAX_ITERATIONS * min(decrement, fall) <= _NEGLIGIBLE_GAIN * (1 + abs(value)):
         return x, n_evaluations

@@ -2,6 +2,7 @@
 
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
+from skcal.recalibration._base_classifier import FittedPair
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
 from skcal.recalibration._cross_fit import CrossFitProba
@@ -15,7 +16,7 @@ from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScaling
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
-from skcal.recalibration._recalibrated_classifier import FittedPair, RecalibratedClassifierCV
+from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
 from skcal.recalibration._spline import SplineMap, SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling

@@ -1,0 +1,194 @@
+"""Columns of a table: how they are read, and the levels that their rows are sorted into."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from skcal._arrays import as_readable, list_column_names, refuse_query
+
+# Significant digits of the edges of bins, or more where edges would look alike.
+_N_DIGITS = 4
+# Larger numbers, and smaller ones than one over this, are shown with an exponent.
+_LARGEST_PLAIN = 1e6
+
+
+def read_table(argument, table):
+    """Names and columns of a table, as Series of one length."""
+    refuse_query(argument, table)
+    names = list(table) if isinstance(table, dict) else list_column_names(table)
+    if names is None:
+        kind = type(table).__name__
+        raise TypeError(
+            f"{argument} must be a data frame with names of columns, or a dict; got {kind}."
+        )
+    if not names:
+        raise ValueError(f"{argument} must have a column at least; got none.")
+    if len(set(map(str, names))) < len(names):
+        raise ValueError(f"{argument} must have one column of each name; got {names}.")
+    columns = [(name, read_column(argument, name, table[name])) for name in names]
+    lengths = sorted({len(column) for _, column in columns})
+    if len(lengths) > 1:
+        raise ValueError(f"{argument} must have columns of one length; got {lengths}.")
+    return columns
+
+
+def read_column(argument, name, column):
+    """A column as a Series."""
+    if isinstance(column, pd.Series):
+        return column.reset_index(drop=True)
+    if np.ma.is_masked(column):  # what is masked is missing
+        mask, column = np.ma.getmaskarray(column), column.data.astype(object)
+        column[mask] = None
+    values = np.asarray(as_readable(column))
+    if values.ndim != 1:
+        raise ValueError(
+            f"{argument} must have columns of one dimension; got {values.ndim} of {name!r}."
+        )
+    return pd.Series(values.tolist() if values.dtype == object else values)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What the rows of a column are sorted into: bins of numbers, or values.
+
+    Attributes
+    ----------
+    name : object
+        Of the column.
+    titles : list of str
+        Names of the levels.
+    codes : ndarray of int of shape (n_found + 2,)
+        Number of each level that was found, of missing values, and of unknown ones; len(titles)
+        stands for those that are no levels.
+    edges : ndarray or None
+        Where the second and all later levels of numbers begin.
+    values : Index or None
+        The values found, where they are no numbers.
+    """
+
+    name: object
+    titles: list[str]
+    codes: np.ndarray
+    edges: np.ndarray | None
+    values: pd.Index | None
+
+    def number(self, column):
+        """Number of the level of each row of a column, len(titles) for rows of none."""
+        if self.edges is not None and not _holds_numbers(column):
+            raise ValueError(
+                f"Column {self.name!r} must hold numbers, as it did in fit; got {column.dtype}."
+            )
+        is_missing = column.isna().to_numpy()
+        found = np.full(len(column), len(self.codes) - 2)
+        found[~is_missing] = self._find(column[~is_missing])
+        return self.codes[found]
+
+    def _find(self, column):
+        if self.edges is not None:
+            return np.searchsorted(self.edges, _to_numbers(column), side="right")
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            places = _look_up(column.cat.categories, self.values)
+            return places[column.cat.codes.to_numpy()]
+        codes, distinct = pd.factorize(column)
+        return _look_up(pd.Index(distinct), self.values)[codes]
+
+
+def find_levels(name, column, n_bins, min_samples, most=None):
+    """Levels of a column that have at least so many rows; of many the `most` frequent ones."""
+    present, edges, values = column.dropna(), None, None
+    if _holds_numbers(column):
+        names, edges = _cut(_to_numbers(present), n_bins)
+    else:
+        names, values = _list_values(name, present)
+    names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
+    found = Levels(name, names, np.arange(len(names) + 1), edges, values)
+    counts = np.bincount(found.number(column), minlength=len(names))
+    kept = counts >= min_samples
+    if most is not None and kept.sum() > most:
+        kept[np.argsort(-counts, kind="stable")[most:]] = False
+    codes = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), kept.sum())
+    titles = [title for title, is_kept in zip(names, kept, strict=True) if is_kept]
+    return Levels(name, titles, codes, edges, values)
+
+
+def _holds_numbers(column):
+    return (
+        pd.api.types.is_numeric_dtype(column)
+        and not pd.api.types.is_bool_dtype(column)
+        and not pd.api.types.is_complex_dtype(column)
+    )
+
+
+def _list_values(name, column):
+    """Names of the distinct values and the values, in their order where they have one."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = column.cat.categories
+    else:
+        try:
+            values = pd.Index(pd.unique(column))
+        except TypeError as error:  # lists
+            raise ValueError(f"Column {name!r} must hold values to group by; {error}.") from None
+        try:
+            order = np.argsort(values)
+        except TypeError:  # of several types
+            order = np.argsort([f"{value} {value!r}" for value in values], kind="stable")
+        values = values[order]
+    texts = [str(value) for value in values]
+    if len(set(texts)) < len(texts):
+        texts = [repr(value) for value in values]
+    return [f"= {text}" for text in texts], values
+
+
+def _look_up(wanted, values):
+    """Places of wanted values, -1 where there are none, whatever the types are."""
+    return values.astype(object).get_indexer(wanted.astype(object))
+
+
+def _to_numbers(column):
+    """An array of integers, or of floats of which -0.0 has become 0.0."""
+    if pd.api.types.is_unsigned_integer_dtype(column):
+        return column.to_numpy(dtype=np.uint64)
+    if pd.api.types.is_integer_dtype(column):
+        return column.to_numpy(dtype=np.int64)
+    return column.to_numpy(dtype=np.float64) + 0.0
+
+
+def _cut(numbers, n_bins):
+    """Names of few values, or of bins of about equal numbers of rows; where all but one begin."""
+    ordered = np.sort(numbers)
+    places = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    if len(places) <= n_bins:
+        return [f"= {_show_exactly(value)}" for value in places], places[1:]
+    inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
+    inner = inner[inner > ordered[0]]
+    if len(inner) == 0:  # most values are the least one
+        inner = places[1:2]
+    shown = _show([ordered[0], *inner, ordered[-1]])
+    names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
+    return [*names[:-1], f"{names[-1][:-1]}]"], inner
+
+
+def _show(numbers, n_digits=_N_DIGITS):
+    """Texts of few digits, but different ones for different numbers."""
+    if all(float(number).is_integer() and abs(number) < _LARGEST_PLAIN for number in numbers):
+        return [_show_exactly(number) for number in numbers]
+    shown = [_show_number(number, n_digits) for number in numbers]
+    return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)
+
+
+def _show_number(number, n_digits):
+    """A number of so many digits, without an exponent where it can be."""
+    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
+        return f"{number:.{n_digits}g}"
+    return np.format_float_positional(number, precision=n_digits, fractional=False, trim="-")
+
+
+def _show_exactly(number):
+    """The shortest text that is this number alone."""
+    if isinstance(number, np.integer):
+        return str(number)
+    if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
+        return repr(float(number))
+    return np.format_float_positional(number, trim="-")
