@@ -7,6 +7,7 @@ from timing import (
     median_cpu_times,
     peak_memory,
     print_table,
+    show_time,
 )
 
 from skcal.metrics import expected_calibration_error, smooth_ece
@@ -44,10 +45,6 @@ def show_row(exponent):
         ratio = f"{peers[0] / ours:.2g} x" if len(peers) else ""
         cells += [show_time(ours), f"{ours / read:.1f}", f"{peak:.1f}", ratio]
     return cells
-
-
-def show_time(seconds):
-    return f"{seconds * 1e3:.3g} ms"
 
 
 print(describe_machine())
