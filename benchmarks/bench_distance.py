@@ -15,6 +15,7 @@ from timing import (
     make_units,
     median_cpu_times,
     print_table,
+    show_ratio,
     show_time,
 )
 
@@ -115,7 +116,7 @@ def list_peers():
 
 def find_ratio(ours, theirs):
     seconds = median_cpu_times([ours, theirs], repeats=3)
-    return f"{seconds[1] / seconds[0]:.2g} x"
+    return show_ratio(seconds[1] / seconds[0])
 
 
 def shift_in_turns(proba, n_stretches):

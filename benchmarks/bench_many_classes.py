@@ -69,34 +69,52 @@ def measure_time(function):
     return median(times), result
 
 
-def list_measures(logits, proba, y):
+def print_measures(logits, proba, y):
+    """The yardstick is timed before each, and its median is the unit."""
+    rows, yardsticks = [], []
     for measure in (expected_calibration_error, smooth_ece):
         for reduction in REDUCTIONS:
 
             def run(measure=measure, reduction=reduction):
                 return measure(y, proba, reduction=reduction)
 
-            yardstick, _ = measure_time(lambda: softmax(logits, axis=1))
+            yardsticks.append(measure_time(lambda: softmax(logits, axis=1))[0])
             seconds, _ = measure_time(run)
-            copies = f"{peak_memory(run) / proba.nbytes:.2f}"
-            name = measure.__name__
-            yield name, reduction, show_time(seconds), f"{seconds / yardstick:.1f}", copies
+            rows.append((measure.__name__, reduction, seconds, peak_memory(run) / proba.nbytes))
+    unit = median(yardsticks)
+    print(f"One softmax of 50,000 rows takes {show_time(unit)}:\n")
+    rows = [
+        (name, reduction, show_time(seconds), f"{seconds / unit:.1f}", f"{copies:.2f}")
+        for name, reduction, seconds, copies in rows
+    ]
+    print_table(("measure", "reduction", "time", "softmax", "copies"), rows)
 
 
-def list_recalibrators(logits, proba, y):
+def print_recalibrators(logits, proba, y):
+    """The same for fits and for maps."""
     few = slice(0, N_FITTED)
+    times, yardsticks = {}, []
     for name in RECALIBRATORS:
-        cells = [name]
         recalibrator = getattr(recalibration, name)()
-        for rows, function in (
-            (few, lambda r=recalibrator: r.fit(proba[few], y[few])),
-            (slice(None), lambda r=recalibrator: r.predict_proba(proba)),
-        ):
-            yardstick, _ = measure_time(lambda rows=rows: softmax(logits[rows], axis=1))
-            seconds, _ = measure_time(function)
-            cells += [show_time(seconds), f"{seconds / yardstick:.1f}"]
-        yield cells
-        print(*cells, file=sys.stderr, flush=True)
+        functions = (
+            lambda: softmax(logits[few], axis=1),
+            lambda r=recalibrator: r.fit(proba[few], y[few]),
+            lambda: softmax(logits, axis=1),
+            lambda r=recalibrator: r.predict_proba(proba),
+        )
+        less, fit, more, predict = (measure_time(function)[0] for function in functions)
+        yardsticks.append((less, more))
+        times[name] = fit, predict
+    units = [median(seconds) for seconds in zip(*yardsticks, strict=True)]
+    print(
+        "\nHere one of 20,000 rows takes {}, and one of 50,000 {}:\n".format(*map(show_time, units))
+    )
+    rows = []
+    for name, pair in times.items():
+        rows.append([name])
+        for seconds, unit in zip(pair, units, strict=True):
+            rows[-1] += [show_time(seconds), f"{seconds / unit:.1f}"]
+    print_table(("recalibrator", "fit", "softmax", "map", "softmax"), rows)
 
 
 def list_blocks(proba, y):
@@ -121,8 +139,6 @@ def list_torch(logits, y):
 
 
 def list_other(logits, proba, y):
-    seconds, _ = measure_time(lambda: softmax(logits, axis=1))
-    yield "SciPy: softmax", show_time(seconds)
     if torch is not None:
         yield from list_torch(logits, y)
     fitted = recalibration.TemperatureScaling().fit(proba[:N_FITTED], y[:N_FITTED])
@@ -164,10 +180,8 @@ def main():
     print(describe_machine(packages), end="\n\n")
     peaked = "--peaked" in sys.argv
     rows = make_rows(*(("peaked", "float64") if peaked else ("smooth", "float32")))
-    print_table(("measure", "reduction", "time", "softmax", "copies"), list(list_measures(*rows)))
-    print()
-    header = ("recalibrator", "fit", "softmax", "map", "softmax")
-    print_table(header, list(list_recalibrators(*rows)))
+    print_measures(*rows)
+    print_recalibrators(*rows)
     print()
     print_table(("other calls", "time"), list(list_other(*rows)))
 

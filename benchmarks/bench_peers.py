@@ -21,7 +21,14 @@ from multiprocessing import get_context
 
 import numpy as np
 from sklearn.calibration import calibration_curve
-from timing import describe_machine, make_predictions, median_cpu_times, print_table, show_time
+from timing import (
+    describe_machine,
+    make_predictions,
+    median_cpu_times,
+    print_table,
+    show_ratio,
+    show_time,
+)
 
 from skcal.metrics import (
     cumulative_calibration_error,
@@ -285,10 +292,6 @@ def list_rows(title, functions, define, exponents):
         error = "< 1e-12" if errors[name] < 1e-12 else f"{errors[name]:.0e}"
         cells += [peaks[name], "taken as 0" if functions[name] is define else error]
     return rows.values()
-
-
-def show_ratio(ratio):
-    return f"{ratio:.2g} x" if ratio < 100 else f"{ratio:.0f} x"
 
 
 def main(largest):

@@ -1,8 +1,7 @@
 """Squared kernel calibration error against a Gram matrix with an exponential, and against sorts.
 
 The yardstick for many classes is one float64 ``P @ P.T`` and one ``np.exp`` of all n x n entries,
-done in chunks of rows; for two classes it is ``np.sort`` of the predictions. Times are CPU times,
-but for that of two jobs.
+done in chunks of rows; for two classes it is ``np.sort`` of the predictions. Times are CPU times.
 """
 
 import numpy as np
@@ -10,7 +9,6 @@ from timing import (
     describe_machine,
     make_predictions,
     median_cpu_times,
-    median_times,
     peak_memory,
     print_table,
     show_time,
@@ -70,18 +68,8 @@ def list_other(n=10**6):
     yield f"10^6 rows of two classes: {seconds / sort:.1f} sorts", show_time(seconds)
 
 
-def print_jobs(n=2 * 10**4):
-    y, proba = make_vectors(n, 10)
-    one, two = median_times(
-        [lambda j=jobs: squared_kernel_calibration_error(y, proba, n_jobs=j) for jobs in (1, 2)],
-        repeats=3,
-    )
-    print(f"\n{n} rows of ten classes: {one:.2f} s with one job, {two:.2f} s with two")
-
-
 print(describe_machine(), end="\n\n")
 header = ("rows", "classes", "yardstick", "total variation", "Euclidean", "Gaussian", "peak MB")
 print_table(header, list(list_many_classes()))
 print()
 print_table(("other calls", "time"), list(list_other()))
-print_jobs()
