@@ -1,6 +1,6 @@
 """Write the tables of the documentation that benchmarks print, to ``doc/tables``.
 
-``python benchmarks/write_tables.py`` runs all of `TABLES`, which takes about half an hour, or those
+``python benchmarks/write_tables.py`` runs all of `TABLES`, which takes about 20 minutes, or those
 that its arguments name. Linear algebra has one thread, whose time is what is counted.
 
 Tables that are not here come from experiments, not from a clock, and take up to hours.
