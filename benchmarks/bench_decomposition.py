@@ -1,7 +1,13 @@
-"""calibration_decomposition by kernel regression against dense products of all rows and a grid."""
+"""calibration_decomposition by kernel regression against dense products; CPU time."""
 
 import numpy as np
-from timing import make_predictions, median_times, peak_memory
+from timing import (
+    describe_machine,
+    make_predictions,
+    median_cpu_times,
+    print_table,
+    show_time,
+)
 
 from skcal.metrics import calibration_decomposition, corp_decomposition
 
@@ -31,9 +37,8 @@ def decompose_densely(y, proba, kernel, n_points):
     return np.mean((mean - proba) ** 2)
 
 
-def print_speed(n):
+def list_speeds(n):
     y, proba = make_predictions(n)
-    print(f"n = {n:.0e}, bandwidth {BANDWIDTH}: milliseconds, and multiples of ours")
     for kernel in KERNELS:
 
         def ours(kernel=kernel):
@@ -42,13 +47,12 @@ def print_speed(n):
         functions = [ours] + [
             lambda kernel=kernel, m=m: decompose_densely(y, proba, kernel, m) for m in (201, 1000)
         ]
-        time, coarse, fine = median_times(functions, repeats=3)
-        errors = [abs(function() - ours().calibration) for function in functions[1:]]
-        print(
-            f"  {kernel:13s} {time * 1e3:8.1f} ms | dense, 201 points {coarse / time:6.1f}x, "
-            f"1000 points {fine / time:6.1f}x, off by {errors[0]:.0e} and {errors[1]:.0e} | "
-            f"{peak_memory(ours) / 1e6:.0f} MB"
-        )
+        time, *times = median_cpu_times(functions, repeats=3)
+        cells = [kernel, show_time(time)]
+        for function, seconds in zip(functions[1:], times, strict=True):
+            error = abs(function() - ours().calibration)
+            cells += [f"{seconds / time:.0f} x", f"{error:.0e}"]
+        yield cells
 
 
 def print_error(n):
@@ -68,21 +72,31 @@ def print_error(n):
         )
 
 
-def print_sorts():
+def list_sorts():
+    options = {
+        "calibration_decomposition": {},
+        "the same, Epanechnikov": {"kernel": "epanechnikov"},
+        "the same, isotonic": {"estimator": "isotonic"},
+        "the same, log loss": {"divergence": "log"},
+    }
+    rows = {title: [title] for title in (*options, "corp_decomposition")}
     for n in (10**5, 10**6):
         y, proba = make_predictions(n)
         functions = [lambda p=proba: np.sort(p)]
-        options = ({}, {"kernel": "epanechnikov"}, {"estimator": "isotonic"}, {"divergence": "log"})
         functions += [
-            lambda y=y, p=proba, o=o: calibration_decomposition(y, p, **o) for o in options
+            lambda y=y, p=proba, o=o: calibration_decomposition(y, p, **o) for o in options.values()
         ]
         functions.append(lambda y=y, p=proba: corp_decomposition(y, p))
-        sort, *times = median_times(functions, repeats=3)
-        ratios = "".join(f"{seconds / sort:8.1f}" for seconds in times)
-        print(f"n = {n:.0e}, multiples of np.sort ({sort * 1e3:.1f} ms): {ratios}")
-    print("  in turn: gaussian, epanechnikov, isotonic, gaussian with log, corp_decomposition")
+        sort, *times = median_cpu_times(functions, repeats=3)
+        for cells, seconds in zip(rows.values(), times, strict=True):
+            cells += [show_time(seconds), f"{seconds / sort:.1f}"]
+    return rows.values()
 
 
-print_speed(10**5)
+print(describe_machine(), end="\n\n")
+header = ("kernel", "time", "dense, 201 points", "error", "dense, 1000 points", "error")
+print_table(header, list(list_speeds(10**5)))
+print()
+print_table(("decomposition", "10^5", "sorts", "10^6", "sorts"), list_sorts())
+print()
 print_error(10**4)
-print_sorts()

@@ -4,7 +4,6 @@ Beside them: SciPy's HiGHS on the same linear programs, and relplot's approximat
 """
 
 import re
-import time
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,8 @@ from timing import (
     make_units,
     median_cpu_times,
     print_table,
+    show_ratio,
+    show_time,
 )
 
 from skcal import metrics
@@ -81,42 +82,41 @@ def print_sorts():
     print_table(("measure", "10^5", "sorts", "passes", "10^6", "sorts", "passes"), rows.values())
 
 
-def print_peers():
+def list_peers():
+    """How many times as long others take for the same, with the number of rows."""
     y, proba = make_predictions(10**4)
-    exact = metrics.smooth_calibration_error(y, proba, method="exact")
-    ours, peer = median_cpu_times(
-        [
+    yield (
+        "HiGHS, smooth_calibration_error, exact",
+        "10^4",
+        find_ratio(
             lambda: metrics.smooth_calibration_error(y, proba, method="exact"),
             lambda: solve_smooth_calibration(y, proba),
-        ],
-        repeats=3,
+        ),
     )
-    difference = abs(exact - solve_smooth_calibration(y, proba))
-    print(f"smCE exact, n = 1e4: HiGHS takes {peer / ours:.1f}x (differs by {difference:.0e})")
     y, proba = make_predictions(10**5)
     n_cells = 1500  # what lower_calibration_distance takes for tol=1e-3
-    ours, peer = median_cpu_times(
-        [
+    pairs = {
+        "HiGHS, lower_calibration_distance, tol 1e-3": (
             lambda: metrics.lower_calibration_distance(y, proba, tol=1e-3),
             lambda: solve_lower_distance(y, proba, n_cells),
-        ],
-        repeats=3,
-    )
-    print(f"lower distance, tol 1e-3, n = 1e5: HiGHS on the same grid takes {peer / ours:.1f}x")
-    if relplot is None:
-        print("relplot is absent: pip install relplot==1.0.3")
-        return
-    (ours_kernel, ours_interval, kernel, interval) = median_cpu_times(
-        [
+        )
+    }
+    if relplot is not None:
+        pairs["relplot, laplace_calibration_approx"] = (
             lambda: metrics.kernel_calibration_error(y, proba),
-            lambda: metrics.surrogate_interval_calibration_error(y, proba),
             lambda: relplot.laplace_calibration_approx(proba, y),
+        )
+        pairs["relplot, intCE_rand"] = (
+            lambda: metrics.surrogate_interval_calibration_error(y, proba),
             lambda: relplot.intCE_rand(proba, y),
-        ],
-        repeats=3,
-    )
-    print(f"relplot laplace_calibration_approx, n = 1e5: {kernel / ours_kernel:.1f}x")
-    print(f"relplot intCE_rand, n = 1e5: {interval / ours_interval:.1f}x")
+        )
+    for title, pair in pairs.items():
+        yield title, "10^5", find_ratio(*pair)
+
+
+def find_ratio(ours, theirs):
+    seconds = median_cpu_times([ours, theirs], repeats=3)
+    return show_ratio(seconds[1] / seconds[0])
 
 
 def shift_in_turns(proba, n_stretches):
@@ -125,28 +125,29 @@ def shift_in_turns(proba, n_stretches):
     return np.clip(proba + np.where(turn % 2, 0.3, -0.3), 0, 1)
 
 
-def print_interval():
-    """CPU time, where residuals are noise and where their signs change."""
+def list_intervals():
+    """The exact interval error, where residuals are noise and where their signs change."""
+    times = {}
     for n in (10**5, 10**6):
         y, proba = make_predictions(n)
         problems = {"these data": (y, proba)}
         for n_stretches in (100, 1000, 10**4):
             problems[f"{n_stretches} stretches"] = shift_in_turns(proba, n_stretches), proba
         near = 0.5 + 1e-3 * (proba - 0.5)
-        problems["all near 1/2"] = np.random.default_rng(1).random(n) < near, near
-        print(f"interval_calibration_error, exact, n = {n:.0e}, CPU time:")
-        print(f"  {'np.sort':16s}{cpu_time(np.sort, proba):8.3f} s")
+        calibrated = np.random.default_rng(1).random(n) < near
+        problems["calibrated, all within .0005 of 1/2"] = calibrated, near
         for name, rows in problems.items():
-            seconds = cpu_time(metrics.interval_calibration_error, *rows)
-            print(f"  {name:16s}{seconds:8.2f} s")
-
-
-def cpu_time(function, *arguments):
-    start = time.process_time()
-    function(*arguments)
-    return time.process_time() - start
+            (seconds,) = median_cpu_times(
+                [partial(metrics.interval_calibration_error, *rows)], repeats=1
+            )
+            times.setdefault(name, [name]).append(show_time(seconds))
+    return times.values()
 
 
 print_sorts()
-print_interval()
-print_peers()
+print("\nThe exact ``interval_calibration_error``:\n")
+print_table(("predictions and outcomes", "10^5", "10^6"), list_intervals())
+print("\nOther programs, and how many times as long as skcal they take:\n")
+print_table(("program", "rows", "time"), list(list_peers()))
+if relplot is None:
+    print("relplot is absent: pip install relplot==1.0.3")

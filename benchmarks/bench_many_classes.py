@@ -2,7 +2,8 @@
 
 Times are CPU times of one core. What is a ratio is one to `scipy.special.softmax` of the logits of
 the same rows in the same type: of 50,000 for measures and `predict_proba`, of 20,000 for fits.
-With PyTorch installed its usual ECE and temperature scaling are timed beside.
+With PyTorch installed its usual ECE and temperature scaling are timed beside. ``--peaked`` takes
+rows that are nearly sure, in float64, instead.
 """
 
 import os
@@ -15,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.special import softmax
-from timing import peak_memory
+from timing import describe_machine, peak_memory, print_table, show_time
 
 from skcal import recalibration
 from skcal.metrics import (
@@ -69,56 +70,81 @@ def measure_time(function):
 
 
 def print_measures(logits, proba, y):
+    """The yardstick is timed before each, and its median is the unit."""
+    rows, yardsticks = [], []
     for measure in (expected_calibration_error, smooth_ece):
         for reduction in REDUCTIONS:
 
             def run(measure=measure, reduction=reduction):
                 return measure(y, proba, reduction=reduction)
 
-            yardstick, _ = measure_time(lambda: softmax(logits, axis=1))
+            yardsticks.append(measure_time(lambda: softmax(logits, axis=1))[0])
             seconds, _ = measure_time(run)
-            copies = peak_memory(run) / proba.nbytes
-            print(
-                f"{measure.__name__:28s}{reduction:12s}{seconds:7.2f} s {seconds / yardstick:6.1f}"
-                f" softmax, {copies:.2f} copies of the matrix",
-                flush=True,
-            )
+            rows.append((measure.__name__, reduction, seconds, peak_memory(run) / proba.nbytes))
+    unit = median(yardsticks)
+    print(f"One softmax of 50,000 rows takes {show_time(unit)}:\n")
+    rows = [
+        (name, reduction, show_time(seconds), f"{seconds / unit:.1f}", f"{copies:.2f}")
+        for name, reduction, seconds, copies in rows
+    ]
+    print_table(("measure", "reduction", "time", "softmax", "copies"), rows)
 
 
 def print_recalibrators(logits, proba, y):
+    """The same for fits and for maps."""
     few = slice(0, N_FITTED)
+    times, yardsticks = {}, []
     for name in RECALIBRATORS:
-        one, _ = measure_time(lambda: softmax(logits[few], axis=1))
         recalibrator = getattr(recalibration, name)()
-        fit, _ = measure_time(lambda r=recalibrator: r.fit(proba[few], y[few]))
-        other, _ = measure_time(lambda: softmax(logits, axis=1))
-        predict, _ = measure_time(lambda r=recalibrator: r.predict_proba(proba))
-        print(
-            f"{name:28s}fit {fit:7.2f} s {fit / one:6.1f} softmax, predict_proba {predict:6.2f} s "
-            f"{predict / other:6.1f} softmax",
-            flush=True,
+        functions = (
+            lambda: softmax(logits[few], axis=1),
+            lambda r=recalibrator: r.fit(proba[few], y[few]),
+            lambda: softmax(logits, axis=1),
+            lambda r=recalibrator: r.predict_proba(proba),
         )
+        less, fit, more, predict = (measure_time(function)[0] for function in functions)
+        yardsticks.append((less, more))
+        times[name] = fit, predict
+    units = [median(seconds) for seconds in zip(*yardsticks, strict=True)]
+    print(
+        "\nHere one of 20,000 rows takes {}, and one of 50,000 {}:\n".format(*map(show_time, units))
+    )
+    rows = []
+    for name, pair in times.items():
+        rows.append([name])
+        for seconds, unit in zip(pair, units, strict=True):
+            rows[-1] += [show_time(seconds), f"{seconds / unit:.1f}"]
+    print_table(("recalibrator", "fit", "softmax", "map", "softmax"), rows)
 
 
-def print_blocks(proba, y):
+def list_blocks(proba, y):
     for block_size in (2, 100):
         seconds, _ = measure_time(
             lambda size=block_size: squared_kernel_calibration_error(y, proba, block_size=size)
         )
-        print(f"squared kernel error, blocks of {block_size}: {seconds:.1f} s", flush=True)
+        yield f"squared kernel error, blocks of {block_size} rows", show_time(seconds)
 
 
-def print_torch(logits, y):
+def list_torch(logits, y):
     torch.set_num_threads(1)
     logits, y = torch.from_numpy(logits), torch.from_numpy(y)
     seconds, _ = measure_time(lambda: torch.softmax(logits, 1))
-    print(f"torch: softmax {seconds:.2f} s", end=", ")
+    yield "PyTorch: softmax", show_time(seconds)
     seconds, _ = measure_time(lambda: find_torch_ece(torch.softmax(logits, 1), y))
-    print(f"softmax and ECE of the confidence {seconds:.2f} s", end=", ")
+    yield "PyTorch: softmax and ECE of the confidence", show_time(seconds)
     seconds, temperature = measure_time(lambda: fit_torch(logits[:N_FITTED], y[:N_FITTED]))
-    print(f"temperature {temperature:.6f} by L-BFGS {seconds:.2f} s", end=", ")
+    yield f"PyTorch: fit of a temperature, {temperature:.3f}", show_time(seconds)
     seconds, _ = measure_time(lambda: torch.softmax(logits / temperature, 1))
-    print(f"predict {seconds:.2f} s", flush=True)
+    yield "PyTorch: map of a temperature", show_time(seconds)
+
+
+def list_other(logits, proba, y):
+    if torch is not None:
+        yield from list_torch(logits, y)
+    fitted = recalibration.TemperatureScaling().fit(proba[:N_FITTED], y[:N_FITTED])
+    seconds, _ = measure_time(lambda: fitted.fit(proba[:N_FITTED], y[:N_FITTED]))
+    yield f"TemperatureScaling: fit, {fitted.temperature_:.3f}", show_time(seconds)
+    yield from list_blocks(proba, y)
 
 
 def find_torch_ece(proba, y, n_bins=15):
@@ -150,18 +176,14 @@ def fit_torch(logits, y):
 
 
 def main():
-    kinds = [("smooth", "float32"), ("peaked", "float64")]
-    if "--quick" in sys.argv:
-        kinds = kinds[:1]
-    for kind, dtype in kinds:
-        logits, proba, y = make_rows(kind, dtype)
-        seconds, _ = measure_time(lambda logits=logits: softmax(logits, axis=1))
-        print(f"\n{kind} rows, {dtype}: softmax {seconds:.2f} s")
-        print_measures(logits, proba, y)
-        print_recalibrators(logits, proba, y)
-        if torch is not None:
-            print_torch(logits, y)
-    print_blocks(proba, y)
+    packages = ["numpy", "scipy", *(["torch"] if torch is not None else [])]
+    print(describe_machine(packages), end="\n\n")
+    peaked = "--peaked" in sys.argv
+    rows = make_rows(*(("peaked", "float64") if peaked else ("smooth", "float32")))
+    print_measures(*rows)
+    print_recalibrators(*rows)
+    print()
+    print_table(("other calls", "time"), list(list_other(*rows)))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 ``python benchmarks/bench_peers.py`` prints a table in reStructuredText for 10^3 to 10^7 rows; an
 argument sets the largest number. Packages that are not installed are named as absent:
-``pip install relplot netcal uncertainty-calibration torchmetrics``.
+``pip install ".[peers]"``.
 
-All answer the same questions about the same rows, in turns: the expected calibration error in 15
-bins of equal width, and SmoothECE. The definition of the first is worked out with exact sums. That
-of the second is the value of skcal, which its tests hold to 1e-6. Memory is what a process of its
-own needs beside the rows. A function that took more than `PATIENCE` seconds is not asked again for
-more rows. Times are CPU times; PyTorch has one thread, as the others do.
+All answer the same questions about the same rows, each of them in turns with skcal. The definition
+of the binned error is worked out with exact sums; that of the others is the value of skcal, which
+its tests hold to the definition. Memory is what a process of its own needs beside 10^6 rows. A
+function that took more than `PATIENCE` seconds is not asked again for more rows. Times are CPU
+times; PyTorch has one thread, as the others do.
 """
 
 import ctypes
@@ -21,20 +21,39 @@ from multiprocessing import get_context
 
 import numpy as np
 from sklearn.calibration import calibration_curve
-from timing import describe_machine, make_predictions, median_cpu_times
+from timing import (
+    describe_machine,
+    make_predictions,
+    median_cpu_times,
+    print_table,
+    show_ratio,
+    show_time,
+)
 
-from skcal.metrics import expected_calibration_error, smooth_ece
+from skcal.metrics import (
+    cumulative_calibration_error,
+    expected_calibration_error,
+    multicalibration_error,
+    smooth_ece,
+)
 from skcal.streaming import CalibrationSummary
 
 N_BINS = 15
 BATCH_SIZE = 10**6
 FEW_ROWS = 1000
 PATIENCE = 0.5
+# Turns, and the number of rows for which memory is measured.
+REPEATS = {3: 101, 4: 51, 5: 15, 6: 5, 7: 3}
+WEIGHED = 10**6
+# Modules and the distributions that have them.
 DISTRIBUTIONS = {
     "relplot": "relplot",
-    "netcal": "netcal",
+    "netcal.metrics": "netcal",
     "calibration": "uncertainty-calibration",
     "torchmetrics": "torchmetrics",
+    "calibre.metrics": "calibre",
+    "probcal.metrics": "probcal",
+    "mcgrad.metrics": "mcgrad",
 }
 
 
@@ -43,7 +62,7 @@ def import_peers():
     modules, absent = {}, {}
     for name, distribution in DISTRIBUTIONS.items():
         try:
-            modules[name] = import_module(f"{name}.metrics" if name == "netcal" else name)
+            modules[distribution] = import_module(name)
         except ImportError as error:
             absent[distribution] = error
     if "torchmetrics" in modules:
@@ -111,6 +130,37 @@ def feed_torchmetrics(torchmetrics, y, proba):
     return float(metric.compute())
 
 
+def make_groups(y):
+    """Three columns of three values; two of them know something about the outcomes."""
+    rng = np.random.default_rng(1)
+    draws = [rng.integers(0, 3, len(y), dtype=np.int8) for _ in range(3)]
+    return {
+        "a": np.minimum(draws[0] + y * (draws[1] == 0), 2),
+        "b": np.maximum(draws[1] - y, 0),
+        "c": draws[2],
+    }
+
+
+def ask_groups(y, proba):
+    return multicalibration_error(y, proba, make_groups(y), min_samples=10)
+
+
+def ask_mcgrad(mcgrad, y, proba):
+    import pandas as pd
+
+    groups = make_groups(y)
+    error = mcgrad.MulticalibrationError(
+        pd.DataFrame({"y": y, "proba": proba, **groups}),
+        "y",
+        "proba",
+        categorical_segment_columns=list(groups),
+        max_depth=2,
+        min_samples_per_segment=10,
+        precision_dtype="float64",
+    )
+    return error.mce
+
+
 def list_questions(modules):
     """Pairs of a title and the functions f(y, proba) that answer it, skcal's first."""
     binned = {
@@ -119,20 +169,48 @@ def list_questions(modules):
         "scikit-learn": weigh_curve,
     }
     smooth = {"skcal": smooth_ece, "skcal, in batches": partial(summarize, "smooth_ece")}
+    smooth_logit = {"skcal": partial(smooth_ece, scale="logit")}
+    kuiper = {
+        "skcal": cumulative_calibration_error,
+        "skcal, in batches": partial(summarize, "cumulative_calibration_error"),
+    }
+    kolmogorov = {"skcal": partial(cumulative_calibration_error, deviation="max")}
+    groups = {"skcal": ask_groups}
     if "relplot" in modules:
         relplot = modules["relplot"]
         binned["relplot"] = lambda y, proba: relplot.metrics.binnedECE(proba, y, nbins=N_BINS)
         smooth["relplot"] = lambda y, proba: relplot.smECE(proba, y)
     if "netcal" in modules:
         binned["netcal"] = partial(ask_netcal, modules["netcal"])
-    if "calibration" in modules:
+    if "uncertainty-calibration" in modules:
         binned["uncertainty-calibration"] = partial(
-            ask_uncertainty_calibration, modules["calibration"]
+            ask_uncertainty_calibration, modules["uncertainty-calibration"]
         )
     if "torchmetrics" in modules:
         binned["torchmetrics"] = partial(ask_torchmetrics, modules["torchmetrics"])
         binned["torchmetrics, in batches"] = partial(feed_torchmetrics, modules["torchmetrics"])
-    return (("ECE", binned, sum_exactly), ("SmoothECE", smooth, smooth_ece))
+    if "calibre" in modules:
+        calibre = modules["calibre"]
+        binned["calibre"] = partial(calibre.expected_calibration_error, n_bins=N_BINS)
+        smooth["calibre"] = calibre.smooth_calibration_error
+    if "probcal" in modules:
+        probcal = modules["probcal"]
+        binned["probcal"] = partial(probcal.ece, n_bins=N_BINS, strategy="width")
+        smooth_logit["probcal"] = probcal.smooth_ece
+        kolmogorov["probcal"] = lambda y, proba: probcal.ecce(y, proba).stat_max
+    if "mcgrad" in modules:
+        mcgrad = modules["mcgrad"]
+        binned["mcgrad"] = partial(mcgrad.expected_calibration_error, num_bins=N_BINS)
+        kuiper["mcgrad"] = mcgrad.ecce
+        groups["mcgrad"] = partial(ask_mcgrad, mcgrad)
+    return (
+        ("ECE", binned, sum_exactly),
+        ("SmoothECE", smooth, smooth_ece),
+        ("SmoothECE of logits", smooth_logit, smooth_logit["skcal"]),
+        ("Kuiper", kuiper, cumulative_calibration_error),
+        ("Kolmogorov-Smirnov", kolmogorov, kolmogorov["skcal"]),
+        ("multicalibration", groups, ask_groups),
+    )
 
 
 # ------------------------------------------------------------------------------ memory
@@ -179,60 +257,56 @@ def measure_memory(function, y, proba):
 # ------------------------------------------------------------------------------ the table
 
 
-WIDTHS = (10, 5, 25, 12, 8, 8, 10)
-HEADER = ("measure", "rows", "package", "time", "ratio", "peak MB", "error")
-
-
-def print_row(cells):
-    print("  ".join(f"{cell:<{width}}" for cell, width in zip(cells, WIDTHS, strict=True)).rstrip())
-
-
-def print_rule():
-    print_row(["=" * width for width in WIDTHS])
-
-
-def print_answers(title, n, functions, define):
-    """Print the rows of a measure for n rows of data, and return the seconds of each function."""
+def ask_everybody(functions, define, exponent):
+    """Seconds of skcal; and of each function the ratio to them, the error, and the peak memory."""
+    n = 10**exponent
     y, proba = make_predictions(n)
-    exact = define(y, proba)
-    calls = [partial(function, y, proba) for function in functions.values()]
-    seconds = median_cpu_times(calls, repeats=5 if n < 10**6 else 3)
-    for (name, function), time in zip(functions.items(), seconds, strict=True):
-        error, peak = abs(function(y, proba) - exact), measure_memory(function, y, proba)
-        shown = "< 1e-12" if error < 1e-12 else f"{error:.0e}"
-        if function is define:
-            shown = "taken as 0"
-        ratio = time / seconds[0]
-        print_row(
-            (
-                title,
-                f"10^{round(math.log10(n))}",
-                name,
-                f"{time * 1e3:.3g} ms" if time < 1 else f"{time:.2g} s",
-                f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}",
-                f"{peak / 1e6:.1f}",
-                shown,
-            )
-        )
-    sys.stdout.flush()
-    return dict(zip(functions, seconds, strict=True))
+    exact, skcal = define(y, proba), partial(functions["skcal"], y, proba)
+    seconds, answers = [], {}
+    for name, function in functions.items():
+        ours, time = median_cpu_times([skcal, partial(function, y, proba)], REPEATS[exponent])
+        seconds.append(ours)
+        error = abs(function(y, proba) - exact)
+        peak = measure_memory(function, y, proba) if n == WEIGHED else None
+        answers[name] = (time / ours, time, error, peak)
+    return np.median(seconds), answers
+
+
+def list_rows(title, functions, define, exponents):
+    """Cells of the rows of a measure: skcal's time, how many times as long others take."""
+    rows = {name: [title, name] for name in functions}
+    errors, peaks = dict.fromkeys(functions, 0.0), dict.fromkeys(functions, "")
+    asked = functions
+    for exponent in exponents:
+        if "skcal" not in asked:
+            break
+        seconds, answers = ask_everybody(asked, define, exponent)
+        for name, (ratio, _, error, peak) in answers.items():
+            rows[name].append(show_time(seconds) if name == "skcal" else show_ratio(ratio))
+            errors[name] = max(errors[name], error)
+            if peak is not None:
+                peaks[name] = f"{peak / 1e6:.1f}"
+        asked = {name: f for name, f in asked.items() if answers[name][1] <= PATIENCE}
+    for name, cells in rows.items():
+        cells += [""] * (2 + len(exponents) - len(cells))
+        error = "< 1e-12" if errors[name] < 1e-12 else f"{errors[name]:.0e}"
+        cells += [peaks[name], "taken as 0" if functions[name] is define else error]
+    return rows.values()
 
 
 def main(largest):
     modules, absent = import_peers()
-    packages = ["numpy", "scikit-learn", *(DISTRIBUTIONS[name] for name in modules)]
-    print(describe_machine(packages))
+    print(describe_machine(["numpy", "scikit-learn", *modules]))
     for distribution, error in absent.items():
         print(f"\nAbsent: {distribution} ({error}).")
+    exponents = range(3, round(math.log10(largest)) + 1)
+    rows = []
+    for question in list_questions(modules):
+        rows += list_rows(*question, exponents)
+        print(question[0], file=sys.stderr, flush=True)
+    header = ("measure", "package", *(f"10^{exponent}" for exponent in exponents))
     print()
-    print_rule()
-    print_row(HEADER)
-    print_rule()
-    for title, functions, define in list_questions(modules):
-        for exponent in range(3, round(math.log10(largest)) + 1):
-            seconds = print_answers(title, 10**exponent, functions, define)
-            functions = {k: f for k, f in functions.items() if seconds[k] <= PATIENCE}
-    print_rule()
+    print_table((*header, "peak MB", "error"), rows)
 
 
 if __name__ == "__main__":

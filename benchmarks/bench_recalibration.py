@@ -1,4 +1,4 @@
-"""Recalibrators: fits against scikit-learn's LogisticRegression and log_loss, and transforms."""
+"""Recalibrators: fits against scikit-learn's LogisticRegression and log_loss, maps; CPU time."""
 
 import time
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from timing import median_times
+from timing import describe_machine, median_cpu_times, print_table, show_time
 
 from skcal import recalibration
 from skcal.recalibration import (
@@ -41,63 +41,58 @@ def print_fits():
     logits = np.log(X)
     logits -= logits.mean(axis=1, keepdims=True)
     slow = LogisticRegression(C=1 / (2 * 0.01 * len(y)), tol=1e-6, max_iter=10000)
-    classes = [VectorScaling, StructuredVectorScaling]
+    classes = [TemperatureScaling, VectorScaling, StructuredVectorScaling]
     classes += [MatrixScaling, DirichletCalibration, StructuredMatrixScaling]
-    reference, theirs, temperature, *times = median_times(
+    loss, theirs, *times = median_cpu_times(
         [
             lambda: log_loss(y, X),
             lambda: slow.fit(logits, y),
-            lambda: TemperatureScaling().fit(X, y),
             *(lambda R=R: R().fit(X, y) for R in classes),
         ],
         repeats=3,
     )
-    n_iter = TemperatureScaling().fit(X, y).n_iter_
-    print("n = 1e5, 10 classes")
-    print(f"log_loss                    {reference:8.3f} s")
-    ratio = temperature / n_iter / reference
-    print(
-        f"TemperatureScaling          {temperature:8.3f} s, {n_iter} iterations "
-        f"of {ratio:.2f} log_loss each"
-    )
     residual = softmax(logits @ slow.coef_.T + slow.intercept_, axis=1) - np.eye(10)[y]
     slope = residual.T @ logits / len(y) + 2 * 0.01 * slow.coef_
     norm = np.hypot(np.linalg.norm(slope), np.linalg.norm(residual.mean(axis=0)))
-    print(
-        f"LogisticRegression          {theirs:8.3f} s, {slow.n_iter_[0]} iterations, "
-        f"gradient norm {norm:.0e}"
-    )
+    rows = [["LogisticRegression", str(slow.n_iter_[0]), f"{norm:.0e}", theirs]]
     for R, seconds in zip(classes, times, strict=True):
         fitted = R().fit(X, y)
-        print(
-            f"{R.__name__:28s}{seconds:8.3f} s, {fitted.n_iter_} iterations, gradient norm "
-            f"{measure_slope(fitted, X, y):.0e}; {theirs / seconds:.1f}x faster"
-        )
+        norm = "" if R is TemperatureScaling else f"{measure_slope(fitted, X, y):.0e}"
+        rows.append([R.__name__, str(fitted.n_iter_), norm, seconds])
+    for row in rows:
+        seconds = row.pop()
+        row += [show_time(seconds), f"{seconds / loss:.1f}", f"{theirs / seconds:.1f} x"]
+    print(f"Fits on 10^5 rows of ten classes; one ``log_loss`` of them takes {show_time(loss)}.\n")
+    header = ("recalibrator", "iterations", "gradient norm", "fit", "log_loss", "faster")
+    print_table(header, rows)
 
 
 def measure_slope(fitted, X, y):
     """Norm of the gradient of the penalised loss with respect to all that is fitted."""
     n_samples, n_classes = X.shape
     values = fitted._read_scale(X)
-    residual = (fitted.predict_proba(X) - np.eye(n_classes)[y]) / n_samples
+    targets = np.eye(n_classes)[y]
+    if getattr(fitted, "target_smoothing", False):
+        counts = np.bincount(y)[y][:, None]
+        targets = np.where(targets == 1, counts + 1, 1 / (n_classes - 1)) / (counts + 2)
+    residual = (fitted.predict_proba(X) - targets) / n_samples
     matrix_penalty, intercept_penalty = fitted._penalise(n_classes, n_samples)
     slopes = residual.T @ values + 2 * matrix_penalty * (fitted.coef_ - np.eye(n_classes))
     intercept_slopes = residual.sum(axis=0) + 2 * intercept_penalty * fitted.intercept_
     return np.hypot(np.sqrt(np.nansum(slopes**2)), np.linalg.norm(intercept_slopes))
 
 
-def print_transforms():
+def print_all():
     rng = np.random.default_rng(0)
     log_odds = 2 * rng.normal(size=10**6)
     y = (rng.random(10**6) < expit(0.7 * log_odds + 0.3)).astype(int)
     X = np.column_stack([expit(-log_odds), expit(log_odds)])
     few = slice(0, 10**5)
-    print(
-        "\nbinary                        fit 1e5 rows   transform 1e6 rows of two columns, of one"
-    )
+    many = make_scores(20_000, 100)
+    rows = []
     for R in RECALIBRATORS:
         two, one = R().fit(X[few], y[few]), R().fit(X[few, 1:], y[few])
-        times = median_times(
+        times = median_cpu_times(
             [
                 lambda R=R: R().fit(X[few], y[few]),
                 lambda two=two: two.transform(X),
@@ -105,24 +100,23 @@ def print_transforms():
             ],
             repeats=3,
         )
-        print(f"{R.__name__:30s}" + "".join(f"{seconds:12.3f} s" for seconds in times))
+        rows.append([R.__name__, *map(show_time, [*times, *time_many_classes(R(), *many)])])
+    print("\nFits on 10^5 rows of two classes, and maps of 10^6 rows, given as two columns or as")
+    print("one; and fits on 20,000 rows of 100 classes, and maps of these.\n")
+    header = ("recalibrator", "fit", "two columns", "one column", "100 classes: fit", "map")
+    print_table(header, rows)
 
 
-def print_many_classes():
-    X, y = make_scores(20_000, 100)
-    print("\nn = 2e4, 100 classes")
-    for R in RECALIBRATORS:
-        start = time.perf_counter()
-        fitted = R().fit(X, y)
-        middle = time.perf_counter()
-        fitted.transform(X)
-        print(
-            f"{R.__name__:30s} fit {middle - start:7.2f} s, transform "
-            f"{time.perf_counter() - middle:6.2f} s"
-        )
+def time_many_classes(recalibrator, X, y):
+    """CPU seconds of a fit and of a map, once each: some fits are long."""
+    start = time.process_time()
+    recalibrator.fit(X, y)
+    middle = time.process_time()
+    recalibrator.transform(X)
+    return middle - start, time.process_time() - middle
 
 
 if __name__ == "__main__":
+    print(describe_machine(), end="\n\n")
     print_fits()
-    print_transforms()
-    print_many_classes()
+    print_all()

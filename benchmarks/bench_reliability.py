@@ -1,11 +1,17 @@
-"""Reliability diagrams with band and interval, against relplot with 200 bootstrap resamples."""
+"""Reliability diagrams with band and interval, against relplot with 200 resamples; CPU time."""
 
 import contextlib
 import io
 
 import matplotlib
 import numpy as np
-from timing import make_predictions, median_times
+from timing import (
+    describe_machine,
+    make_predictions,
+    median_cpu_times,
+    print_table,
+    show_time,
+)
 
 from skcal.diagrams import ReliabilityDisplay
 
@@ -42,26 +48,27 @@ def make_calibrated(n):
     return (rng.random(n) < proba).astype(int), proba
 
 
-draw_ours(*make_predictions(100))  # fonts are found at the first drawing
-print("     n | miscalibrated  calibrated    weighted | relplot: miscalibrated, calibrated")
-for n in (10**3, 10**4, 10**5, 10**6):
+def list_cells(exponent):
+    n = 10**exponent
     y, proba = make_predictions(n)
     weights = np.random.default_rng(2).exponential(size=n)
     calibrated = make_calibrated(n)
-    functions = [
-        lambda y=y, p=proba: draw_ours(y, p),
-        lambda data=calibrated: draw_ours(*data),
-        lambda y=y, p=proba, w=weights: draw_ours(y, p, w),
+    ours = [
+        lambda: draw_ours(y, proba),
+        lambda: draw_ours(*calibrated),
+        lambda: draw_ours(y, proba, weights),
     ]
-    if relplot is not None and n <= 10**5:
-        functions += [
-            lambda y=y, p=proba: draw_relplot(y, p),
-            lambda data=calibrated: draw_relplot(*data),
-        ]
-    seconds = median_times(functions, repeats=3 if n < 10**6 else 1)
-    line = f"{n:6.0e} | {seconds[0]:11.2f} s {seconds[1]:9.2f} s {seconds[2]:9.2f} s |"
-    for peer, ours in zip(seconds[3:], seconds, strict=False):
-        line += f" {peer:7.1f} s {peer / ours:4.0f}x"
-    print(line, flush=True)
+    theirs = [lambda: draw_relplot(y, proba), lambda: draw_relplot(*calibrated)]
+    if relplot is None or n > 10**5:
+        theirs = []
+    seconds = median_cpu_times(ours + theirs, repeats=3 if n < 10**6 else 1)
+    ratios = [f"{a / b:.0f} x" for a, b in zip(seconds[3:], seconds, strict=False)]
+    return [f"10^{exponent}", *map(show_time, seconds[:3]), *ratios, *[""] * (2 - len(ratios))]
+
+
+print(describe_machine(), end="\n\n")
+draw_ours(*make_predictions(100))  # fonts are found at the first drawing
+header = ("rows", "miscalibrated", "calibrated", "weights", "relplot, miscalibrated", "calibrated")
+print_table(header, [list_cells(exponent) for exponent in range(3, 7)])
 if relplot is None:
-    print("relplot is absent: pip install relplot==1.0.3")
+    print("\nrelplot is absent: pip install relplot==1.0.3")

@@ -7,6 +7,8 @@ from timing import (
     median_cpu_times,
     peak_memory,
     print_table,
+    show_ratio,
+    show_time,
 )
 
 from skcal.metrics import expected_calibration_error, smooth_ece
@@ -41,13 +43,9 @@ def show_row(exponent):
     peaks = [peak_memory(function) / 1e6 for function in functions[2:4]]
     cells = [f"10^{exponent}", show_time(sort), show_time(read)]
     for ours, peak, peers in ((smooth, peaks[0], peer_smooth), (binned, peaks[1], peer_binned)):
-        ratio = f"{peers[0] / ours:.2g} x" if len(peers) else ""
+        ratio = show_ratio(peers[0] / ours) if len(peers) else ""
         cells += [show_time(ours), f"{ours / read:.1f}", f"{peak:.1f}", ratio]
     return cells
-
-
-def show_time(seconds):
-    return f"{seconds * 1e3:.3g} ms"
 
 
 print(describe_machine())

@@ -10,7 +10,14 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from timing import make_predictions, median_times, peak_memory
+from timing import (
+    describe_machine,
+    make_predictions,
+    median_cpu_times,
+    peak_memory,
+    print_table,
+    show_time,
+)
 
 from skcal.streaming import CalibrationSummary
 
@@ -53,10 +60,8 @@ def summarize_seed(seed):
     return perf_counter() - start
 
 
-def print_updates():
-    print(
-        "     rows    batch |  bincount | labels                weights               soft labels"
-    )
+def list_updates():
+    """For each size of batches: nanoseconds per row of np.bincount, and ratios to it."""
     for n, size in ((10**6, 10**3), (10**6, 10**4), (10**7, 10**5), (10**7, 10**6), (10**7, 10**7)):
         y, proba = make_predictions(n)
         weights = np.random.default_rng(1).random(n)
@@ -65,11 +70,14 @@ def print_updates():
         inputs = [cut(columns, size) for columns in ((y, proba), (y, proba, weights), (proba,) * 2)]
         functions = [lambda b=counted: count(b)]
         functions += [lambda b=batches: summarize(b) for batches in inputs]
-        bincount, *ours = median_times(functions, repeats=5)
-        line = f"{n:9.0e} {size:8.0e} | {bincount / n * 1e9:6.2f} ns |"
-        for seconds in ours:
-            line += f" {n / seconds:8.1e}/s {seconds / bincount:5.1f}x   "
-        print(line, flush=True)
+        bincount, *ours = median_cpu_times(functions, repeats=5)
+        yield (
+            f"10^{round(np.log10(n))}",
+            f"10^{round(np.log10(size))}",
+            f"{bincount / n * 1e9:.2f} ns",
+            f"{n / ours[0] / 1e6:.2g} million",
+            *(f"{seconds / bincount:.1f} x" for seconds in ours),
+        )
 
 
 def print_processes():
@@ -83,21 +91,26 @@ def print_processes():
     )
 
 
-def print_answers():
+def list_answers(summary):
+    for name, options in ASKED:
+        (seconds,) = median_cpu_times([lambda n=name, o=options: summary.measure(n, **o)], 3)
+        value, bound = summary.measure(name, **options), summary.error_bound(name, **options)
+        yield name, f"{value:.3e}", f"{bound:.0e}", show_time(seconds)
+
+
+def main():
+    print(describe_machine(), end="\n\n")
+    header = ("rows", "batches of", "bincount, a row", "rows per second")
+    print_table((*header, "labels", "weights", "soft labels"), list(list_updates()))
     y, proba = make_predictions(10**7)
     summary = summarize(cut((y, proba), 10**6))
-    print(
-        f"pickle {len(pickle.dumps(summary)) / 1e6:.1f} MB; peak memory of an update with 1e6 rows"
-    )
-    peak = peak_memory(lambda: summary.update(y[: 10**6], proba[: 10**6]))
-    print(f"{peak / 1e6:.1f} MB beside the rows")
-    for name, options in ASKED:
-        (seconds,) = median_times([lambda n=name, o=options: summary.measure(n, **o)], repeats=3)
-        value, bound = summary.measure(name, **options), summary.error_bound(name, **options)
-        print(f"{name:40} {value:.3e} +- {bound:.1e}  {seconds * 1e3:7.1f} ms")
+    size = len(pickle.dumps(summary)) / 1e6
+    peak = peak_memory(lambda: summary.update(y[: 10**6], proba[: 10**6])) / 1e6
+    print(f"\nA summary takes {size:.1f} MB, an update with 10^6 rows {peak:.1f} MB beside them.")
+    print("Answers from the summary of 10^7 rows, and bounds on how far they are off:\n")
+    print_table(("measure", "value", "bound", "time"), list(list_answers(summary)))
+    print_processes()
 
 
 if __name__ == "__main__":
-    print_updates()
-    print_processes()
-    print_answers()
+    main()

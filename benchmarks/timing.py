@@ -52,6 +52,14 @@ def _name_processor():
     return f"{found.get('model name', platform.machine())} ({vectors})"
 
 
+def show_time(seconds):
+    return f"{seconds * 1e3:.3g} ms" if seconds < 0.9995 else f"{seconds:.3g} s"
+
+
+def show_ratio(ratio):
+    return f"{ratio:.2g} x" if ratio < 99.5 else f"{ratio:.0f} x"
+
+
 def print_table(header, rows):
     """Print a table in reStructuredText; cells are texts."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]

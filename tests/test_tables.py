@@ -1,0 +1,33 @@
+"""Tables of the documentation: each is written by a benchmark, names its machine, and is shown."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "doc" / "performance.rst", ROOT / "doc" / "peers.rst")
+
+
+def list_tables():
+    """Which benchmark writes which table."""
+    path = ROOT / "benchmarks" / "write_tables.py"
+    spec = importlib.util.spec_from_file_location("write_tables", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.TABLES
+
+
+def test_tables_are_those_that_pages_show():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    shown = re.findall(r"include:: tables/(\w+)\.txt", text)
+    assert sorted(shown) == sorted(list_tables())
+    assert sorted(shown) == sorted(path.stem for path in (ROOT / "doc" / "tables").glob("*.txt"))
+
+
+@pytest.mark.parametrize("name", list_tables())
+def test_table_names_its_machine(name):
+    assert (ROOT / "benchmarks" / list_tables()[name]).exists()
+    first = (ROOT / "doc" / "tables" / f"{name}.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert re.search(r"a sort takes [\d.]+ ms and a pass [\d.]+ ms\.$", first)
