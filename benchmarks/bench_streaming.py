@@ -1,7 +1,7 @@
 """CalibrationSummary: rows per second beside np.bincount with weights, and what answers cost.
 
 The rows come in batches, as they do from a file. np.bincount is given the cells, which it does not
-compute, and weights; one call for each batch.
+compute, and weights; one call for each batch. Where numba is installed, summaries use it.
 """
 
 import pickle

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skcal._arrays import list_slices
 from skcal._numerics._cell_bounds import CellFacts
 from skcal._numerics._cell_moments import (
     CHUNK,
@@ -15,6 +16,7 @@ from skcal._numerics._cell_moments import (
     match_moments,
     merge_places,
 )
+from skcal._numerics._compiled import MANY_ROWS, load_kernel
 from skcal._sample import Sample
 
 
@@ -54,9 +56,10 @@ class Cells:
         if is_absent:
             return Cells(self.sums, self.places, n_rows, self.is_counted)
         sums, places = self.sums.copy(), self.places.copy()
-        is_hard = add_rows(sums, places, _read_rows(sample))
-        is_counted = is_hard and (sample.weights is None or _are_flags(sample.weights))
-        return Cells(sums, places, n_rows, self.is_counted and is_counted)
+        kernel = load_kernel() if n_rows >= MANY_ROWS else None
+        is_hard = add_rows(sums, places, _read_rows(sample), kernel)
+        is_counted = self.is_counted and is_hard and _are_flags(sample.weights)
+        return Cells(sums, places, n_rows, is_counted)
 
     def merge(self, other):
         """Cells with the rows of both."""
@@ -127,7 +130,9 @@ def _read_rows(sample):
         rows = slice(start, start + CHUNK)
         predictions = sample.predictions[rows].astype(np.float64, copy=False)
         outcomes = _read_outcomes(sample.outcomes[rows])
-        weights = None if sample.weights is None else sample.weights[rows].astype(np.float64)
+        weights = sample.weights
+        if weights is not None:
+            weights = weights[rows].astype(np.float64, copy=False)
         if weights is not None and not weights.all():
             present = weights > 0
             predictions, outcomes, weights = (
@@ -137,7 +142,11 @@ def _read_rows(sample):
 
 
 def _are_flags(weights):
-    return bool(((weights == 0) | (weights == 1)).all())
+    """Whether weights are 0 and 1, or None; the first chunk tells of most that are not."""
+    if weights is None:
+        return True
+    chunks = (weights[rows] for rows in list_slices(weights, CHUNK))
+    return all(((chunk == 0) | (chunk == 1)).all() for chunk in chunks)
 
 
 def _read_outcomes(outcomes):

@@ -35,7 +35,7 @@ def make_cells(n_cells):
     return sums, np.full(n_cells + 1, NONE)
 
 
-def add_rows(sums, places, chunks):
+def add_rows(sums, places, chunks, kernel=None):
     """Add rows to the sums and places of `make_cells`, in place.
 
     Parameters
@@ -47,35 +47,23 @@ def add_rows(sums, places, chunks):
         At most `CHUNK` rows each; predictions float64, outcomes of type bool or float64 in [0, 1],
         weights float64 and positive, or None for ones. An outcome of 0.3 counts as an outcome 1
         of weight 0.3 and an outcome 0 of weight 0.7.
+    kernel : callable or None, default=None
+        A compiled `add_chunk`, which leaves the same sums in less time.
 
     Returns
     -------
     bool
         Whether all outcomes are of type bool.
     """
-    sums, adder, buffers, is_hard = sums.reshape(len(sums), -1), None, None, True
+    adder, is_hard = None, True
     for predictions, outcomes, weights in chunks:
-        if buffers is None or len(predictions) > len(buffers[0]):
+        if adder is None or len(predictions) > adder.n_rows:
             # A chunk grows where the one before lost rows of weight zero.
             if adder is not None:
                 adder.flush()
-            adder = _Adder(sums, len(predictions))
-            buffers = [np.empty(len(predictions), dtype) for dtype in (float, float, np.intp)]
-        place, upper, cell = (buffer[: len(predictions)] for buffer in buffers)
-        np.multiply(predictions, len(places) - 1, out=place)
-        np.ceil(place, out=upper)
-        np.subtract(upper, place, out=place)
-        np.copyto(cell, upper, casting="unsafe")
-        note_places(places, cell, predictions)
-        np.add(cell, cell, out=cell)
-        if outcomes.dtype == bool:
-            np.add(cell, outcomes, out=cell)
-            adder.add(cell, place, weights)
-        else:
-            is_hard, weights = False, 1.0 if weights is None else weights
-            adder.add(cell, place, weights * (1 - outcomes))
-            cell += 1
-            adder.add(cell, place, weights * outcomes)
+            adder = _Adder(sums, places, len(predictions), kernel)
+        is_hard &= outcomes.dtype == bool
+        adder.add(predictions, outcomes, weights)
     if adder is not None:
         adder.flush()
     return is_hard
@@ -87,22 +75,23 @@ class _Adder:
     Few rows go to the sums themselves: they should not cost a pass over all cells.
     """
 
-    def __init__(self, sums, n_rows):
-        self._sums, self._n_pending = sums, 0
-        self._partial = sums if 8 * n_rows < sums.shape[1] else np.zeros_like(sums)
-        self._pair = np.empty(n_rows, dtype=np.complex128)
+    def __init__(self, sums, places, n_rows, kernel):
+        self.n_rows = n_rows
+        self._sums, self._places, self._kernel, self._n_pending = sums, places, kernel, 0
+        self._partial = sums if 4 * n_rows < sums.shape[1] else np.zeros_like(sums)
+        if kernel is None:
+            self._slots = self._partial.reshape(len(sums), -1)
+            self._buffers = [np.empty(n_rows, dtype) for dtype in (float, float, np.intp, complex)]
+        else:
+            self._floats = self._partial.view(np.float64).reshape(*sums.shape, 2)
 
-    def add(self, slot, place, weights):
-        pair = self._pair[: len(slot)]
-        first, second = pair.real, pair.imag
-        first[...] = 1.0 if weights is None else weights
-        np.multiply(first, place, out=second)
-        np.add.at(self._partial[0], slot, pair)
-        for sums in self._partial[1:]:
-            np.multiply(second, place, out=first)
-            np.multiply(first, place, out=second)
-            np.add.at(sums, slot, pair)
-        self._n_pending += len(slot)
+    def add(self, predictions, outcomes, weights):
+        is_hard = outcomes.dtype == bool
+        if self._kernel is not None:
+            self._kernel(self._floats, self._places, predictions, outcomes, weights, is_hard)
+        else:
+            self._add_chunk(predictions, outcomes, weights, is_hard)
+        self._n_pending += len(predictions)
         if self._n_pending >= FLUSH:
             self.flush()
 
@@ -111,6 +100,34 @@ class _Adder:
             self._sums += self._partial
             self._partial[...] = 0
         self._n_pending = 0
+
+    def _add_chunk(self, predictions, outcomes, weights, is_hard):
+        place, upper, slot, _ = (buffer[: len(predictions)] for buffer in self._buffers)
+        np.multiply(predictions, len(self._places) - 1, out=place)
+        np.ceil(place, out=upper)
+        np.subtract(upper, place, out=place)
+        np.copyto(slot, upper, casting="unsafe")
+        note_places(self._places, slot, predictions)
+        np.add(slot, slot, out=slot)
+        if is_hard:
+            np.add(slot, outcomes, out=slot)
+            self._add_powers(slot, place, weights)
+        else:
+            weights = 1.0 if weights is None else weights
+            self._add_powers(slot, place, weights * (1 - outcomes))
+            slot += 1
+            self._add_powers(slot, place, weights * outcomes)
+
+    def _add_powers(self, slot, place, weights):
+        pair = self._buffers[-1][: len(slot)]
+        first, second = pair.real, pair.imag
+        first[...] = 1.0 if weights is None else weights
+        np.multiply(first, place, out=second)
+        np.add.at(self._slots[0], slot, pair)
+        for sums in self._slots[1:]:
+            np.multiply(second, place, out=first)
+            np.multiply(first, place, out=second)
+            np.add.at(sums, slot, pair)
 
 
 def split_pairs(sums):

@@ -208,7 +208,8 @@ def check_weights(sample_weight):
 
 def is_absent(weights):
     """Whether there are weights and all are zero, so that no row counts."""
-    return weights is not None and weights.ndim == 1 and not weights.any()
+    # The first row tells of most that count.
+    return weights is not None and weights.ndim == 1 and not (weights[:1].any() or weights.any())
 
 
 def is_empty(*columns):
