@@ -12,6 +12,7 @@ from skcal.recalibration._isotonic import IsotonicRecalibration
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
+from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScaling
@@ -42,6 +43,7 @@ __all__ = [
     "KernelRecalibration",
     "MatrixScaling",
     "MeanReplacement",
+    "MulticalibratedClassifierCV",
     "NotClassScoresError",
     "PlattScaling",
     "QuadraticMap",

@@ -156,10 +156,12 @@ class BaseRecalibratedClassifier(
         """
         check_is_fitted(self)
         total: Any = 0.0
-        scored, rows = None, self._read_rows(X)
+        scored = rows = None
         for estimator, recalibrator in self.calibrated_classifiers_:
             if estimator is not scored:  # one frozen estimator is in all pairs
                 scores, scored = self._score(estimator, X), estimator
+            if rows is None:
+                rows = self._read_rows(X)
             proba = recalibrator.predict_proba(scores, **rows)
             total = total + spread_columns(
                 proba.astype(np.float64), recalibrator.classes_, self.classes_

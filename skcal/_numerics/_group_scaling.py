@@ -1,0 +1,199 @@
+"""Logistic corrections of log-odds by the groups that a row is in, with a ridge penalty."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, log_expit
+
+from skcal._numerics._newton import minimize_convex, solve_newton_step
+
+# Penalties of the effects of groups, from the strongest on, in units of rows.
+_PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+# The penalty of what all rows have in common.
+_COMMON_PENALTY = 10.0
+# The fits that only compare penalties end where a step promises less, as a share of the loss.
+_COARSE = 1e-8
+
+
+class GroupDesign:
+    """Rows in overlapping groups, sorted by partitions: each row is in one group of each, or none.
+
+    Parameters
+    ----------
+    codes : list of ndarray of int of shape (n_samples,)
+        Number of the group of each row in each partition, its size for rows in none.
+    sizes : list of int
+        Numbers of groups.
+    scores : ndarray of shape (n_samples,)
+        What slopes are factors of.
+    n_sloped : int
+        The groups of so many partitions, the first ones, have slopes beside intercepts.
+    """
+
+    def __init__(self, codes, sizes, scores, n_sloped):
+        self.codes, self.sizes, self.scores, self.n_sloped = codes, sizes, scores, n_sloped
+        ends = np.cumsum([0, *sizes, *sizes[:n_sloped]])
+        self.n_coefficients = int(ends[-1])
+        places = [slice(*pair) for pair in pairwise(ends)]
+        self.intercepts, self.slopes = places[: len(sizes)], places[len(sizes) :]
+
+    def take(self, rows):
+        """The design of some of the rows."""
+        codes = [own[rows] for own in self.codes]
+        return GroupDesign(codes, self.sizes, self.scores[rows], self.n_sloped)
+
+    def correct(self, coefficients):
+        """Sum of the intercepts and slopes times scores of the groups that each row is in."""
+        return self._add(self.intercepts, coefficients) + self.scores * self._add(
+            self.slopes, coefficients
+        )
+
+    def _add(self, places, coefficients):
+        total = np.zeros(len(self.scores))
+        for own, place in zip(self.codes, places, strict=False):
+            total += np.append(coefficients[place], 0.0)[own]
+        return total
+
+    def sum_rows(self, values):
+        """Sums of values, and of values times scores, over the rows of each group."""
+        sums = [self._count(k, values) for k in range(len(self.sizes))]
+        scaled = values * self.scores
+        return np.concatenate([*sums, *(self._count(k, scaled) for k in range(self.n_sloped))])
+
+    def _count(self, k, values):
+        return np.bincount(self.codes[k], values, self.sizes[k] + 1)[:-1]
+
+    def sum_pairs(self, values):
+        """Sums over the rows of each pair of coefficients' columns of the design."""
+        sums = np.empty((self.n_coefficients, self.n_coefficients))
+        scaled = values * self.scores
+        squared = scaled * self.scores
+        for j in range(len(self.sizes)):
+            for k in range(j + 1):
+                pair = self.codes[j] * (self.sizes[k] + 1) + self.codes[k]
+                blocks = [(self.intercepts[j], self.intercepts[k], values)]
+                if k < self.n_sloped:
+                    blocks += [(self.intercepts[j], self.slopes[k], scaled)]
+                if j < self.n_sloped:
+                    blocks += [(self.slopes[j], self.intercepts[k], scaled)]
+                    blocks += [(self.slopes[j], self.slopes[k], squared)]
+                for rows, columns, weights in blocks:
+                    part = self._count_pairs(pair, weights, j, k)
+                    sums[rows, columns], sums[columns, rows] = part, part.T
+        return sums
+
+    def _count_pairs(self, pair, values, j, k):
+        shape = self.sizes[j] + 1, self.sizes[k] + 1
+        return np.bincount(pair, values, shape[0] * shape[1]).reshape(shape)[:-1, :-1]
+
+    def penalise(self, penalty):
+        """A penalty for each coefficient; the first partition is that of all rows."""
+        penalties = np.full(self.n_coefficients, penalty)
+        penalties[self.intercepts[0]] = penalties[self.slopes[0]] = _COMMON_PENALTY
+        return penalties
+
+
+def fit_group_scaling(design, offset, targets, mass, splits):
+    """Coefficients of the correction, and the correction of held-out rows.
+
+    The penalised log loss sum_i m_i loss(y_i, offset_i + correction_i) + penalty |c|^2 / 2 is
+    minimised, with the penalty that has the least loss of held-out rows.
+
+    Parameters
+    ----------
+    design : GroupDesign
+        Its first partition has a single group, of all rows.
+    offset : ndarray of shape (n_samples,)
+        Log-odds that are corrected.
+    targets : ndarray of shape (n_samples,)
+        0 or 1.
+    mass : ndarray of shape (n_samples,)
+        Weights, which count rows.
+    splits : list of pairs of train and test rows
+        That put every row into one test fold.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (n_coefficients,)
+    penalty : float
+    held_out : ndarray of shape (n_samples,)
+        Corrections that were learned from other rows.
+    """
+    whole = _Problem(design, offset, targets, mass)
+    parts = [
+        (_Problem(design.take(train), offset[train], targets[train], mass[train]), test)
+        for train, test in splits
+    ]
+    coefficients = np.zeros(design.n_coefficients)
+    starts = [coefficients] * len(parts)
+    best, least = None, np.inf
+    for penalty in _PENALTIES:
+        penalties = design.penalise(penalty)
+        coefficients = whole.minimise(penalties, coefficients)
+        factor = whole.factorise(penalties, coefficients)
+        held_out = np.zeros(len(targets))
+        for k, (part, test) in enumerate(parts):
+            starts[k] = part.approach(penalties, starts[k], factor)
+            held_out[test] = design.take(test).correct(starts[k])
+        loss = mass @ find_log_loss(targets, offset + held_out)
+        if loss >= least:
+            break
+        best, least = (coefficients, penalty, held_out), loss
+    return best
+
+
+def find_log_loss(targets, scores):
+    """Log loss of each row, by log-odds."""
+    return -(targets * log_expit(scores) + (1 - targets) * log_expit(-scores))
+
+
+class _Problem:
+    """The penalised mean log loss of some rows."""
+
+    def __init__(self, design, offset, targets, mass):
+        self.design, self.offset, self.targets = design, offset, targets
+        self.mass, self.total = mass, mass.sum()
+
+    def minimise(self, penalties, start):
+        """The optimum, by Newton's method."""
+
+        def step(hessian, gradient, free):
+            return solve_newton_step(hessian()[np.ix_(free, free)], gradient[free])
+
+        return self._search(penalties, start, step)
+
+    def approach(self, penalties, start, factor):
+        """The optimum to a few digits, by the Hessian of more rows."""
+
+        def step(hessian, gradient, free):
+            return -cho_solve(factor, gradient)
+
+        return self._search(penalties, start, step, last_decrement=_COARSE)
+
+    def factorise(self, penalties, coefficients):
+        """Cholesky factor of the Hessian."""
+        return cho_factor(self._find_hessian(penalties, self._predict(coefficients)[1]))
+
+    def _search(self, penalties, start, solve, **options):
+        def evaluate(coefficients):
+            scores, proba = self._predict(coefficients)
+            loss = self.mass @ find_log_loss(self.targets, scores)
+            value = loss + (penalties * coefficients) @ coefficients / 2
+            residual = self.mass * (proba - self.targets)
+            gradient = (self.design.sum_rows(residual) + penalties * coefficients) / self.total
+
+            def step(free):
+                return solve(lambda: self._find_hessian(penalties, proba), gradient, free)
+
+            return value / self.total, gradient, step
+
+        return minimize_convex(evaluate, start, **options)[0]
+
+    def _predict(self, coefficients):
+        scores = self.offset + self.design.correct(coefficients)
+        return scores, expit(scores)
+
+    def _find_hessian(self, penalties, proba):
+        curvature = self.design.sum_pairs(self.mass * proba * (1 - proba))
+        return (curvature + np.diag(penalties)) / self.total

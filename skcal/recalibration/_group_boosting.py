@@ -1,0 +1,101 @@
+"""Corrections of log-odds by a sum of trees."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skcal._numerics._group_scaling import find_log_loss
+from skcal.recalibration._group_correction import GroupCorrection
+
+_LEARNING_RATE = 0.1
+_MAX_ROUNDS = 300
+# Boosting ends after so many rounds without a gain of so much log loss.
+_PATIENCE, _LEAST_GAIN = 10, 1e-5
+# Bins of log-odds, which are a feature of the trees.
+_N_BINS = 64
+_MAX_LEAVES = 31
+_FEWEST_ROWS = 20
+_PENALTY = 20.0
+# No variance of an outcome is taken to be smaller.
+_SMALLEST_VARIANCE = 1e-6
+
+
+class _Map(NamedTuple):
+    """The correction of one class."""
+
+    edges: np.ndarray
+    trees: list[HistGradientBoostingRegressor]
+
+
+class GroupBoosting(GroupCorrection):
+    """Newton boosting of trees of the columns and the log-odds, from these on.
+
+    The number of rounds is that with the least log loss in rows held out.
+    """
+
+    def _fit_class(self, odds, outcomes, mass, numbers, splits):
+        paths = [
+            self._boost(odds, outcomes, mass, numbers, train, _MAX_ROUNDS, test)
+            for train, test in splits
+        ]
+        losses = np.full((len(splits), _MAX_ROUNDS + 1), np.inf)
+        for own, (_, steps), (_, test) in zip(losses, paths, splits, strict=True):
+            for number, step in enumerate(steps):
+                own[number] = mass[test] @ find_log_loss(outcomes[test], odds[test] + step)
+        n_rounds = int(losses.sum(axis=0).argmin())
+        held_out = np.zeros(len(odds))
+        for (_, steps), (_, test) in zip(paths, splits, strict=True):
+            held_out[test] = steps[n_rounds]
+        fitted, _ = self._boost(odds, outcomes, mass, numbers, slice(None), n_rounds)
+        return fitted, held_out
+
+    def _apply(self, fitted, odds, numbers):
+        features = self._make_features(odds, numbers, fitted.edges)
+        return sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
+
+    def _boost(self, odds, outcomes, mass, numbers, rows, n_rounds, test=None):
+        """Trees grown on some rows, and after each the correction of the test rows.
+
+        With test rows it ends once their log loss has not fallen for some rounds.
+        """
+        edges = np.unique(np.quantile(odds[rows], np.arange(1, _N_BINS) / _N_BINS))
+        fitted, features = _Map(edges, []), self._make_features(odds, numbers, edges)
+        scores, steps, best, least = odds.copy(), [], 0, np.inf
+        for number in range(n_rounds + 1):
+            if test is not None:
+                steps.append(scores[test] - odds[test])
+                losses = find_log_loss(outcomes[test], scores[test])
+                loss = np.average(losses, weights=mass[test])
+                if loss < least - _LEAST_GAIN:
+                    best, least = number, loss
+                elif number - best >= _PATIENCE:
+                    break
+            if number < n_rounds:
+                tree = self._grow(features[rows], scores[rows], outcomes[rows], mass[rows])
+                fitted.trees.append(tree)
+                scores += tree.predict(features)
+        return fitted, steps
+
+    def _grow(self, features, scores, outcomes, mass):
+        """A tree of Newton steps."""
+        proba = expit(scores)
+        variance = np.maximum(proba * (1 - proba), _SMALLEST_VARIANCE)
+        tree = HistGradientBoostingRegressor(
+            learning_rate=_LEARNING_RATE,
+            max_iter=1,
+            max_leaf_nodes=_MAX_LEAVES,
+            min_samples_leaf=_FEWEST_ROWS,
+            l2_regularization=_PENALTY,
+            categorical_features=[*(own.edges is None for own in self.levels), False],
+            early_stopping=False,
+            random_state=0,  # for the choice of rows that tell the bins, of which all are alike
+        )
+        return tree.fit(features, (outcomes - proba) / variance, sample_weight=mass * variance)
+
+    def _make_features(self, odds, numbers, edges):
+        """Numbers of levels, NaN for none, and of bins of log-odds."""
+        known = numbers < [len(own.titles) for own in self.levels]
+        columns = np.where(known, numbers, np.nan)
+        return np.column_stack([columns, np.searchsorted(edges, odds, side="right")])

@@ -1,0 +1,161 @@
+"""Corrections of a classifier's log-odds by what else is known of a row."""
+
+from abc import abstractmethod
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.parallel import Parallel, delayed
+
+from skcal._held_out import deal_splits
+from skcal._numerics._scores import find_floor, log_odds, normalize_rows
+from skcal.recalibration._class_scores import (
+    arrange_scores,
+    check_scores,
+    find_depth,
+    floor_logits,
+)
+
+# Where the folds of the classifier tell nothing, so many are dealt.
+_N_FOLDS = 5
+# A correction is shrunk as if this many rows had been seen with it and found to need none.
+_DOUBT = 4.0
+
+
+class GroupCorrection(BaseEstimator):
+    """Base class of corrections of log-odds, shrunk by what they gain in rows held out.
+
+    With more than two classes each class is corrected against the rest.
+
+    A subclass implements ``_fit_class(odds, outcomes, mass, numbers, splits)``, which returns a
+    correction of one class, and what those of other rows say of each row; and
+    ``_apply(fitted, odds, numbers)``.
+
+    Parameters
+    ----------
+    levels : list of Levels
+        Of the columns that are read.
+    classes : ndarray of shape (n_classes,)
+        Labels of the columns of scores.
+    input : {"proba", "logits"}
+        What scores are.
+    n_jobs : int or None
+        Number of classes fitted in parallel.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    maps_ : list
+        The correction of the second of two classes, or of each class.
+    factor_ : float
+        What corrections are multiplied by, in [0, 1]; 0 leaves scores as they are.
+    """
+
+    def __init__(self, levels=None, classes=None, input="proba", n_jobs=None):
+        self.levels = levels
+        self.classes = classes
+        self.input = input
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _fit_class(self, odds, outcomes, mass, numbers, splits):
+        """The correction of one class, and of each row by corrections that have not seen it."""
+
+    @abstractmethod
+    def _apply(self, fitted, odds, numbers):
+        """What is added to the log-odds of one class."""
+
+    def fit(self, scores, y, sample_weight=None, *, numbers, fold):
+        """Fit the corrections.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
+        y : ndarray of shape (n_samples,)
+        sample_weight : ndarray of shape (n_samples,) or None
+            Counts rows.
+        numbers : ndarray of int of shape (n_samples, n_columns)
+            Level of each row in each column.
+        fold : ndarray of int of shape (n_samples,)
+            Rows of one fold have been scored by one classifier, which has not seen them.
+        """
+        self.classes_ = self.classes
+        codes = np.searchsorted(self.classes_, y)
+        check_scores(scores, np, self.input)
+        scores = self._arrange(scores)
+        mass = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        present = mass > 0
+        scores, codes, mass = scores[present], codes[present], mass[present]
+        numbers, fold = numbers[present], fold[present]
+        self._depth, self._smallest = np.inf, 0.0
+        if self.input == "logits":
+            self._depth = find_depth(scores, codes, mass, np)
+        else:
+            self._smallest = find_floor(scores, len(self.classes_))
+        odds = self._to_log_odds(scores)
+        splits = self._split(scores, codes, sample_weight if sample_weight is None else mass, fold)
+        first = len(self.classes_) - odds.shape[1]
+        fits = Parallel(n_jobs=self.n_jobs if odds.shape[1] > 1 else None)(
+            delayed(self._fit_class)(own, (codes == first + k) + 0.0, mass, numbers, splits)
+            for k, own in enumerate(odds.T)
+        )
+        self.maps_ = [fitted for fitted, _ in fits]
+        held_out = np.column_stack([corrections for _, corrections in fits])
+        self.factor_ = self._find_factor(odds, held_out, codes, mass)
+        return self
+
+    def predict_proba(self, scores, *, numbers):
+        """Corrected probabilities, a column for each class.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
+        numbers : ndarray of int of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_scores(scores, np, self.input)
+        odds = self._to_log_odds(self._arrange(scores))
+        pairs = zip(self.maps_, odds.T, strict=True)
+        corrections = [self._apply(fitted, own, numbers) for fitted, own in pairs]
+        return _combine(odds + self.factor_ * np.column_stack(corrections))
+
+    def _arrange(self, scores):
+        return arrange_scores(scores, np.arange(len(self.classes_)), np, self.input)
+
+    def _to_log_odds(self, scores):
+        if self.input == "logits":
+            return log_odds(floor_logits(scores, self._depth, np))
+        return log_odds(np.log(np.clip(scores, self._smallest, 1.0)))
+
+    def _split(self, scores, codes, sample_weight, fold):
+        """Pairs of train and test rows: the folds of the classifier, where there are several."""
+        found = np.unique(fold)
+        if len(found) > 1:
+            return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in found]
+        if len(codes) == 1:
+            return []
+        return deal_splits(scores, codes, sample_weight, min(_N_FOLDS, len(codes)))
+
+    def _find_factor(self, odds, held_out, codes, mass):
+        """The factor that is best for rows held out, with some doubt."""
+
+        def lose(factor):
+            own = _combine(odds + factor * held_out)[np.arange(len(codes)), codes]
+            return -(mass @ np.log(own)) + _DOUBT / 2 * factor**2
+
+        found = minimize_scalar(lose, bounds=(0.0, 1.0), method="bounded")
+        return float(found.x) if found.fun < lose(0.0) else 0.0
+
+
+def _combine(odds):
+    """Probabilities of all classes, inside (0, 1)."""
+    if odds.shape[1] == 1:
+        proba = expit(np.column_stack([-odds, odds]))
+    else:
+        proba = normalize_rows(expit(odds))
+    return np.clip(proba, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
