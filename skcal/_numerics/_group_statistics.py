@@ -24,8 +24,6 @@ IMPOSSIBLE = float(np.log(np.nextafter(0.0, 1.0)))
 _EQUAL = 1e-9
 # From here on the first term of the tail of the range is all that doubles can see.
 _FAR = 8.0
-# p-values whose logarithms differ by less, relative to their size, are equal but for rounding.
-_ROUNDING = 1e-9
 
 
 def find_cells(predictions, n_cells):
@@ -125,52 +123,3 @@ class KuiperStatistic(MeanStatistic):
         far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
         near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))
         return np.where(statistics > _FAR, far, near)
-
-
-def _count_at_most(drawn, observed):
-    """How many of the draws are at most as large as what was observed, for each group."""
-    slack = _ROUNDING * np.maximum(np.abs(observed), 1.0)
-    return np.count_nonzero(~(drawn > (observed + slack)[:, None]), axis=1)  # NaN is no finding
-
-
-def find_marginal_pvalues(observed, drawn):
-    """p-value of each group by itself.
-
-    Parameters
-    ----------
-    observed : ndarray of shape (n_groups,)
-        Statistics, the smaller the less likely.
-    drawn : ndarray of shape (n_groups, n_draws)
-        The same for draws under the hypothesis.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        (1 + #{drawn <= observed}) / (1 + n_draws).
-    """
-    return (1 + _count_at_most(drawn, observed)) / (1 + drawn.shape[1])
-
-
-def step_down(observed, drawn):
-    """p-value of each group, adjusted for all of them by the smallest statistics of draws.
-
-    Each group is compared with the smallest statistic among those that are no more extreme than
-    itself (Westfall and Young). Parameters are those of `find_marginal_pvalues`.
-    """
-    order = np.argsort(observed, kind="stable")
-    smallest = np.minimum.accumulate(drawn[order][::-1], axis=0)[::-1]
-    return _spread(find_marginal_pvalues(observed[order], smallest), order)
-
-
-def adjust_by_holm(pvalues):
-    """p-values that are adjusted for the number of groups, whatever their dependence (Holm)."""
-    order = np.argsort(pvalues, kind="stable")
-    factors = len(pvalues) - np.arange(len(pvalues))
-    return _spread(np.minimum(pvalues[order] * factors, 1.0), order)
-
-
-def _spread(sorted_pvalues, order):
-    """No group is more significant than one before it; in the order of the groups."""
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.maximum.accumulate(sorted_pvalues)
-    return adjusted

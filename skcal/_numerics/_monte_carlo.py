@@ -1,4 +1,4 @@
-"""p-values of statistics among draws under the hypothesis."""
+"""p-values of statistics among draws under the hypothesis, of one and of several at once."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,8 @@ import numpy as np
 
 # Statistics that differ by less, relative to the largest, are equal but for rounding.
 _ROUNDING = 1e-7
+# Logarithms of p-values that differ by less, relative to their size, are equal but for rounding.
+_LOG_ROUNDING = 1e-9
 
 
 def find_pvalue(observed, drawn):
@@ -74,3 +76,52 @@ def rank_draws(values):
     if spread > _ROUNDING:
         scores = (values - values.mean()) / spread
     return (len(values) - smaller) / len(values), scores
+
+
+def _count_at_most(drawn, observed):
+    """How many of the draws are at most as large as what was observed, for each group."""
+    slack = _LOG_ROUNDING * np.maximum(np.abs(observed), 1.0)
+    return np.count_nonzero(~(drawn > (observed + slack)[:, None]), axis=1)  # NaN is no finding
+
+
+def find_marginal_pvalues(observed, drawn):
+    """p-value of each group by itself.
+
+    Parameters
+    ----------
+    observed : ndarray of shape (n_groups,)
+        Logarithms of asymptotic p-values.
+    drawn : ndarray of shape (n_groups, n_draws)
+        The same for draws under the hypothesis.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        (1 + #{drawn <= observed}) / (1 + n_draws).
+    """
+    return (1 + _count_at_most(drawn, observed)) / (1 + drawn.shape[1])
+
+
+def step_down(observed, drawn):
+    """p-value of each group, adjusted for all of them by the smallest statistics of draws.
+
+    Each group is compared with the smallest statistic among those that are no more extreme than
+    itself (Westfall and Young). Parameters are those of `find_marginal_pvalues`.
+    """
+    order = np.argsort(observed, kind="stable")
+    smallest = np.minimum.accumulate(drawn[order][::-1], axis=0)[::-1]
+    return _spread(find_marginal_pvalues(observed[order], smallest), order)
+
+
+def adjust_by_holm(pvalues):
+    """p-values that are adjusted for the number of groups, whatever their dependence (Holm)."""
+    order = np.argsort(pvalues, kind="stable")
+    factors = len(pvalues) - np.arange(len(pvalues))
+    return _spread(np.minimum(pvalues[order] * factors, 1.0), order)
+
+
+def _spread(sorted_pvalues, order):
+    """No group is more significant than one before it; in the order of the groups."""
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(sorted_pvalues)
+    return adjusted

@@ -13,12 +13,10 @@ from skcal._numerics._group_statistics import (
     KuiperStatistic,
     MeanStatistic,
     SlopeStatistic,
-    adjust_by_holm,
     find_cells,
-    find_marginal_pvalues,
-    step_down,
 )
 from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
+from skcal._numerics._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
 from skcal._numerics._score_interval import find_exact_interval
 from skcal._records import show_record
 from skcal._validation import (

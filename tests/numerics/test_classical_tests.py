@@ -37,6 +37,12 @@ def test_mean_of_the_maximum():
     assert mean == pytest.approx(np.sqrt(np.pi / 2), abs=1e-12)
 
 
+def test_mean_and_percent_points_of_the_range():
+    """The mean is sqrt(8 / pi) (Feller 1951, Annals of Mathematical Statistics 22)."""
+    mean = quad(exceed_range, 0, 1)[0] + quad(exceed_range, 1, 40)[0]
+    assert mean == pytest.approx(np.sqrt(8 / np.pi), abs=1e-12)
+
+
 @pytest.mark.parametrize("level", [0.8, 1.5, 2.5, 6.0])
 def test_range_is_the_integral_of_fellers_density(level):
     k = np.arange(1, 60)
