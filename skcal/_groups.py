@@ -195,9 +195,8 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
             f"min_samples must be at most the number of rows; got {min_samples} for {n_rows} rows."
         )
     levels = [find_levels(name, column, n_bins, min_samples) for name, column in columns]
-    codes = [own.number(column) for own, (_, column) in zip(levels, columns, strict=True)]
-    titles = [own.titles for own in levels]
-    pattern, codes = _number_patterns(codes, list(map(len, titles)))
+    titles = [own.titles for own, _ in levels]
+    pattern, codes = _number_patterns([own for _, own in levels], list(map(len, titles)))
     counts = np.bincount(pattern)
     found = {}  # the first name of each set of patterns
     for name, inside in _list_groups(titles, codes, counts, max_depth, min_samples):

@@ -96,7 +96,10 @@ class Levels:
 
 
 def find_levels(name, column, n_bins, min_samples, most=None):
-    """Levels of a column that have at least so many rows; of many the `most` frequent ones."""
+    """Levels of a column that have at least so many rows, and the number of that of each row.
+
+    Of more than `most` levels the most frequent ones are taken.
+    """
     present, edges, values = column.dropna(), None, None
     if _holds_numbers(column):
         names, edges = _cut(_to_numbers(present), n_bins)
@@ -104,13 +107,14 @@ def find_levels(name, column, n_bins, min_samples, most=None):
         names, values = _list_values(name, present)
     names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
     found = Levels(name, names, np.arange(len(names) + 1), edges, values)
-    counts = np.bincount(found.number(column), minlength=len(names))
+    numbers = found.number(column)
+    counts = np.bincount(numbers, minlength=len(names))
     kept = counts >= min_samples
     if most is not None and kept.sum() > most:
         kept[np.argsort(-counts, kind="stable")[most:]] = False
     codes = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), kept.sum())
     titles = [title for title, is_kept in zip(names, kept, strict=True) if is_kept]
-    return Levels(name, titles, codes, edges, values)
+    return Levels(name, titles, codes, edges, values), codes[numbers]
 
 
 def _holds_numbers(column):

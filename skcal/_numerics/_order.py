@@ -54,6 +54,18 @@ def sort_with_order(predictions):
     return found, order
 
 
+def sort_numbers(numbers):
+    """Sorted integers, which are not negative, and the numbers of their rows, of equal ones too.
+
+    The product of the largest of both numbers must be below 2^61.
+    """
+    n_digits = len(numbers).bit_length()
+    keys = numbers.astype(np.int64) << n_digits
+    keys |= np.arange(len(keys))
+    keys.sort()
+    return keys >> n_digits, keys & ((1 << n_digits) - 1)
+
+
 def _sort_stretches(predictions, order, n_digits):
     """Sort, in place, the stretches of predictions that differ in their last digits alone."""
     falls = np.flatnonzero(predictions[1:] < predictions[:-1])

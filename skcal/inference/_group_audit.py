@@ -17,6 +17,7 @@ from skcal._numerics._group_statistics import (
 )
 from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
 from skcal._numerics._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
+from skcal._numerics._order import sort_numbers
 from skcal._numerics._score_interval import find_exact_interval
 from skcal._records import show_record
 from skcal._validation import (
@@ -382,10 +383,11 @@ class _Atoms:
             return
         atoms = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
         if weights is None:
-            order = np.argsort(atoms)
+            atoms, order = sort_numbers(atoms)
         else:  # draws must not depend on the order of the rows
             order = np.lexsort([weights[rows], predictions[rows], atoms])
-        rows, atoms = rows[order], atoms[order]
+            atoms = atoms[order]
+        rows = rows[order]
         starts = np.flatnonzero(np.diff(atoms, prepend=-1))
         weights = None if weights is None else weights[rows]
         mass = self._sum_outcomes(predictions[rows], sample.outcomes[rows], weights, starts)

@@ -199,7 +199,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         columns = list(_list_columns(X, self._features))
         present = slice(None) if sample_weight is None else sample_weight > 0
         self._levels = [
-            find_levels(name, column[present], n_bins, fewest, _MOST_LEVELS)
+            find_levels(name, column[present], n_bins, fewest, _MOST_LEVELS)[0]
             for name, column in columns
         ]
         recalibrator.set_params(levels=self._levels)

@@ -52,6 +52,13 @@ def test_order_of_rows(rng, draw):
         assert_array_equal(np.sort(rows), np.arange(n))
 
 
+def test_integers_are_sorted_and_their_rows_too(rng):
+    for numbers in (rng.integers(0, 5, 1000), rng.integers(0, 1 << 50, 1000), np.zeros(1, int)):
+        found, rows = order.sort_numbers(numbers)
+        assert_array_equal(rows, np.argsort(numbers, kind="stable"))
+        assert_array_equal(found, numbers[rows])
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("values", [[0.2], [0.1, 0.4, 0.9], [0, 0, 0.3, 0.7, 0.7, 0.7], [1, 1]])
 def test_ties_are_merged(rng, values, weighted):
