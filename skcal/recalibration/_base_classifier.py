@@ -134,7 +134,7 @@ class BaseRecalibratedClassifier(
                 classifiers, parts = fit_on(estimator, X, target, splits, fit_params)
             if weights is not None:
                 own_params["sample_weight"] = weights
-            own_params |= self._learn_rows(recalibrator, X, weights, splits)
+            own_params |= self._learn_rows(recalibrator, X, weights, [] if ensemble else splits)
             recalibrators = self._fit_recalibrators(recalibrator, parts, target, own_params)
             pairs = zip(classifiers, recalibrators, strict=True)
             self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
@@ -224,7 +224,10 @@ class BaseRecalibratedClassifier(
         """An unfitted recalibrator that knows what it reads and the labels of its columns."""
 
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
-        """Arrays of what else `fit` of the recalibrator reads, by name."""
+        """Arrays of what else `fit` of the recalibrator reads, by name.
+
+        There are no splits where each recalibrator reads one test fold alone.
+        """
         return {}
 
     def _read_rows(self, X):

@@ -203,7 +203,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
             for name, column in columns
         ]
         recalibrator.set_params(levels=self._levels)
-        fold = np.empty(len(columns[0][1]), dtype=np.intp)
+        fold = np.full(len(columns[0][1]), -1)  # a frozen classifier may leave rows out of folds
         for number, (_, test) in enumerate(splits):
             fold[test] = number
         return {"numbers": self._number(columns), "fold": fold}
