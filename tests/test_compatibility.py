@@ -86,6 +86,9 @@ OWNERS = {
     "VennAbers": lambda: recalibration.VennAbers().fit(TRIPLE, LABELS),
     "CrossFitProba": lambda: CrossFitProba(ECHO, cv=2).fit(TRIPLE, LABELS),
     "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
+    "MulticalibratedClassifierCV": lambda: recalibration.MulticalibratedClassifierCV(
+        ECHO, cv=2
+    ).fit(TRIPLE, LABELS),
     "CalibrationSummary": lambda: streaming.CalibrationSummary(n_cells=64, labels=[0, 1, 2]),
     "GroupedSummary": lambda: streaming.GroupedSummary(n_cells=64, labels=[0, 1, 2]),
 }
@@ -125,11 +128,13 @@ def stop(y_proba, **rows):
 
 def list_calls():
     """By name, a call of every public function and method that takes rows, and its rows."""
-    calls = {}
+    calls, names = {}, {path.split(".")[-1] for path in list_functions_and_classes()}
     for path, function in (list_functions_and_classes() | list_methods()).items():
         if inspect.isroutine(function) and set(inspect.signature(function).parameters) & set(ROWS):
-            owner, _, _ = function.__qualname__.rpartition(".")
-            calls[function.__qualname__ if owner else path.split(".")[-1]] = bind(function, owner)
+            owner, _, name = function.__qualname__.rpartition(".")
+            if owner and owner not in names:  # of a base class that is not public
+                owner = path.split(".")[-2]
+            calls[f"{owner}.{name}" if owner else path.split(".")[-1]] = bind(function, owner)
     del calls["summarize_dask"]  # of names of columns
     for name, call, columns in (
         ("summarize_batches", summarize_batch, ("y_true", "y_proba", "sample_weight")),
