@@ -85,7 +85,7 @@ OWNERS = {
     "AutoRecalibration": lambda: recalibration.AutoRecalibration(),
     "VennAbers": lambda: recalibration.VennAbers().fit(TRIPLE, LABELS),
     "CrossFitProba": lambda: CrossFitProba(ECHO, cv=2).fit(TRIPLE, LABELS),
-    "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
+    "BaseRecalibratedClassifier": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
     "CalibrationSummary": lambda: streaming.CalibrationSummary(n_cells=64, labels=[0, 1, 2]),
     "GroupedSummary": lambda: streaming.GroupedSummary(n_cells=64, labels=[0, 1, 2]),
 }
