@@ -155,6 +155,16 @@ def _read_split(split, number, n_samples):
     return tuple(parts)
 
 
+def check_partition(splits, n_samples):
+    """Raise a ValueError unless every row is in one test fold."""
+    tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples)
+    if not (tested == 1).all():
+        raise ValueError(
+            "cv must put every row into exactly one test fold; row "
+            f"{np.flatnonzero(tested != 1)[0]} is in {tested[tested != 1][0]}."
+        )
+
+
 def check_training_folds(splits, y, classes, method):
     """Warn where the class of a row is missed, or raise a ValueError where scores would be no use.
 
@@ -256,7 +266,7 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
     ndarray of shape (n_samples, n_classes) or (n_samples, 1)
         One column for each of the sorted classes; one in all for the decision function of two.
     """
-    _check_partition(splits, len(y))
+    check_partition(splits, len(y))
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(clone(estimator), X, y, train, test, method, fit_params)
@@ -327,15 +337,6 @@ def _score_fold(classifier, X, y, train, test, method, fit_params):
     """Scores and labels alone, so that no classifier travels between processes."""
     classifier, scores = fit_fold(classifier, X, y, train, test, method, fit_params)
     return scores, classifier.classes_
-
-
-def _check_partition(splits, n_samples):
-    tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples)
-    if not (tested == 1).all():
-        raise ValueError(
-            "cv must put every row into exactly one test fold; row "
-            f"{np.flatnonzero(tested != 1)[0]} is in {tested[tested != 1][0]}."
-        )
 
 
 def take_rows(values, rows):

@@ -76,22 +76,28 @@ class Levels:
 
     def number(self, column):
         """Number of the level of each row of a column, len(titles) for rows of none."""
-        if self.edges is not None and not _holds_numbers(column):
-            raise ValueError(
-                f"Column {self.name!r} must hold numbers, as it did in fit; got {column.dtype}."
-            )
         is_missing = column.isna().to_numpy()
+        present = column[~is_missing]
         found = np.full(len(column), len(self.codes) - 2)
-        found[~is_missing] = self._find(column[~is_missing])
+        if len(present):
+            found[~is_missing] = self._find(present)
         return self.codes[found]
 
     def _find(self, column):
         if self.edges is not None:
+            column = column.infer_objects()  # a row taken out of a data frame has objects
+            if not _holds_numbers(column):
+                raise ValueError(
+                    f"Column {self.name!r} must hold numbers, as it did in fit; got {column.dtype}."
+                )
             return np.searchsorted(self.edges, _to_numbers(column), side="right")
         if isinstance(column.dtype, pd.CategoricalDtype):
             places = _look_up(column.cat.categories, self.values)
             return places[column.cat.codes.to_numpy()]
-        codes, distinct = pd.factorize(column)
+        try:
+            codes, distinct = pd.factorize(column)
+        except TypeError as error:  # lists
+            raise _say_unhashable(self.name, error) from None
         return _look_up(pd.Index(distinct), self.values)[codes]
 
 
@@ -133,7 +139,7 @@ def _list_values(name, column):
         try:
             values = pd.Index(pd.unique(column))
         except TypeError as error:  # lists
-            raise ValueError(f"Column {name!r} must hold values to group by; {error}.") from None
+            raise _say_unhashable(name, error) from None
         try:
             order = np.argsort(values)
         except TypeError:  # of several types
@@ -143,6 +149,10 @@ def _list_values(name, column):
     if len(set(texts)) < len(texts):
         texts = [repr(value) for value in values]
     return [f"= {text}" for text in texts], values
+
+
+def _say_unhashable(name, error):
+    return ValueError(f"Column {name!r} must hold values to group by; {error}.")
 
 
 def _look_up(wanted, values):

@@ -29,7 +29,12 @@ from skcal import inference, metrics
 from skcal._sample import Sample
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
-from skcal.recalibration import AutoRecalibration, CrossFitProba, RecalibratedClassifierCV
+from skcal.recalibration import (
+    AutoRecalibration,
+    CrossFitProba,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+)
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.public_objects import list_functions_and_classes
@@ -223,7 +228,9 @@ def test_questions_to_one_summary(reduction):
 
 META = partial(RecalibratedClassifierCV, LogisticRegression(), cv=3)
 CROSS_FIT = partial(CrossFitProba, LogisticRegression(), cv=3)
+GROUPED = partial(MulticalibratedClassifierCV, LogisticRegression(), cv=3)
 ESTIMATORS = {"ensemble": META(), "single": META(ensemble=False), "cross-fit": CROSS_FIT()}
+ESTIMATORS |= {method: GROUPED(method=method) for method in ("scaling", "boosting")}
 for R, of in product(CLASSES, ("proba", "logits")):
     ESTIMATORS[f"{R.__name__}-{of}"] = make(R, input=of)
 
@@ -285,6 +292,15 @@ def list_jobs():
             )
         ],
         "CrossFitProba": [lambda n_jobs: CROSS_FIT(n_jobs=n_jobs).fit_transform(X, target)],
+        "MulticalibratedClassifierCV": [
+            lambda n_jobs: GROUPED(n_jobs=n_jobs).fit(X, target).predict_proba(X),
+            lambda n_jobs: GROUPED(n_jobs=n_jobs).fit(triple, labels).predict_proba(triple),
+            lambda n_jobs: (
+                GROUPED(n_jobs=n_jobs, method="boosting", ensemble=True)
+                .fit(X, target)
+                .predict_proba(X)
+            ),
+        ],
         "RecalibratedClassifierCV": [
             lambda n_jobs: META(n_jobs=n_jobs).fit(X, target).predict_proba(X),
             lambda n_jobs: META(n_jobs=n_jobs, ensemble=False).fit(X, target).predict_proba(X),
@@ -294,7 +310,7 @@ def list_jobs():
 
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
-USE_PROCESSES += ("AutoRecalibration",)
+USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV"
 
 
 def test_all_that_takes_n_jobs_is_tested():

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcal._folds import (
     check_classifier,
+    check_partition,
     check_rows,
     check_test_folds,
     check_training_folds,
@@ -127,6 +128,8 @@ class BaseRecalibratedClassifier(
                 splits = make_splits(self.cv, X, target, split_params)
             if ensemble:
                 check_test_folds(splits, target, weights, recalibrator)
+            elif splits is not None:
+                check_partition(splits, len(target))
             if frozen:
                 classifiers, parts = self._score_frozen(estimator, X, splits if ensemble else None)
             else:
@@ -134,7 +137,8 @@ class BaseRecalibratedClassifier(
                 classifiers, parts = fit_on(estimator, X, target, splits, fit_params)
             if weights is not None:
                 own_params["sample_weight"] = weights
-            own_params |= self._learn_rows(recalibrator, X, weights, [] if ensemble else splits)
+            folds = None if ensemble else splits
+            own_params |= self._learn_rows(recalibrator, X, weights, folds)
             recalibrators = self._fit_recalibrators(recalibrator, parts, target, own_params)
             pairs = zip(classifiers, recalibrators, strict=True)
             self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
@@ -226,7 +230,7 @@ class BaseRecalibratedClassifier(
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
         """Arrays of what else `fit` of the recalibrator reads, by name.
 
-        There are no splits where each recalibrator reads one test fold alone.
+        Splits are those in which all its rows were scored; None where one classifier did.
         """
         return {}
 

@@ -1,10 +1,12 @@
 """Corrections of log-odds by a sum of trees."""
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from skcal._numerics._group_scaling import find_log_loss
 from skcal.recalibration._group_correction import GroupCorrection
@@ -18,6 +20,8 @@ _N_BINS = 64
 _MAX_LEAVES = 31
 _FEWEST_ROWS = 20
 _PENALTY = 20.0
+# Trees of fewer rows are grown by one thread.
+_MANY_ROWS = 100_000
 # No variance of an outcome is taken to be smaller.
 _SMALLEST_VARIANCE = 1e-6
 
@@ -36,6 +40,10 @@ class GroupBoosting(GroupCorrection):
     """
 
     def _fit_class(self, odds, outcomes, mass, numbers, splits):
+        with _limit_threads(len(odds)):
+            return self._choose_rounds(odds, outcomes, mass, numbers, splits)
+
+    def _choose_rounds(self, odds, outcomes, mass, numbers, splits):
         paths = [
             self._boost(odds, outcomes, mass, numbers, train, _MAX_ROUNDS, test)
             for train, test in splits
@@ -53,7 +61,8 @@ class GroupBoosting(GroupCorrection):
 
     def _apply(self, fitted, odds, numbers):
         features = self._make_features(odds, numbers, fitted.edges)
-        return sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
+        with _limit_threads(len(odds)):
+            return sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
 
     def _boost(self, odds, outcomes, mass, numbers, rows, n_rounds, test=None):
         """Trees grown on some rows, and after each the correction of the test rows.
@@ -99,3 +108,11 @@ class GroupBoosting(GroupCorrection):
         known = numbers < [len(own.titles) for own in self.levels]
         columns = np.where(known, numbers, np.nan)
         return np.column_stack([columns, np.searchsorted(edges, odds, side="right")])
+
+
+def _limit_threads(n_rows):
+    """A context of one thread for few rows.
+
+    Several would wait for each other hundreds of times, and for long where other processes run.
+    """
+    return nullcontext() if n_rows >= _MANY_ROWS else threadpool_limits(1, user_api="openmp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from numbers import Integral
 from typing import Any, Literal
 
@@ -203,8 +204,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
             for name, column in columns
         ]
         recalibrator.set_params(levels=self._levels)
-        fold = np.full(len(columns[0][1]), -1)  # a frozen classifier may leave rows out of folds
-        for number, (_, test) in enumerate(splits):
+        fold = np.zeros(len(columns[0][1]), dtype=np.intp)
+        for number, (_, test) in enumerate(splits or ()):
             fold[test] = number
         return {"numbers": self._number(columns), "fold": fold}
 
@@ -217,36 +218,38 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
 
 
 def _choose_features(X, features):
-    """Places and names of columns of X."""
-    names = list_column_names(X)
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    """Places of columns of X, and their names, None where there are none."""
+    names, shape = list_column_names(X), _read_table(X).shape
     if len(shape) != 2 or shape[1] == 0:
         raise ValueError(
             "X must be a table with columns, of which groups are made; got "
-            f"{shape[1] if len(shape) == 2 else 'no'} feature(s) (shape={shape}) while a minimum "
+            f"{'0 feature(s)' if len(shape) == 2 else 'no table'} (shape={shape}) while a minimum "
             "of 1 is required."
         )
-    places = range(shape[1])
+    places = list(range(shape[1]))
     if features is not None:
-        if isinstance(features, str) or np.ndim(features) != 1 or len(features) == 0:
+        is_list = isinstance(features, list | tuple) or np.ndim(features) == 1
+        if not is_list or len(features) == 0:
             raise ValueError(
                 "features must be None or a list of names or numbers of columns, at least one; "
                 f"got {features!r}."
             )
-        places = [_find_place(feature, names, shape[1]) for feature in list(features)]
+        places = [_find_place(feature, names, shape[1]) for feature in features]
     if len(places) > _MOST_FEATURES:
         raise ValueError(
             f"features must choose at most {_MOST_FEATURES} columns of X, those of which groups "
             f"are to be made; got {len(places)}."
         )
-    return [(place, names[place] if names is not None else f"x{place}") for place in places]
+    if len(set(places)) < len(places):
+        raise ValueError(f"features must hold each column once; got {list(features)!r}.")
+    return [(place, None if names is None else names[place]) for place in places]
 
 
 def _find_place(feature, names, n_columns):
-    if names is not None and feature in names:
+    is_flag = isinstance(feature, bool | np.bool_)  # which equals 0 or 1
+    if names is not None and not is_flag and isinstance(feature, Hashable) and feature in names:
         return names.index(feature)
-    is_number = isinstance(feature, Integral) and not isinstance(feature, bool)
-    if is_number and 0 <= feature < n_columns:
+    if isinstance(feature, Integral) and not is_flag and 0 <= feature < n_columns:
         return int(feature)
     known = f"columns of X, numbers below {n_columns}"
     raise ValueError(
@@ -256,17 +259,31 @@ def _find_place(feature, names, n_columns):
 
 
 def _list_columns(X, features):
-    """Yield names and columns, as Series."""
-    names = list_column_names(X)
-    if issparse(X):
-        X = csc_array(X)
-    elif names is None and not hasattr(X, "iloc"):
-        X = np.asarray(X)
+    """Yield names and columns, as Series: by name where X has it once, else by place."""
+    names, X = list_column_names(X), _read_table(X)
     for place, name in features:
-        if issparse(X):
+        if name is not None and names is not None and names.count(name) == 1:
+            column = X[name]
+        elif len(X.shape) != 2 or place >= X.shape[1]:
+            raise ValueError(
+                f"X must have the columns of which groups were made in fit; got none with the "
+                f"number {place}{'' if name is None else f' or the name {name!r}'} "
+                f"(shape={X.shape})."
+            )
+        elif issparse(X):
             column = X[:, [place]].toarray().ravel()
-        elif names is not None:
-            column = X[name if name in names else names[place]]
+        elif hasattr(X, "iloc"):
+            column = X.iloc[:, place]
         else:
-            column = X.iloc[:, place] if hasattr(X, "iloc") else X[:, place]
-        yield name, read_column("X", name, column)
+            column = X[:, place] if names is None else X[names[place]]
+        yield (title := f"x{place}" if name is None else name), read_column("X", title, column)
+
+
+def _read_table(X):
+    """X with a shape, and columns that can be taken."""
+    if issparse(X):
+        return csc_array(X)
+    if list_column_names(X) is not None or hasattr(X, "iloc"):
+        return X
+    # Listed rows may hold texts beside numbers, of which NumPy would make texts.
+    return np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)

@@ -44,6 +44,7 @@ OPTIONS = {
     "calibration_decomposition.estimator": mostly(
         ["kernel", "binned", "isotonic", "cross-fitted"], ["x"]
     ),
+    "features": mostly([None, [0], (1, 0), ["x"]], [[], "x", 0, [9], [True], [0, 0], [["x"]]]),
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),
@@ -66,6 +67,7 @@ OPTIONS = {
         ["exact", "subsample", "fourier", "binning"], ["auto"]
     ),
     "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
+    "MulticalibratedClassifierCV.method": mostly(["scaling", "boosting"], ["x", None]),
     "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
     "adjust": mostly(["min-p", "holm"], ["x"]),
     "max_depth": mostly([1, 2, 3], [0, 1.0]),

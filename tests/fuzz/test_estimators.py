@@ -20,6 +20,7 @@ from skcal.recalibration import (
     CrossFitProba,
     HistogramBinning,
     IsotonicRecalibration,
+    MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
@@ -162,6 +163,22 @@ def test_recalibrated_classifiers(
     if frozen and classifier != "text":
         estimator = FrozenEstimator(estimator.fit(X, y))
     model = RecalibratedClassifierCV(estimator, recalibrator=recalibrator, **settings)
+    with documented_warnings_ignored():
+        model.fit(X, y, **choose_weights(classifier, sample_weight))
+    return predict(model, X)
+
+
+@hostile(
+    classified(SIZES),
+    options(MulticalibratedClassifierCV, skip=["estimator"]),
+    frozen=st.booleans(),
+    **FITS,
+)
+def test_multicalibrated_classifiers(labels, X, y, sample_weight, classifier, frozen, **settings):
+    estimator = CLASSIFIERS[classifier]()
+    if frozen and classifier != "text":
+        estimator = FrozenEstimator(estimator.fit(X, y))
+    model = MulticalibratedClassifierCV(estimator, **settings)
     with documented_warnings_ignored():
         model.fit(X, y, **choose_weights(classifier, sample_weight))
     return predict(model, X)

@@ -100,3 +100,16 @@ def test_features_that_are_the_same_in_all_rows_become_0(rng):
     assert offset[0] == 0.1  # to the last digit, so that values of any size cancel
     assert (centred[:, [0, 2]] == 0).all()
     np.testing.assert_allclose(centred[:, 1], features[:, 1] - mean, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("last_decrement", [1e-2, 1e-4, 1e-8])
+def test_steps_end_at_the_decrement_that_is_asked_for(last_decrement):
+    """Steps that halve x: of 1 + x^2 they gain 3/4 x^2, and promise x^2."""
+
+    def evaluate(x):
+        return 1 + x @ x, 2 * x, lambda _: -x / 2
+
+    (found,), _ = minimize_convex(evaluate, np.array([3.0]), last_decrement=last_decrement)
+    gain = 3 * found**2  # of the last step; the one before gained 4 times as much
+    assert gain <= last_decrement * (2 + 4 * found**2)
+    assert 4 * gain > 2 * last_decrement

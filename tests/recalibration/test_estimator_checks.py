@@ -16,6 +16,7 @@ from skcal import recalibration
 from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
+    MulticalibratedClassifierCV,
     NotClassScoresError,
     RecalibratedClassifierCV,
 )
@@ -87,9 +88,20 @@ def adapt_otherwise(R):
 @pytest.mark.filterwarnings("ignore")  # the checks try deprecated and odd input on purpose
 class TestTiers:
     @with_checks(
-        [CrossFitProba(GaussianNB()), *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM))]
+        [
+            CrossFitProba(GaussianNB()),
+            MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
+            *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM)),
+        ]
     )
     def test_on_features(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.slow
+    @with_checks(
+        [MulticalibratedClassifierCV(GaussianNB(), cv=2, method=m) for m in ("scaling", "boosting")]
+    )
+    def test_groups_of_all_features(self, estimator, check):
         check(estimator)
 
     @pytest.mark.slow

@@ -14,7 +14,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
-from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
+from skcal.recalibration import (
+    CrossFitProba,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
 from skcal.streaming import CalibrationSummary
 from tests.recalibration.family import NAMES, every_class, make, make_scores, may_harm
 
@@ -22,7 +27,7 @@ pytestmark = may_harm
 TRUSTED_TYPES = recalibration.TRUSTED_TYPES
 
 
-def check_every_format(fitted, X):
+def check_every_format(fitted, X, trusted=TRUSTED_TYPES):
     file = io.BytesIO()
     joblib.dump(fitted, file)
     file.seek(0)
@@ -30,7 +35,7 @@ def check_every_format(fitted, X):
         pickle.loads(pickle.dumps(fitted)),
         cloudpickle.loads(cloudpickle.dumps(fitted)),
         joblib.load(file),
-        skops.io.loads(skops.io.dumps(fitted), trusted=TRUSTED_TYPES),
+        skops.io.loads(skops.io.dumps(fitted), trusted=trusted),
     ):
         np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)
         np.testing.assert_array_equal(again.predict(X), fitted.predict(X), strict=True)
@@ -56,6 +61,16 @@ def test_composed_models_come_back_the_same():
     X, y = make_scores(2)
     summary = CalibrationSummary().update(y, X[:, 1])
     check_every_format(recalibration.KernelRecalibration().fit_summary(summary), X)
+
+
+@pytest.mark.parametrize("method", ["scaling", "boosting"])
+def test_corrections_in_groups_come_back_the_same(method):
+    """skops has to be told to trust what they are made of."""
+    X, y = make_scores(3, 150)
+    X = np.column_stack([X, np.arange(150) % 2])
+    fitted = MulticalibratedClassifierCV(GaussianNB(), method=method, cv=2).fit(X, y)
+    types = skops.io.get_untrusted_types(data=skops.io.dumps(fitted))
+    check_every_format(fitted, X, types)
 
 
 def list_parts(value):

@@ -1,0 +1,124 @@
+"""Corrections that are linear in groups, against a dense design."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from skcal._numerics import _group_scaling
+from skcal._numerics._group_scaling import GroupDesign, find_log_loss, fit_group_scaling
+
+
+def draw(rng, n=600):
+    """A design of four partitions, some rows in none, and offset, targets, weights, splits."""
+    sizes = [1, 3, 4, 5]
+    codes = [np.zeros(n, dtype=int), *(rng.integers(0, size + 1, n) for size in sizes[1:])]
+    design = GroupDesign(codes, sizes, rng.normal(size=n), n_sloped=3)
+    offset = rng.normal(size=n)
+    truth = 0.5 * offset + 0.8 * (codes[1] == 0) + design.scores * (codes[2] == 1)
+    targets = (rng.random(n) < expit(truth)) + 0.0
+    folds = rng.integers(0, 3, n)
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+    return design, offset, targets, rng.integers(1, 4, n) / 2, splits
+
+
+def densify(design):
+    """A column for each intercept, then for each slope."""
+    pairs = zip(design.codes, design.sizes, strict=True)
+    parts = [own[:, None] == np.arange(size) for own, size in pairs]
+    sloped = [part * design.scores[:, None] for part in parts[: design.n_sloped]]
+    return np.hstack([*parts, *sloped]) + 0.0
+
+
+def test_design(rng):
+    design = draw(rng)[0]
+    dense = densify(design)
+    assert dense.shape[1] == design.n_coefficients
+    coefficients, values = rng.normal(size=design.n_coefficients), rng.normal(size=len(dense))
+    rows = rng.permutation(len(dense))[:50]
+    for found, expected in (
+        (design.correct(coefficients), dense @ coefficients),
+        (design.sum_rows(values), dense.T @ values),
+        (design.sum_pairs(values), dense.T * values @ dense),
+        (design.take(rows).correct(coefficients), dense[rows] @ coefficients),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
+def test_gradient_is_zero_at_the_optimum(rng):
+    design, offset, targets, mass, splits = draw(rng)
+    coefficients, penalty, _ = fit_group_scaling(design, offset, targets, mass, splits)
+    dense, penalties = densify(design), np.full(design.n_coefficients, penalty)
+    penalties[[0, sum(design.sizes)]] = 10.0  # of what all rows have in common
+    residual = mass * (expit(offset + dense @ coefficients) - targets)
+    np.testing.assert_allclose(dense.T @ residual + penalties * coefficients, 0, atol=1e-5)
+    assert np.abs(dense.T @ (mass * (expit(offset) - targets))).max() > 10
+
+
+def fit_each(problem, monkeypatch):
+    """By penalty, what is fitted where there is no choice."""
+    for penalty in _group_scaling._PENALTIES:
+        with monkeypatch.context() as patch:
+            patch.setattr(_group_scaling, "_PENALTIES", (penalty,))
+            coefficients, _, held_out = fit_group_scaling(*problem)
+        yield penalty, coefficients, held_out
+
+
+def test_rows_held_out_choose_the_penalty(rng, monkeypatch):
+    problem = design, offset, targets, mass, splits = draw(rng)
+    chosen, penalty, held_out = fit_group_scaling(*problem)
+    losses = {}
+    for each, coefficients, corrections in fit_each(problem, monkeypatch):
+        losses[each] = mass @ find_log_loss(targets, offset + corrections)
+        if each == penalty:
+            # Another start, and steps that end early: a few digits.
+            np.testing.assert_allclose(held_out, corrections, atol=1e-3)
+            np.testing.assert_allclose(chosen, coefficients, atol=1e-6)
+        # The quasi-Newton steps come to the optimum of the training rows.
+        for train, test in splits:
+            part = (design.take(train), offset[train], targets[train], mass[train])
+            expected = _group_scaling._Problem(*part).minimise(
+                design.penalise(each), np.zeros(design.n_coefficients)
+            )
+            expected = design.take(test).correct(expected)
+            np.testing.assert_allclose(corrections[test], expected, atol=3e-3)
+    assert losses[penalty] == pytest.approx(min(losses.values()), rel=1e-5)
+    assert max(losses.values()) > 1.01 * losses[penalty]
+
+
+def test_corrections_of_rows_held_out_have_not_seen_them(rng, monkeypatch):
+    design, offset, targets, mass, splits = draw(rng)
+    (_, own), other = splits[0], splits[1][1]
+    flipped = targets.copy()
+    flipped[own] = 1 - flipped[own]
+    monkeypatch.setattr(_group_scaling, "_PENALTIES", (10.0,))
+    before, after = (
+        fit_group_scaling(design, offset, y, mass, splits)[2] for y in (targets, flipped)
+    )
+    np.testing.assert_allclose(after[own], before[own], atol=1e-3)
+    assert np.abs(after[other] - before[other]).max() > 0.3
+
+
+def test_weights_count_rows(rng):
+    design, offset, targets, _, splits = draw(rng, 200)
+    counts = rng.integers(0, 3, 200)
+    rows = np.repeat(np.arange(200), counts)
+    copies = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
+    coefficients, penalty, held_out = fit_group_scaling(design, offset, targets, counts, splits)
+    repeated = design.take(rows), offset[rows], targets[rows], np.ones(len(rows)), copies
+    expected = fit_group_scaling(*repeated)
+    np.testing.assert_allclose(coefficients, expected[0], atol=1e-6)
+    assert penalty == expected[1]
+    np.testing.assert_allclose(held_out[rows], expected[2], atol=1e-6)
+
+
+def test_no_groups_and_sure_scores():
+    """The intercept alone, whose penalty is 10: 10 a = sum of m (y - p)."""
+    design = GroupDesign([np.zeros(30, dtype=int)], [1], np.zeros(30), n_sloped=1)
+    targets = np.repeat([0.0, 1.0], [3, 27])
+    halves = [np.arange(30) % 2 == k for k in range(2)]
+    splits = [(np.flatnonzero(~half), np.flatnonzero(half)) for half in halves]
+    for offset in (0.0, 40.0, -800.0):
+        problem = design, np.full(30, offset), targets, np.ones(30), splits
+        (a, slope), *_ = fit_group_scaling(*problem)
+        assert 10 * a == pytest.approx(27 - 30 * expit(offset + a), abs=1e-5)
+        assert slope == 0

@@ -1,0 +1,589 @@
+"""MulticalibratedClassifierCV: what it gains, by known truth, and all that it may be given."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from skcal.recalibration import (
+    IsotonicRecalibration,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
+from skcal.scorers import get_scorer
+from tests.recalibration.family import NAMES, make_features, may_harm
+
+METHODS = ["scaling", "boosting"]
+every_method = pytest.mark.parametrize("method", METHODS)
+CLOSE = {"rtol": 0, "atol": 1e-6}
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Reads logits of all classes but the first from the first columns of X."""
+
+    def __init__(self, n_classes=2):
+        self.n_classes = n_classes
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        if hasattr(X, "column_names"):  # of Arrow
+            X = X.to_pandas()
+        elif isinstance(X, list):
+            X = np.array(X, dtype=object)
+        columns = range(self.n_classes - 1)
+        if isinstance(X, pd.DataFrame | pl.DataFrame):
+            z = np.column_stack([X[f"z{k}" if "z0" in X else list(X)[k]] for k in columns])
+        else:
+            X = X.toarray() if sparse.issparse(X) else X
+            z = X[:, : self.n_classes - 1]
+        z = z.astype(float)
+        return softmax(np.column_stack([np.zeros(len(z)), z]), axis=1)
+
+
+def freeze(classes=(0, 1)):
+    return FrozenEstimator(Given(len(classes)).fit(None, classes))
+
+
+FEATURES = ["region", "age", "old", "new"]
+
+
+def find_effect(kind, X):
+    """What the classifier's log-odds miss."""
+    north, even = X["region"] == "north", X["age"] % 2 == 0
+    if kind == "level":
+        return 1.2 * north
+    if kind == "pair":  # no level alone shows it
+        return 1.2 * np.where(X["old"] == X["new"], 1, -1)
+    if kind == "slope":
+        return 0.9 * north * X["z0"]
+    if kind == "triple":
+        return 3.0 * (X["old"] & X["new"] & even)
+    return 0.0 * north
+
+
+def make_rows(kind="none", n=2000, seed=0):
+    """Columns, true probabilities and outcomes."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "z0": 1.2 * rng.normal(size=n),
+            "region": rng.choice(["north", "south", "west"], size=n),
+            "age": rng.integers(20, 27, n),
+            "old": rng.random(n) < 0.5,
+            "new": rng.random(n) < 0.4,
+        }
+    )
+    truth = expit(X["z0"] + find_effect(kind, X)).to_numpy()
+    return X, truth, (rng.random(n) < truth).astype(int)
+
+
+def correct(method="scaling", classes=(0, 1), **options):
+    options = {"features": FEATURES, "cv": 3} | options
+    return MulticalibratedClassifierCV(freeze(classes), method=method, **options)
+
+
+def find_loss(model, X, truth):
+    """The expected log loss."""
+    q = model.predict_proba(X)
+    return -np.mean(truth * np.log(q[:, 1]) + (1 - truth) * np.log(q[:, 0]))
+
+
+def list_frames(model):
+    return [pair.recalibrator.to_frame() for pair in model.calibrated_classifiers_]
+
+
+# ---------------------------------------------------------------------------------- what it gains
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "share"),
+    [
+        ("scaling", "level", 0.8),
+        ("scaling", "pair", 0.8),
+        ("scaling", "slope", 0.4),
+        pytest.param("boosting", "level", 0.8, marks=pytest.mark.slow),
+        ("boosting", "triple", 0.6),
+    ],
+)
+@may_harm
+def test_it_mends_groups_that_averages_do_not_show(method, kind, share):
+    """A share of what the truth would save in log loss; maps of the score alone save less."""
+    X, _, y = make_rows(kind)
+    new, true, _ = make_rows(kind, n=20_000, seed=1)
+    before = find_loss(freeze(), new, true)
+    least = -np.mean(true * np.log(true) + (1 - true) * np.log1p(-true))
+    found = find_loss(correct(method).fit(X, y), new, true)
+    assert least < found < before - share * (before - least)
+    for other in (TemperatureScaling(), IsotonicRecalibration(min_proba=1e-3)):
+        model = RecalibratedClassifierCV(freeze(), other).fit(X, y)
+        assert found < find_loss(model, new, true)
+
+
+def check_no_harm(method, seeds, at_most):
+    losses = []
+    for seed in seeds:
+        X, _, y = make_rows(seed=seed)
+        new, true, _ = make_rows(n=10_000, seed=1000 + seed)
+        before = find_loss(freeze(), new, true)
+        losses.append(find_loss(correct(method).fit(X, y), new, true) - before)
+    assert np.mean(losses) < at_most
+
+
+def test_it_leaves_calibrated_classifiers_nearly_as_they_are():
+    check_no_harm("scaling", range(4), 1e-3)
+
+
+@pytest.mark.slow
+@every_method
+def test_it_leaves_calibrated_classifiers_nearly_as_they_are_on_average(method):
+    check_no_harm(method, range(10, 40), 1e-3)
+
+
+# ------------------------------------------------------------------------------- what it computes
+
+
+def is_inside(X, title):
+    """Rows of X that a title names."""
+    if title == "all rows":
+        return np.ones(len(X), dtype=bool)
+    inside = np.ones(len(X), dtype=bool)
+    for part in title.split(" and "):
+        name, sign, value = part.split(" ", 2)
+        column = X[name]
+        if sign == "=":
+            inside &= (column.astype(str) == value).to_numpy()
+        elif value == "missing":
+            inside &= column.isna().to_numpy()
+        else:
+            low, high = map(float, value[1:-1].split(", "))
+            inside &= ((column >= low) & (column < high + (value[-1] == "]"))).to_numpy()
+    return inside
+
+
+def test_the_table_tells_all():
+    """The intercept holds at the mean log-odds."""
+    X, _, y = make_rows("level")
+    X["age"] = X["age"] * 10 + np.arange(2000) % 7  # whole numbers, so that edges are exact
+    X["region"] = X["region"].where(np.arange(2000) % 5 > 0, None)
+    weights = np.random.default_rng(0).integers(1, 3, 2000)
+    model = correct().fit(X, y, sample_weight=weights)
+    (frame,) = list_frames(model)
+    assert "region is missing" in frame.index
+    assert frame.index.str.contains(r"age in \[.* and old = True").any()
+    z = X["z0"].to_numpy()
+    total = z + 0.0
+    for title, (intercept, slope) in frame.iterrows():
+        assert np.isnan(slope) == (" and " in title)
+        rise = intercept + np.nan_to_num(slope) * (z - np.average(z, weights=weights))
+        total += is_inside(X, title) * rise
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(total), rtol=1e-9)
+
+
+@every_method
+def test_factor(method):
+    """0 leaves probabilities as they are."""
+    X, _, y = make_rows("level", n=300)
+    model = correct(method).fit(X, y)
+    ((_, recalibrator),) = model.calibrated_classifiers_
+    assert 0 < recalibrator.factor_ <= 1
+    recalibrator.factor_ = 0.0
+    np.testing.assert_allclose(model.predict_proba(X), freeze().predict_proba(X), rtol=1e-12)
+
+
+def test_corrections_that_do_not_help_are_left_out():
+    factors = []
+    for seed in range(6):
+        X, _, y = make_rows(seed=seed)
+        model = correct().fit(X, y)
+        factors.append(model.calibrated_classifiers_[0].recalibrator.factor_)
+        if factors[-1] == 0:
+            expected = freeze().predict_proba(X)
+            np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
+    assert 0 in factors
+
+
+def make_splits(n, k=3, seed=0):
+    folds = np.random.default_rng(seed).permutation(n) % k
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(k)]
+
+
+def move_splits(splits, rows):
+    """The splits of rows that were taken, perhaps several times, out of those of the splits."""
+    return [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
+
+
+def test_order_of_rows_and_columns_and_names_do_not_matter():
+    X, _, y = make_rows("level", 600)
+    splits, order = make_splits(600), np.random.default_rng(1).permutation(600)
+    expected = correct(cv=splits).fit(X, y).predict_proba(X)
+    other_names = {"region": 7, "age": "x", "old": ("a", 1)}
+    renamed = X.assign(region=X["region"].map({"north": "z", "south": "y", "west": "x"}))
+    for moved, labels, options in (
+        (X.iloc[order], y[order], {"cv": move_splits(splits, order)}),
+        (X[["new", "z0", "age", "old", "region"]], y, {"features": FEATURES[::-1]}),
+        (renamed.rename(columns=other_names), y, {"features": [7, 2, ("a", 1), "new"]}),
+        (X, NAMES[y], {"classes": NAMES[:2]}),
+    ):
+        model = correct(**{"cv": splits} | options).fit(moved, labels)
+        found = model.predict_proba(moved.set_axis(np.arange(600)[::-1]))
+        back = np.argsort(order) if labels is not y and labels.dtype == y.dtype else slice(None)
+        np.testing.assert_allclose(found[back], expected, **CLOSE)
+    np.testing.assert_array_equal(model.predict(X), NAMES[expected.argmax(axis=1)])
+
+
+@every_method
+def test_rows_without_weight_are_absent(method):
+    X, _, y = make_rows("level", 500)
+    present = np.arange(500) < 250
+    X.loc[~present, "region"] = "nowhere"
+    X.loc[~present, "age"] += 100
+    splits, rows = make_splits(500), np.flatnonzero(present)
+    weights = np.where(present, 1.0, 0.0)
+    found = correct(method, cv=splits).fit(X, y, sample_weight=weights)
+    expected = correct(method, cv=move_splits(splits, rows)).fit(X[present], y[present])
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), **CLOSE)
+
+
+def test_weights_count_rows():
+    """Bins and the sizes of groups do not depend on weights."""
+    X, _, y = make_rows("pair", 700)
+    features, splits = ["region", "old", "new"], make_splits(700)
+    weights = np.random.default_rng(0).integers(1, 4, 700)
+    rows = np.repeat(np.arange(700), weights)
+    options = {"features": features}
+    found = correct(cv=splits, **options).fit(X, y, sample_weight=weights)
+    model = correct(cv=move_splits(splits, rows), **options).fit(X.iloc[rows], y[rows])
+    np.testing.assert_allclose(found.predict_proba(X), model.predict_proba(X), **CLOSE)
+    found = correct(cv=splits, **options).fit(X, y, sample_weight=np.ones(700))
+    model = correct(cv=splits, **options).fit(X, y)
+    np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
+
+
+def make_classes(n, seed):
+    """Three classes, of which one is too rare in the north in the eyes of the classifier."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["z0", "z1"])
+    X["region"] = rng.choice(["north", "south"], size=n)
+    z = np.column_stack([np.zeros(n), X["z0"], X["z1"] + 1.5 * (X["region"] == "north")])
+    truth = softmax(z, axis=1)
+    return X, truth, (rng.random(n)[:, None] > truth.cumsum(axis=1)[:, :2]).sum(axis=1)
+
+
+@every_method
+def test_a_group_that_is_wrong_in_one_class(method):
+    X, _, y = make_classes(1000, 0)
+    new, truth, _ = make_classes(20_000, 1)
+    classes = NAMES[:3]
+    model = correct(method, classes, features=["region"]).fit(X, classes[y])
+    found = model.predict_proba(new)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    losses = [
+        -np.mean(np.sum(truth * np.log(q), axis=1))
+        for q in (truth, found, freeze(classes).predict_proba(new))
+    ]
+    assert losses[1] - losses[0] < 0.25 * (losses[2] - losses[0])
+    if method == "scaling":
+        (frame,) = list_frames(model)
+        assert list(frame.columns.levels[0]) == list(classes)
+        north = frame.loc["region = north"].xs("intercept", level=1)
+        assert north.idxmax() == "cat"
+
+
+# --------------------------------------------------------------------------- what it may be given
+
+
+def list_tables(X):
+    yield pd.DataFrame(X).astype({"region": "category", "age": "Int64", "old": "boolean"})
+    yield pl.from_pandas(X)
+    yield pa.Table.from_pandas(X)
+    yield X.set_axis([3, 1, 4, 0, 2], axis=1)
+    yield X.to_numpy()
+    yield X.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_tables_of_any_kind(kind):
+    X, _, y = make_rows("level", 400)
+    gaps = np.arange(400) % 9 == 0
+    X["region"], X["age"] = X["region"].where(~gaps, None), X["age"].where(~gaps)
+    expected = correct().fit(X, y)
+    table = list(list_tables(X))[kind]
+    features = FEATURES if kind < 3 else [1, 4, 0, 2] if kind == 3 else [1, 2, 3, 4]
+    model = correct(features=features).fit(table, y)
+    np.testing.assert_allclose(model.predict_proba(table), expected.predict_proba(X), **CLOSE)
+    if kind != 3:
+        # Tables of one kind may follow those of another.
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), **CLOSE)
+        np.testing.assert_allclose(expected.predict_proba(table), model.predict_proba(X), **CLOSE)
+    first = table[:1] if not isinstance(table, pa.Table) else table.slice(0, 1)
+    np.testing.assert_allclose(model.predict_proba(first), model.predict_proba(table)[:1], **CLOSE)
+
+
+def test_columns_are_found_by_name_and_rows_as_series():
+    X, _, y = make_rows("level", 400)
+    model = correct().fit(X, y)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X[X.columns[::-1]].assign(more=1)), expected)
+    np.testing.assert_array_equal(model.predict_proba(X.iloc[7].to_frame().T), expected[7:8])
+    # By place, where there were no names or names stand twice.
+    named = X.set_axis(["x3", "x2", "x1", "x0", "x4"], axis=1)
+    numbers = correct(features=[1, 2, 3, 4])
+    np.testing.assert_allclose(numbers.fit(X.to_numpy(), y).predict_proba(named), expected, **CLOSE)
+    twice = X.set_axis(["z0", "a", "a", "a", "b"], axis=1)
+    np.testing.assert_allclose(numbers.fit(twice, y).predict_proba(twice), expected, **CLOSE)
+
+
+def test_sparse_matrices():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.integers(0, 3, (300, 2))])
+    y = (rng.random(300) < expit(X[:, 0] + X[:, 1] - 1)).astype(int)
+    expected = correct(features=[1, 2]).fit(X, y).predict_proba(X)
+    for form in (sparse.csr_array, sparse.coo_matrix, sparse.csc_array):
+        model = correct(features=[1, 2]).fit(form(X), y)
+        np.testing.assert_allclose(model.predict_proba(form(X)), expected, **CLOSE)
+
+
+@every_method
+def test_values_that_were_not_seen(method):
+    """No correction of that column; numbers beyond the last bin are in it."""
+    X, _, y = make_rows("level", 400)
+    model = correct(method).fit(X, y)
+    known, far = X.assign(age=26), X.assign(age=1e9)
+    np.testing.assert_array_equal(model.predict_proba(far), model.predict_proba(known))
+    strange = X.assign(region="east", old=None, new="x")
+    found = model.predict_proba(strange)
+    for others in (X.assign(region=None, old=np.nan, new=None), strange.assign(region=3.5)):
+        np.testing.assert_array_equal(model.predict_proba(others), found)
+    assert np.isfinite(found).all()
+    if method == "scaling":
+        (frame,) = list_frames(model)
+        rows = [title for title in frame.index if title.startswith(("all", "age"))]
+        own = frame.loc[[title for title in rows if " and " not in title]]
+        total = X["z0"].to_numpy() + 0.0
+        for title, (intercept, slope) in own.iterrows():
+            total += is_inside(X, title) * (intercept + slope * (X["z0"] - X["z0"].mean()))
+        np.testing.assert_allclose(found[:, 1], expit(total), rtol=1e-9)
+
+
+@every_method
+@pytest.mark.parametrize("n", [4, 5, 7, 10])
+def test_few_rows_and_constant_columns(method, n):
+    X, _, _ = make_rows(n=n)
+    X["region"], X["age"] = "north", np.nan
+    y = np.arange(n) % 2
+    model = correct(method, cv=2).fit(X, y)
+    proba = model.predict_proba(X)
+    assert ((proba > 0) & (proba < 1)).all()
+    if method == "scaling":  # no level has 20 rows
+        assert list_frames(model)[0].index.tolist() == ["all rows"]
+
+
+@every_method
+def test_sure_and_wrong_scores(method):
+    X, y = make_features(2, 300)
+    y = np.where(np.arange(300) % 11 == 0, 1 - y, y)
+    forest = RandomForestClassifier(5, random_state=0).fit(X[:150], y[:150])
+    scores = forest.predict_proba(X)
+    assert {0.0, 1.0} < set(scores.ravel())
+    model = MulticalibratedClassifierCV(FrozenEstimator(forest), method=method).fit(X, y)
+    proba = model.predict_proba(X)
+    assert ((proba > 0) & (proba < 1)).all()
+    # A loss that was infinite.
+    assert np.isfinite(np.log(proba[np.arange(300), y])).all()
+
+
+# -------------------------------------------------------------------- classifiers, folds, members
+
+X3, Y3 = make_features(3)
+X2, Y2 = make_features(2)
+COLUMN = np.random.default_rng(5).integers(0, 2, 150)[:, None]
+GROUPS = np.arange(150) // 5
+BOTH = np.hstack([X2, COLUMN])
+
+
+def test_folds_of_the_classifier_are_those_of_the_correction():
+    """The correction is that of the out-of-fold scores of a frozen classifier with the same cv."""
+    splits = list(StratifiedKFold(3).split(BOTH, Y2))
+    model = MulticalibratedClassifierCV(GaussianNB(), features=[4], cv=splits).fit(BOTH, Y2)
+    scores = cross_val_predict(GaussianNB(), BOTH, Y2, cv=splits, method="predict_log_proba")
+    Z = np.column_stack([scores[:, 1] - scores[:, 0], COLUMN])
+    given = correct(features=[1], cv=splits).fit(Z, Y2)
+    assert model.calibrated_classifiers_[0].recalibrator.factor_ == pytest.approx(
+        given.calibrated_classifiers_[0].recalibrator.factor_, abs=1e-6
+    )
+    found, expected = list_frames(model)[0].to_numpy(), list_frames(given)[0].to_numpy()
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    assert np.abs(found).max() > 0.01
+    alone = GaussianNB().fit(BOTH, Y2).predict_log_proba(BOTH)
+    Z = np.column_stack([alone[:, 1] - alone[:, 0], COLUMN])
+    np.testing.assert_allclose(model.predict_proba(BOTH), given.predict_proba(Z), **CLOSE)
+
+
+def test_groups_are_routed():
+    splits = list(GroupKFold(3).split(BOTH, Y2, GROUPS))
+    with config_context(enable_metadata_routing=True):
+        model = MulticalibratedClassifierCV(GaussianNB(), features=[4], cv=GroupKFold(3))
+        found = model.fit(BOTH, Y2, groups=GROUPS).predict_proba(BOTH)
+    expected = MulticalibratedClassifierCV(GaussianNB(), features=[4], cv=splits).fit(BOTH, Y2)
+    np.testing.assert_array_equal(found, expected.predict_proba(BOTH))
+
+
+@pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(3, test_size=0.5, random_state=0)])
+def test_members_learn_from_their_own_test_rows(cv):
+    """Also where test folds overlap."""
+    X, _, y = make_rows("level", 900)
+    features = ["region", "old"]  # whose levels are the same in all parts
+    model = correct(features=features, ensemble=True, cv=cv).fit(X, y)
+    alone = []
+    for _, test in cv.split(X):
+        rows = np.arange(len(test))
+        member = correct(features=features, ensemble=True, cv=[(rows, rows)])
+        alone.append(member.fit(X.iloc[test], y[test]))
+    expected = np.mean([member.predict_proba(X) for member in alone], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), expected, **CLOSE)
+    assert len(model.calibrated_classifiers_) == 3
+
+
+def test_ensemble_of_classifiers():
+    model = MulticalibratedClassifierCV(GaussianNB(), ensemble=True, cv=3).fit(X3, NAMES[Y3])
+    proba = model.predict_proba(X3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+    assert len({id(pair.estimator) for pair in model.calibrated_classifiers_}) == 3
+    assert np.mean(model.predict(X3) == NAMES[Y3]) > 0.5
+
+
+def test_response_methods():
+    """Of a logistic regression both tell the same."""
+    frozen = FrozenEstimator(LogisticRegression().fit(X2[:60], Y2[:60]))
+    models = [
+        MulticalibratedClassifierCV(frozen, response_method=method).fit(X2[60:], Y2[60:])
+        for method in ("predict_proba", "decision_function", "auto")
+    ]
+    names = [model.response_method_ for model in models]
+    assert names == ["predict_proba", "decision_function", "predict_proba"]
+    found = [model.predict_proba(X2) for model in models]
+    np.testing.assert_allclose(found[1], found[0], **CLOSE)
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+@every_method
+def test_classifiers_without_probabilities(method):
+    for X, y in ((X2, Y2), (X3, Y3)) if method == "scaling" else ((X2, Y2),):
+        model = MulticalibratedClassifierCV(LinearSVC(), method=method, cv=3).fit(X, y)
+        assert model.response_method_ == "decision_function"
+        proba = model.predict_proba(X)
+        np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+        assert np.mean(proba.argmax(axis=1) == y) > 0.5
+
+
+def test_it_is_searched_and_scored():
+    X = pd.DataFrame({"score": X2[:, 0], "group": COLUMN[:, 0]})
+    model = MulticalibratedClassifierCV(GaussianNB(), cv=2)
+    grid = {"method": METHODS, "features": [None, ["group"]]}
+    search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=2).fit(X, Y2)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict_proba(X).shape == (150, 2)
+    scorer = get_scorer("neg_multicalibration_error", min_samples=10)
+    scores = cross_val_score(model, X, Y2, scoring=scorer, cv=2)
+    assert ((scores <= 0) & (scores > -1)).all()
+
+
+# ------------------------------------------------------------------------ what it may not be given
+
+FRAME, _, OUTCOMES = make_rows(n=120)
+WIDE = np.random.default_rng(0).normal(size=(120, 51))
+KNOWN = r"features must hold columns of X, numbers below 5 or names among \['z0'.*\]; got "
+NO_LIST = "features must be None or a list of names or numbers of columns, at least one; got "
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (FRAME, {"features": "age"}, NO_LIST + "'age'"),
+        (FRAME, {"features": []}, NO_LIST + r"\[\]"),
+        (FRAME, {"features": {"age"}}, NO_LIST + r"\{'age'\}"),
+        (FRAME, {"features": ["agee"]}, KNOWN + "'agee'"),
+        (FRAME, {"features": [["age"], "old"]}, KNOWN + r"\['age'\]"),
+        (FRAME, {"features": [True]}, KNOWN + "True"),
+        (WIDE, {"features": [51]}, r"features must hold columns of X, numbers below 51; got 51"),
+        (WIDE, {"features": [-1]}, r"features must hold columns of X, numbers below 51; got -1"),
+        (WIDE, {"features": [np.True_]}, "features must hold .*; got np.True_"),
+        (WIDE, {"features": None}, "features must choose at most 50 columns of X.*; got 51"),
+        (FRAME, {"features": ["age", 2]}, r"features must hold each column once; got \['age', 2\]"),
+        (["a text"] * 120, {}, r"X must be a table with columns.*; got .*\(shape=\(120,\)\)"),
+        ([[1, 2], [3]] * 60, {}, r"X must be a table with columns.*; got .*\(shape=\(120,\)\)"),
+        (WIDE[:, :0], {}, r"X must be a table with columns.*; got 0 feature\(s\)"),
+        (
+            FRAME.assign(age=[[1]] * 120),
+            {},
+            "Column 'age' must hold values to group by; unhashable",
+        ),
+        (FRAME, {"method": "boost"}, "method must be one of 'scaling', 'boosting'; got 'boost'. D"),
+        (FRAME, {"response_method": "predict"}, "response_method must be one of 'auto'"),
+        (
+            pairwise_distances(WIDE),
+            {"estimator": KNeighborsClassifier(metric="precomputed")},
+            "estimator must take features, of which groups are made; got one that takes pairwise X",
+        ),
+        (
+            FRAME,
+            {"cv": ShuffleSplit(2, random_state=0)},
+            "cv must put every row into exactly one test fold",
+        ),
+    ],
+)
+def test_bad_input(X, options, message):
+    """A failed fit leaves the estimator as it was."""
+    options = {"estimator": freeze(), "features": None} | options
+    model = MulticalibratedClassifierCV(freeze(), features=["region"]).fit(FRAME, OUTCOMES)
+    before, expected = vars(model).copy(), model.predict_proba(FRAME)
+    model.set_params(**options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, OUTCOMES)
+    assert vars(model) == before | options
+    np.testing.assert_array_equal(model.predict_proba(FRAME), expected)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (FRAME.assign(age="old"), "Column 'age' must hold numbers, as it did in fit; got "),
+        (FRAME.assign(region=[["a"]] * 120), "Column 'region' must hold values to group by; unh"),
+        (FRAME[["z0", "region"]], "X must have the columns .* in fit; got none .* 2 or .* 'age'"),
+        (FRAME.to_numpy()[:, :2], "X must have the columns .* in fit; got none .* 2 or .* 'age'"),
+    ],
+)
+def test_bad_new_rows(X, message):
+    model = correct().fit(FRAME, OUTCOMES)
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(X)
+
+
+def test_one_class():
+    with pytest.raises(ValueError, match=r"at least two classes; got only one class, \['ant'\]"):
+        MulticalibratedClassifierCV(GaussianNB()).fit(X2, ["ant"] * 150)

@@ -1,0 +1,86 @@
+"""Levels of columns that are learned from some rows and number others."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcal._levels import find_levels
+
+NONE = None  # what stands for a row that is in no level
+
+
+def number(learned, new=None, *, n_bins=3, min_samples=1, most=None):
+    """Titles of the levels of rows, without the name of the column; None for no level."""
+    learned = learned if isinstance(learned, pd.Series) else pd.Series(learned)
+    levels = find_levels("x", learned, n_bins, min_samples, most)
+    new = learned if new is None else new
+    found = levels.number(new if isinstance(new, pd.Series) else pd.Series(new))
+    titles = [*(title.removeprefix("x ") for title in levels.titles), NONE]
+    return [titles[code] for code in found]
+
+
+MANY = [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "expected"),
+    [
+        (["b", "a"], ["a", "z", None], ["= a", NONE, NONE]),
+        (["b", None], [None, np.nan], ["is missing", "is missing"]),
+        (MANY, [-9, 2.9, 3, 1e300, np.inf], ["in [1, 3)"] * 2 + ["in [3, 5)"] + ["in [5, 6]"] * 2),
+        (MANY, pd.Series([3.0, 6.5], dtype=object), ["in [3, 5)", "in [5, 6]"]),
+        (MANY, pd.Series([None, None], dtype=object), [NONE, NONE]),
+        ([0.5, np.nan], pd.Series([None], dtype=object), ["is missing"]),
+        ([None, None], [1.0, 2.0], [NONE, NONE]),
+        ([True, False], [True, None], ["= True", NONE]),
+        (
+            pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "a"])),
+            pd.Series(["a", "c", "b"], dtype=pd.CategoricalDtype(["c", "a", "b"])),
+            ["= a", NONE, "= b"],
+        ),
+        (pd.Series(["b", "a"], dtype="category"), ["a", "c"], ["= a", NONE]),
+        (["b", "a"], pd.Series(["a", "c"], dtype="category"), ["= a", NONE]),
+        (
+            [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)],
+            [datetime.date(2020, 1, 1)],
+            ["= 2020-01-01"],
+        ),
+        (["b", "a"], [], []),
+    ],
+)
+def test_levels_of_new_rows(learned, new, expected):
+    assert number(learned, new) == expected
+
+
+def test_rare_levels_are_none():
+    column = ["a"] * 3 + ["b"] * 2 + ["c"] + [None] * 2
+    assert number(column, ["a", "b", "c", None], min_samples=2) == [
+        "= a",
+        "= b",
+        NONE,
+        "is missing",
+    ]
+    assert number(column, ["a", "b", "c", None], min_samples=3) == ["= a", NONE, NONE, NONE]
+
+
+def test_the_most_frequent_levels_count():
+    """Of equally frequent ones the first, in the order of values and with missing ones last."""
+    column = ["c"] * 3 + ["b"] * 2 + ["a"] * 2 + [None] * 2
+    for rows in (column, column[::-1]):
+        assert number(rows, ["a", "b", "c", None], most=2) == ["= a", NONE, "= c", NONE]
+    assert NONE not in number(column, most=4)
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "message"),
+    [
+        (MANY, ["1", "2"], "Column 'x' must hold numbers, as it did in fit; got (object|str)"),
+        (MANY, [True], "Column 'x' must hold numbers, as it did in fit; got bool"),
+        (["a", "b"], [["a"], ["b"]], "Column 'x' must hold values to group by; unhashable"),
+    ],
+)
+def test_columns_that_have_become_others(learned, new, message):
+    with pytest.raises(ValueError, match=message):
+        number(learned, new)
