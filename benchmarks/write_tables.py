@@ -21,6 +21,7 @@ TABLES = {
     "reliability": "bench_reliability.py",
     "decomposition": "bench_decomposition.py",
     "inference": "bench_inference.py",
+    "groups": "bench_groups.py",
     "streaming": "bench_streaming.py",
     "squared_kernel": "bench_squared_kernel.py",
 }

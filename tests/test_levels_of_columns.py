@@ -14,7 +14,7 @@ NONE = None  # what stands for a row that is in no level
 def number(learned, new=None, *, n_bins=3, min_samples=1, most=None):
     """Titles of the levels of rows, without the name of the column; None for no level."""
     learned = learned if isinstance(learned, pd.Series) else pd.Series(learned)
-    levels = find_levels("x", learned, n_bins, min_samples, most)
+    levels, _ = find_levels("x", learned, n_bins, min_samples, most)
     new = learned if new is None else new
     found = levels.number(new if isinstance(new, pd.Series) else pd.Series(new))
     titles = [*(title.removeprefix("x ") for title in levels.titles), NONE]

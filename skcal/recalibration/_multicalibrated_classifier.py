@@ -115,7 +115,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     .. [1] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
        regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
     .. [2] J. H. Friedman (2001). Greedy function approximation: a gradient boosting machine.
-       Annals of Statistics 29(5), 1189-1232. https://doi.org/10.1214/aos/1013203451
+       Annals of Statistics 29(5), 1189-1232. :doi:`10.1214/aos/1013203451`
 
     Examples
     --------
