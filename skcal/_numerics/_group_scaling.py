@@ -1,6 +1,6 @@
 """Logistic corrections of log-odds by the groups that a row is in, with a ridge penalty."""
 
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -14,6 +14,8 @@ _PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 _COMMON_PENALTY = 10.0
 # The fits that only compare penalties end where a step promises less, as a share of the loss.
 _COARSE = 1e-8
+# They borrow the Hessian of the fit to all rows for so many steps, and then compute their own.
+_BORROWED = 20
 
 
 class GroupDesign:
@@ -157,17 +159,16 @@ class _Problem:
 
     def minimise(self, penalties, start):
         """The optimum, by Newton's method."""
-
-        def step(hessian, gradient, free):
-            return solve_newton_step(hessian()[np.ix_(free, free)], gradient[free])
-
-        return self._search(penalties, start, step)
+        return self._search(penalties, start, _take_newton_step)
 
     def approach(self, penalties, start, factor):
-        """The optimum to a few digits, by the Hessian of more rows."""
+        """The optimum to a few digits, by the Hessian of more rows where that is good enough."""
+        numbers = count()
 
-        def step(hessian, gradient, free):
-            return -cho_solve(factor, gradient)
+        def step(hessian, gradient):
+            if next(numbers) < _BORROWED:
+                return -cho_solve(factor, gradient)
+            return _take_newton_step(hessian, gradient)
 
         return self._search(penalties, start, step, last_decrement=_COARSE)
 
@@ -183,8 +184,8 @@ class _Problem:
             residual = self.mass * (proba - self.targets)
             gradient = (self.design.sum_rows(residual) + penalties * coefficients) / self.total
 
-            def step(free):
-                return solve(lambda: self._find_hessian(penalties, proba), gradient, free)
+            def step(free):  # all are
+                return solve(lambda: self._find_hessian(penalties, proba), gradient)
 
             return value / self.total, gradient, step
 
@@ -197,3 +198,7 @@ class _Problem:
     def _find_hessian(self, penalties, proba):
         curvature = self.design.sum_pairs(self.mass * proba * (1 - proba))
         return (curvature + np.diag(penalties)) / self.total
+
+
+def _take_newton_step(hessian, gradient):
+    return solve_newton_step(hessian(), gradient)

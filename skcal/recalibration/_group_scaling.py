@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skcal._numerics._group_scaling import GroupDesign, fit_group_scaling
+from skcal._numerics._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
 
 # Groups of two columns have at least so many rows, and of those the largest are taken.
@@ -33,8 +34,9 @@ class GroupScaling(GroupCorrection):
     """
 
     def _fit_class(self, odds, outcomes, mass, numbers, splits):
-        centre = np.average(odds, weights=mass)
-        scale = np.sqrt(np.average((odds - centre) ** 2, weights=mass))
+        share = mass / mass.sum()
+        centred, (centre,) = centre_features(odds[:, None], share)
+        scale = np.sqrt(share @ centred[:, 0] ** 2)
         pairs = list(self._find_pairs(numbers))
         start = _Map(np.empty(0), np.inf, centre, scale if scale > 0 else 1.0, pairs)
         design = self._make_design(start, odds, numbers)

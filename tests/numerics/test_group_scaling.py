@@ -122,3 +122,29 @@ def test_no_groups_and_sure_scores():
         (a, slope), *_ = fit_group_scaling(*problem)
         assert 10 * a == pytest.approx(27 - 30 * expit(offset + a), abs=1e-5)
         assert slope == 0
+
+
+@pytest.mark.parametrize("offset", [-30.0, 30.0])
+def test_scores_that_are_sure_and_wrong(rng, monkeypatch, offset):
+    """Steps by the Hessian of the fit to all rows took hundreds, and warned."""
+    groups, scores = rng.integers(0, 3, 60), rng.normal(size=60)
+    design = GroupDesign([np.zeros(60, dtype=int), groups], [1, 3], scores, n_sloped=2)
+    offset, targets = np.full(60, offset), (scores + (groups == 0) > 0) + 0.0
+    halves = [np.arange(60) // 30 == k for k in range(2)]
+    splits = [(np.flatnonzero(~half), np.flatnonzero(half)) for half in halves]
+    counts, minimize = [], _group_scaling.minimize_convex
+
+    def count_evaluations(*args, **options):
+        counts.append((found := minimize(*args, **options))[1])
+        return found
+
+    monkeypatch.setattr(_group_scaling, "minimize_convex", count_evaluations)
+    monkeypatch.setattr(_group_scaling, "_PENALTIES", (1.0,))
+    held_out = fit_group_scaling(design, offset, targets, np.ones(60), splits)[2]
+    assert max(counts) < 150
+    penalties = design.penalise(1.0)
+    for train, test in splits:
+        part = design.take(train), offset[train], targets[train], np.ones(30)
+        expected = _group_scaling._Problem(*part).minimise(penalties, np.zeros(8))
+        expected = design.take(test).correct(expected)
+        np.testing.assert_allclose(held_out[test], expected, rtol=1e-3)

@@ -417,6 +417,18 @@ def test_sure_and_wrong_scores(method):
     assert np.isfinite(np.log(proba[np.arange(300), y])).all()
 
 
+def test_log_odds_that_are_all_alike_have_no_slope():
+    """Their last bits were taken for scores."""
+    X, _, y = make_rows("level", 300)
+    X["z0"] = np.where(np.arange(300) % 3, 0.3, np.nextafter(0.3, 1))
+    model = correct().fit(X, y)
+    (frame,) = list_frames(model)
+    np.testing.assert_allclose(frame["slope"].dropna(), 0, atol=1e-9)
+    assert frame["intercept"].abs().max() > 0.1
+    near = model.predict_proba(X.assign(z0=0.3 + 1e-9))
+    np.testing.assert_allclose(near, model.predict_proba(X), atol=1e-6)
+
+
 # -------------------------------------------------------------------- classifiers, folds, members
 
 X3, Y3 = make_features(3)
