@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._held_out import deal_splits
 from skcal._numerics._scores import find_floor, log_odds, normalize_rows
+from skcal._parallel import run_in_threads
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
@@ -98,10 +98,11 @@ class GroupCorrection(BaseEstimator):
         odds = self._to_log_odds(scores)
         splits = self._split(scores, codes, sample_weight if sample_weight is None else mass, fold)
         first = len(self.classes_) - odds.shape[1]
-        fits = Parallel(n_jobs=self.n_jobs if odds.shape[1] > 1 else None)(
-            delayed(self._fit_class)(own, (codes == first + k) + 0.0, mass, numbers, splits)
+        tasks = (
+            (self._fit_class, own, (codes == first + k) + 0.0, mass, numbers, splits)
             for k, own in enumerate(odds.T)
         )
+        fits = run_in_threads(tasks, self.n_jobs)
         self.maps_ = [fitted for fitted, _ in fits]
         held_out = np.column_stack([corrections for _, corrections in fits])
         self.factor_ = self._find_factor(odds, held_out, codes, mass)
