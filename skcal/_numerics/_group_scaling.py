@@ -155,7 +155,8 @@ class _Problem:
 
     def __init__(self, design, offset, targets, mass):
         self.design, self.offset, self.targets = design, offset, targets
-        self.mass, self.total = mass, mass.sum()
+        # What is minimised is divided by the number of rows, but not by next to nothing.
+        self.mass, self.total = mass, max(mass.sum(), 1.0)
 
     def minimise(self, penalties, start):
         """The optimum, by Newton's method."""

@@ -17,6 +17,8 @@ from skcal.recalibration._class_scores import (
     floor_logits,
 )
 
+# Weights that count more rows are scaled down to so many: penalties would be lost beside them.
+_MOST_ROWS = 1e9
 # Where the folds of the classifier tell nothing, so many are dealt.
 _N_FOLDS = 5
 # The log loss of rows held out that a whole correction must gain for half of it to be applied. At 5
@@ -86,7 +88,7 @@ class GroupCorrection(BaseEstimator):
         codes = np.searchsorted(self.classes_, y)
         check_scores(scores, np, self.input)
         scores = self._arrange(scores)
-        mass = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        mass = np.ones(len(y)) if sample_weight is None else _limit(sample_weight)
         present = mass > 0
         scores, codes, mass = scores[present], codes[present], mass[present]
         numbers, fold = numbers[present], fold[present]
@@ -152,6 +154,13 @@ class GroupCorrection(BaseEstimator):
 
         found = minimize_scalar(lose, bounds=(0.0, 1.0), method="bounded")
         return float(found.x) if found.fun < lose(0.0) else 0.0
+
+
+def _limit(weights):
+    """Weights with a sum of at most `_MOST_ROWS`; the smallest may vanish beside the largest."""
+    largest = float(weights.max())
+    most = _MOST_ROWS / np.sum(weights / largest)
+    return weights.astype(np.float64) if largest <= most else weights / largest * most
 
 
 def _combine(odds):
