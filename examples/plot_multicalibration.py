@@ -18,6 +18,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
+from threadpoolctl import threadpool_limits
 
 from skcal.diagrams import GroupAuditDisplay, ReliabilityDisplay
 from skcal.inference import audit_groups
@@ -34,7 +35,9 @@ X, late = flights.drop(columns="late"), flights["late"]
 X_train, X_test, late_train, late_test = train_test_split(X, late, test_size=0.25, random_state=0)
 
 # %%
-# The model reads month, hour and distance, and is recalibrated on average.
+# The model reads month, hour and distance, and is recalibrated on average. It is small, and faster
+# in one thread.
+threadpool_limits(1)
 knows = make_column_transformer(("passthrough", ["month", "hour", "distance"]))
 model = make_pipeline(knows, HistGradientBoostingClassifier(max_iter=50, random_state=0))
 recalibrated = RecalibratedClassifierCV(model).fit(X_train, late_train)
