@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 
 # Tools of the tests are as new as they come.
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "numpydoc", "ruff", "mypy", "pytest-cov")
+TOOLS = {"pytest", "pytest-xdist", "pytest-cov", "hypothesis", "numpydoc"}
+TOOLS |= {"hatchling", "ruff", "mypy", "codespell"}
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
 for requirement in project["dependencies"] + project["optional-dependencies"]["test"]:

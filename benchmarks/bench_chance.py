@@ -32,6 +32,8 @@ MEASURES = {
     "squared_calibration_error": metrics.squared_calibration_error,
     "cumulative_calibration_error": metrics.cumulative_calibration_error,
     "averaged_two_bin_calibration_error": metrics.averaged_two_bin_calibration_error,
+    "integrated_calibration_index": metrics.integrated_calibration_index,
+    "decision_calibration_error": metrics.decision_calibration_error,
 }
 SIZES = (100, 1000, 10_000)
 

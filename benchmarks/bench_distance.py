@@ -61,6 +61,7 @@ MEASURES = {
     "random_interval_calibration_error": {},
     "cumulative_calibration_error": {},
     "averaged_two_bin_calibration_error": {},
+    "decision_calibration_error": {},
 }
 
 

@@ -6,6 +6,8 @@ formulas are drawn by MathJax, which browsers load from its public server. With
 """
 
 import os
+import tomllib
+from pathlib import Path
 
 import skcal
 from skcal.metrics import MEASURES
@@ -14,6 +16,8 @@ project = "skcal"
 author = "The skcal developers"
 project_copyright = "the skcal developers, BSD 3-Clause licence"
 version = release = skcal.__version__
+pyproject = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+urls = tomllib.loads(pyproject)["project"].get("urls", {})
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -89,6 +93,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+if "Source" in urls:
+    html_theme_options["github_url"] = urls["Source"]
 
 
 def _leave_out(app, what, name, obj, skip, options):

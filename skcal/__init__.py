@@ -16,6 +16,10 @@ report
     One object that tells the whole story of a model's calibration.
 streaming
     Small summaries of streams and of files larger than memory, which can be merged.
+monitoring
+    Monitors of streams, with alarms that are valid however often one looks.
+shift
+    Another population: changed base rates, known or found in rows without labels.
 datasets
     Synthetic problems whose true calibration error is known.
 
@@ -32,9 +36,11 @@ __all__ = [
     "inference",
     "metrics",
     "model_selection",
+    "monitoring",
     "recalibration",
     "report",
     "scorers",
+    "shift",
     "streaming",
 ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from skcal._numerics._binned import count_bins
 from skcal._reduction import REDUCTIONS, Predictions, check_predictions
 from skcal._validation import check_option, refuse_unknown_options
-from skcal.metrics import MEASURES, Measure, smooth_ece
+from skcal.metrics import MEASURES, Measure, integrated_calibration_index, smooth_ece
 
 
 class BoundMeasure(NamedTuple):
@@ -82,6 +82,8 @@ class BoundMeasure(NamedTuple):
         """Whether the value is a norm of the residuals, as is asked of a function of the user."""
         if self.function is smooth_ece:
             return not self.is_fixed_point
+        if self.function is integrated_calibration_index:  # local lines are linear in residuals
+            return self.find_option("curve") == "local" and self.find_option("quantile") is None
         return self.row is None or self.row.is_norm
 
     @property
@@ -110,6 +112,7 @@ class BoundMeasure(NamedTuple):
         if self.reduction is not None:
             keywords["reduction"] = self.reduction
         value = self.function(y_true, y_proba, **self.options, **keywords)
+        value = getattr(value, "estimate", value)  # of an interval
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
         if not isinstance(value, Real) or np.isnan(value):

@@ -16,7 +16,12 @@ from skcal._numerics._cross_fit import (
     find_reach,
 )
 from skcal._reduction import REDUCTIONS, Predictions
-from skcal.metrics import smooth_calibration_error, smooth_calibration_witness
+from skcal.metrics import (
+    decision_calibration_error,
+    integrated_calibration_index,
+    smooth_calibration_error,
+    smooth_calibration_witness,
+)
 
 # Pairs of random halves of the rows, unless the user says how many.
 N_PAIRS = 25
@@ -26,8 +31,9 @@ _N_BATCHES = 50
 _STEP = 1e-4
 # NumPy deals out so many rows exactly.
 _MANY = 10**9
-# What smooth calibration error times this is a lower bound of, for all measures that are no norms.
-_PART = 0.25
+# What smooth calibration error times this is a lower bound of, for measures that are no norms; of
+# the decision calibration error that of its square is.
+_PART, _PART_OF_SQUARE = 0.25, 2 / 3
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
 # SmoothECE of long scales is small beside them: one wide bandwidth, as a part of the scale, tells
@@ -336,10 +342,15 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     unit = _find_unit(residuals, whole)
     high = min(estimate + find_reach(deviation, unit, factor), most)
     if not statistic.is_norm:
-        if callable(statistic.find_option("scale")):  # on which distances may mean anything
+        # A curve may see nothing of an error, and on a callable scale distances may mean anything.
+        is_index = statistic.function is integrated_calibration_index
+        if is_index or callable(statistic.find_option("scale")):
             return 0.0, high
         bound = residuals.replace(smooth_calibration_error)
-        return _PART * find_cross_fitted(bound, 1.0, confidence_level, n_pairs, rng)[0], high
+        smooth = find_cross_fitted(bound, 1.0, confidence_level, n_pairs, rng)[0]
+        if statistic.function is decision_calibration_error:
+            return _PART_OF_SQUARE * smooth**2, high
+        return _PART * smooth, high
     return max(find_lower_end(confirmed, deviation, unit, factor), 0.0), high
 
 

@@ -6,6 +6,8 @@ from reprlib import repr as shorten
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import issparse, vstack
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skcal._arrays import (
     as_readable,
+    list_column_names,
     read_numbers,
     refuse_missing_labels,
     refuse_other_libraries,
@@ -103,8 +106,8 @@ def route_metadata(owner, caller, params):
     return Routed(params, {}, {})
 
 
-def choose_splitter(cv, y):
-    """A splitter from what scikit-learn takes as `cv`."""
+def refuse_text(cv):
+    """Raise a ValueError for the name of a way to split, such as "prefit"."""
     if isinstance(cv, str):
         hint = ""
         if cv == "prefit":
@@ -116,6 +119,11 @@ def choose_splitter(cv, y):
             "cv must be None, an integer, a splitter or pairs of train and test rows; got "
             f"{cv!r}.{hint}"
         )
+
+
+def choose_splitter(cv, y):
+    """A splitter from what scikit-learn takes as `cv`."""
+    refuse_text(cv)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         cv = list(cv)
         for split in cv:
@@ -297,6 +305,11 @@ def score_rows(classifier, X, method):
             f"{method} must give one score for each of the {n_classes} classes; got an array of "
             f"shape {scores.shape} from {type(classifier).__name__}."
         )
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        row = np.flatnonzero(np.isnan(scores).any(axis=1))[0]
+        raise ValueError(
+            f"{method} must give numbers; got nan at row {row} from {type(classifier).__name__}."
+        )
     return scores
 
 
@@ -346,6 +359,46 @@ def take_rows(values, rows):
     if hasattr(values, "num_rows"):
         return values.take(rows)
     return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
+
+
+def stack_rows(first, second):
+    """Rows of two tables, arrays, sparse matrices or lists, one below the other.
+
+    Raises
+    ------
+    ValueError
+        If the columns of tables have other names, or arrays other shapes.
+    """
+    for name, values in (("X_old", first), ("X_new", second)):
+        refuse_other_libraries(name, values)
+    names = [list_column_names(values) for values in (first, second)]
+    if names[0] != names[1]:
+        raise ValueError(
+            "X_new must have the columns of X_old, in the same order; got "
+            f"{shorten(names[1])} and {shorten(names[0])}."
+        )
+    if hasattr(first, "iloc") and hasattr(second, "iloc"):
+        return pd.concat([first, second], ignore_index=True)
+    if names[0] is not None:
+        if type(first) is not type(second):
+            raise ValueError(
+                "X_new must be a table of the kind of X_old; got "
+                f"{type(second).__name__} and {type(first).__name__}."
+            )
+        if hasattr(first, "num_rows"):
+            return pd.concat([first.to_pandas(), second.to_pandas()], ignore_index=True)
+        return first.vstack(second)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return [*first, *second]
+    shapes = [np.shape(values)[1:] for values in (first, second)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"X_new must have the columns of X_old; got rows of the shapes {shapes[1]} and "
+            f"{shapes[0]}."
+        )
+    if issparse(first) or issparse(second):
+        return vstack([first, second], format="csr")
+    return np.concatenate([first, second])
 
 
 def _take_columns(values, columns):

@@ -100,9 +100,9 @@ class Groups(NamedTuple):
         return self.members @ np.bincount(self.pattern, values, self.members.shape[1])
 
 
-def _number_groups(names, members, pattern):
-    """Groups, without those that have no rows."""
-    n_samples = (members @ np.bincount(pattern, minlength=members.shape[1])).astype(np.intp)
+def _number_groups(names, members, pattern, n_rows=None):
+    """Groups, without those that have no rows; entries stand for one row each, or for `n_rows`."""
+    n_samples = (members @ np.bincount(pattern, n_rows, members.shape[1])).astype(np.intp)
     kept = np.flatnonzero(n_samples)
     if len(kept) < len(names):
         names, members, n_samples = [names[k] for k in kept], members[kept], n_samples[kept]
@@ -187,17 +187,60 @@ def _check_options(max_depth, min_samples, n_bins, max_groups):
     )
 
 
-def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
-    n_rows = len(columns[0][1])
-    n_bins = count_bins(n_bins, n_rows)
-    if n_rows < min_samples:
+def group_keys(
+    keys: list[Any],
+    key_names: Any,
+    n_rows: np.ndarray,
+    *,
+    max_depth: int,
+    min_samples: int,
+    max_groups: int,
+) -> Groups:
+    """Groups from the parts of the keys of disjoint groups.
+
+    Parameters
+    ----------
+    keys : list
+        Single keys, or tuples of one length.
+    key_names : array-like of shape (n_parts,) or None
+    n_rows : ndarray of shape (n_keys,)
+        Numbers of rows.
+    max_depth, min_samples, max_groups : int
+        See `make_groups`.
+
+    Returns
+    -------
+    Groups
+        Whose entries are the keys.
+    """
+    max_depth, min_samples, _, max_groups = _check_options(max_depth, min_samples, 1, max_groups)
+    is_tuple = all(isinstance(key, tuple) for key in keys) and len(set(map(len, keys))) == 1
+    parts = list(zip(*keys, strict=True)) if is_tuple else [keys]
+    if key_names is None:
+        key_names = ["key"] if len(parts) == 1 else [f"key {k}" for k in range(len(parts))]
+    key_names = check_labels("key_names", key_names).tolist()
+    if len(set(key_names)) < len(key_names) or len(key_names) != len(parts):
         raise ValueError(
-            f"min_samples must be at most the number of rows; got {min_samples} for {n_rows} rows."
+            f"key_names must name the {len(parts)} parts of the keys; got {key_names}."
         )
-    levels = [find_levels(name, column, n_bins, min_samples) for name, column in columns]
+    columns = zip(key_names, (pd.Series(list(part)) for part in parts), strict=True)
+    return _make_groups(list(columns), max_depth, min_samples, len(keys), max_groups, n_rows)
+
+
+def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=None):
+    """Groups of a table; with `n_rows` each of its rows stands for so many."""
+    total = len(columns[0][1]) if n_rows is None else int(n_rows.sum())
+    n_bins = count_bins(n_bins, total)
+    if total < min_samples:
+        raise ValueError(
+            f"min_samples must be at most the number of rows; got {min_samples} for {total} rows."
+        )
+    levels = [
+        find_levels(name, column, n_bins, min_samples, n_rows=n_rows) for name, column in columns
+    ]
     titles = [own.titles for own, _ in levels]
     pattern, codes = _number_patterns([own for _, own in levels], list(map(len, titles)))
-    counts = np.bincount(pattern)
+    counts = np.bincount(pattern, n_rows)
     found = {}  # the first name of each set of patterns
     for name, inside in _list_groups(titles, codes, counts, max_depth, min_samples):
         found.setdefault(hashlib.sha256(inside.tobytes()).digest(), (name, inside))
@@ -211,7 +254,7 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups):
     ends = np.cumsum([0, *map(len, inside)])
     shape = len(names), len(counts)
     members = csr_array((np.ones(ends[-1], dtype=bool), np.concatenate(inside), ends), shape)
-    return _number_groups(names, members, pattern)
+    return _number_groups(names, members, pattern, n_rows)
 
 
 def _list_groups(titles, codes, counts, max_depth, min_samples):

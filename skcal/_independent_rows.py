@@ -1,6 +1,7 @@
 """The entrance of tests and bands for one binary problem whose rows are independent."""
 
 import numpy as np
+from scipy.special import logit
 
 from skcal._groups import read_groups
 from skcal._reduction import REDUCTIONS, reduce_to_samples
@@ -39,22 +40,31 @@ def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
     return sample, read_groups("groups", groups, present, **options)
 
 
-def _reduce(y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, reduction="auto"):
+def _reduce(y_true, y_proba, *, reduction="auto", **data):
     """The sample, and which rows of the input it holds."""
+    check_reduction(reduction)
+    (sample,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
+    return select_labelled_rows(sample)
+
+
+def check_reduction(reduction):
+    """Raise a ValueError unless a reduction gives one sample, whose rows can be independent."""
     check_option("reduction", reduction, REDUCTIONS)
     if reduction not in ("auto", "confidence"):
         raise ValueError(
             "reduction must give one binary problem with independent rows, as 'auto' and "
             f"'confidence' do; got {reduction!r}. Choose one class with pos_label."
         )
-    (sample,) = reduce_to_samples(
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        labels=labels,
-        reduction=reduction,
-    )
+
+
+def select_labelled_rows(sample):
+    """The rows of a sample whose weight is not zero, all arrays float64, and which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If there are soft labels.
+    """
     _check_outcomes(sample)
     predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
     present = np.ones(len(predictions), dtype=bool) if weights is None else weights > 0
@@ -85,6 +95,40 @@ def check_counts(sample):
         raise ValueError(
             f"sample_weight is read as counts of rows, which must sum to at least {needed}; got "
             f"{sample.total_weight:g}. Scale the weights to sum to the number of rows."
+        )
+
+
+def check_log_odds(sample, largest_ratio=1e250):
+    """Raise a ValueError unless outcomes can be regressed on the log odds of the predictions.
+
+    Parameters
+    ----------
+    sample : Sample
+    largest_ratio : float, default=1e250
+        Of weights: the information of rows of smaller weight may vanish in float64.
+    """
+    low, high = sample.predictions.min(), sample.predictions.max()
+    if low <= 0 or high >= 1:
+        found = np.count_nonzero((sample.predictions <= 0) | (sample.predictions >= 1))
+        raise ValueError(
+            "y_proba must lie between 0 and 1, both excluded, because log odds of 0 and 1 are "
+            f"infinite; got {found} such predictions. Give probabilities that were not rounded "
+            "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
+        )
+    if logit(low) == logit(high):
+        raise ValueError(
+            f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
+        )
+    if (sample.outcomes == sample.outcomes[0]).all():
+        raise ValueError(
+            "y_true must hold both outcomes, or no slope can be fitted; all rows are "
+            f"{'positive' if sample.outcomes[0] else 'negative'}."
+        )
+    weights = list_weights(sample)
+    if weights.max() / largest_ratio > weights.min():
+        raise ValueError(
+            f"sample_weight above 0 must lie within a factor of {largest_ratio:g} of each other; "
+            f"got {weights.min():g} and {weights.max():g}."
         )
 
 

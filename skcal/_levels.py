@@ -64,7 +64,7 @@ class Levels:
         stands for those that are no levels.
     edges : ndarray or None
         Where the second and all later levels of numbers begin.
-    values : Index or None
+    values : ndarray or None
         The values found, where they are no numbers.
     """
 
@@ -72,7 +72,7 @@ class Levels:
     titles: list[str]
     codes: np.ndarray
     edges: np.ndarray | None
-    values: pd.Index | None
+    values: np.ndarray | None
 
     def number(self, column):
         """Number of the level of each row of a column, len(titles) for rows of none."""
@@ -101,10 +101,11 @@ class Levels:
         return _look_up(pd.Index(distinct), self.values)[codes]
 
 
-def find_levels(name, column, n_bins, min_samples, most=None):
+def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     """Levels of a column that have at least so many rows, and the number of that of each row.
 
-    Of more than `most` levels the most frequent ones are taken.
+    Of more than `most` levels the most frequent ones are taken. With `n_rows` each entry of the
+    column stands for so many rows.
     """
     present, edges, values = column.dropna(), None, None
     if _holds_numbers(column):
@@ -114,7 +115,7 @@ def find_levels(name, column, n_bins, min_samples, most=None):
     names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
     found = Levels(name, names, np.arange(len(names) + 1), edges, values)
     numbers = found.number(column)
-    counts = np.bincount(numbers, minlength=len(names))
+    counts = np.bincount(numbers, n_rows, len(names))
     kept = counts >= min_samples
     if most is not None and kept.sum() > most:
         kept[np.argsort(-counts, kind="stable")[most:]] = False
@@ -148,7 +149,7 @@ def _list_values(name, column):
     texts = [str(value) for value in values]
     if len(set(texts)) < len(texts):
         texts = [repr(value) for value in values]
-    return [f"= {text}" for text in texts], values
+    return [f"= {text}" for text in texts], values.to_numpy()  # skops saves no Index
 
 
 def _say_unhashable(name, error):
@@ -157,7 +158,7 @@ def _say_unhashable(name, error):
 
 def _look_up(wanted, values):
     """Places of wanted values, -1 where there are none, whatever the types are."""
-    return values.astype(object).get_indexer(wanted.astype(object))
+    return pd.Index(values).astype(object).get_indexer(wanted.astype(object))
 
 
 def _to_numbers(column):

@@ -143,6 +143,7 @@ def reduce_to_samples(
     pos_label=None,
     labels=None,
     reduction="auto",
+    names=_NAMES,
     on_device=False,
 ):
     """Check user input and reduce it to binary samples.
@@ -160,6 +161,8 @@ def reduce_to_samples(
         not be in another order.
     reduction : str, default="auto"
         A key of `REDUCTIONS`.
+    names : tuple of str
+        What messages call `y_true` and `y_proba`.
     on_device : bool, default=False
         Whether arrays of other libraries than NumPy are worked on, where those of `y_proba` are.
 
@@ -174,6 +177,7 @@ def reduce_to_samples(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
+        names=names,
         on_device=on_device,
     )
     return REDUCTIONS[reduction](predictions)

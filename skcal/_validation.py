@@ -26,6 +26,8 @@ from skcal._sample import CHUNK
 ROW_SUM_TOLERANCE = 1e-3
 # By this much after coarser rounding, such as that of bfloat16 to 8 bits.
 COARSE_ROUNDING = 0.02
+# Rates of classes are written by hand, to a few digits.
+RATE_SUM_TOLERANCE = 1e-6
 # End of a message about such a row.
 EXPLAIN_ROUNDING = (
     " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take the "
@@ -33,6 +35,11 @@ EXPLAIN_ROUNDING = (
 )
 # What others call the source of random numbers, which is `random_state` here.
 _GENERATORS = ("rng", "seed", "generator")
+# Rows that belong together, and rows that are tested apart: one is easily taken for the other.
+_SETS_OF_ROWS = {
+    "groups": ("clusters", " Rows that belong together are given as clusters."),
+    "clusters": ("groups", " Its rows must be independent; groups of them are tested one by one."),
+}
 
 
 # --------------------------------------------------------------------------- options
@@ -46,11 +53,14 @@ def check_option(name, value, valid):
     raise ValueError(f"{name} must be one of {names}; got {value!r}.{suggest_name(value, valid)}")
 
 
-def suggest_name(name, valid):
+def suggest_name(name, valid, cutoff=0.5):
     """End of a message: which of the valid names may have been meant."""
     if not isinstance(name, str):
         return ""
-    near = get_close_matches(name, valid, n=1, cutoff=0.5)
+    other, explanation = _SETS_OF_ROWS.get(name, (None, ""))
+    if other in valid:
+        return explanation
+    near = get_close_matches(name, valid, n=1, cutoff=cutoff)
     if name in _GENERATORS and "random_state" in valid:
         near = ["random_state"]
     return f" Did you mean {near[0]!r}?" if near else ""
@@ -160,11 +170,11 @@ def check_rng(random_state):
 # rows that `read_rows` has read: arrays of any library.
 
 
-def check_sample_weight(sample_weight, n_samples):
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Read and check weights, which may be None; see `check_weights`."""
     if sample_weight is None:
         return None
-    return check_weights(read_numbers("sample_weight", sample_weight), n_samples)
+    return check_weights(read_numbers(name, sample_weight), n_samples, name)
 
 
 def check_labels(name, values, device=None):
@@ -172,13 +182,15 @@ def check_labels(name, values, device=None):
     return check_target(name, read_labels(name, values, device))
 
 
-def check_weights(weights, n_samples):
+def check_weights(weights, n_samples, name="sample_weight"):
     """Check weights: one for each row, finite, none negative, not all zero.
 
     Parameters
     ----------
     weights : array of shape (n_samples,) or None
     n_samples : int
+    name : str, default="sample_weight"
+        What messages call them.
 
     Returns
     -------
@@ -189,7 +201,7 @@ def check_weights(weights, n_samples):
         return None
     if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one weight for each row; "
+            f"{name} must have shape ({n_samples},), one weight for each row; "
             f"got shape {tuple(weights.shape)}."
         )
     low, high = map(float, find_span(weights))
@@ -197,10 +209,10 @@ def check_weights(weights, n_samples):
         weights = to_numpy(weights)
         row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
         raise ValueError(
-            f"sample_weight must be finite and not negative; got {weights[row]} at row {row}."
+            f"{name} must be finite and not negative; got {weights[row]} at row {row}."
         )
     if high == 0:
-        raise ValueError("sample_weight must hold at least one positive weight; all are zero.")
+        raise ValueError(f"{name} must hold at least one positive weight; all are zero.")
     # Sums and products of larger or smaller weights would overflow or vanish. As counts, many rows
     # remain many, and next to none remain next to none.
     scale = high / min(max(high, 1e-100), 1e100)
@@ -274,6 +286,42 @@ def show_labels(labels):
     """Labels for a message; the first few when there are many."""
     shown = ", ".join(repr(label) for label in labels[:10].tolist())
     return f"[{shown}{', ...' if len(labels) > 10 else ''}]"
+
+
+def check_rates(name, rates, classes):
+    """Rates of classes as an array of float64 that sums to 1, or a ValueError.
+
+    Parameters
+    ----------
+    name : str
+    rates : float, dict or array-like
+        Of two classes that of the second one; rates by label; or one for each class.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    """
+    if isinstance(rates, dict):
+        labels = classes.tolist()
+        if len(rates) != len(labels) or not all(label in rates for label in labels):
+            raise ValueError(
+                f"{name} must have a rate for each of the classes {show_labels(classes)}; got "
+                f"rates of {list(rates)}."
+            )
+        rates = [rates[label] for label in labels]
+    found = read_numbers(name, rates).astype(np.float64)
+    if found.ndim == 0 and len(classes) == 2:
+        found = np.array([1 - found, found])
+    if found.shape != classes.shape:
+        single = ", or that of the second class," if len(classes) == 2 else ""
+        raise ValueError(
+            f"{name} must hold one rate for each of the {len(classes)} classes "
+            f"{show_labels(classes)}{single} and nothing else; got shape {found.shape}."
+        )
+    if not ((found >= 0) & (found <= 1)).all():
+        raise ValueError(f"{name} must hold rates in [0, 1]; got {found.tolist()}.")
+    total = found.sum()
+    if abs(total - 1) > RATE_SUM_TOLERANCE:
+        raise ValueError(f"{name} must hold rates that sum to 1; got a sum of {total:.6g}.")
+    return found / total
 
 
 # --------------------------------------------------------------------------- names of columns

@@ -143,6 +143,19 @@ def exact_two_bins(rows):
     return np.diff(ends) @ (sums**2 + (sums[-1] - sums) ** 2)
 
 
+def exact_decision(rows):
+    """Thresholds of all rows and of all mean outcomes of neighbouring ones, from both sides."""
+    k = range(len(rows.places) + 1)
+    rise, mass = ([sum(values[:i]) for i in k] for values in (rows.rise, rows.mass))
+    means = {(rise[j] - rise[i]) / (mass[j] - mass[i]) for i in k for j in k if i < j}
+    error = Fraction(0)
+    for t in {Fraction(1, 2), *means, *rows.places}:
+        losses = [rise[i] - t * mass[i] for i in k]
+        for first in (sum(rows.places < t), sum(rows.places <= t)):
+            error = max(error, (losses[first] - min(losses)) / max(t, 1 - t))
+    return error / rows.total
+
+
 def exact_upper_distance(rows):
     parts = (rows.places, rows.mass, rows.rise)
     return postprocessing_error(list_partitions, *parts) / rows.total

@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-import pytest
+import yaml
 
 import skcal
 
@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_citation_file():
-    yaml = pytest.importorskip("yaml", reason="no library that reads YAML is installed")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
@@ -21,3 +20,5 @@ def test_citation_file():
     assert citation["version"] == skcal.__version__
     assert citation["license"] == project["license"]
     assert citation["keywords"] == project["keywords"]
+    source = project.get("urls", {}).get("Source")
+    assert citation.get("repository-code", source) == source

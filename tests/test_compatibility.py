@@ -7,7 +7,6 @@ test_reduction.py and, for arrays of other libraries, test_array_api.py.
 import inspect
 from functools import partial
 
-import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -16,7 +15,7 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import cross_validate
 
-from skcal import inference, recalibration, streaming
+from skcal import inference, monitoring, recalibration, shift, streaming
 from skcal.metrics import Mixture, distribution_kernel_calibration_error
 from skcal.model_selection import stop_by_refinement
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
@@ -57,11 +56,18 @@ ROWS = {
     "groups": GROUPS,
     "by": GROUPS,
     "test_proba": TRIPLE[:3],
+    "baseline": TRIPLE,
     "test_labels": np.array([1, 0, 2]),
     "y_pred": rng.integers(-8, 8, N_ROWS) / 4,
     "y_std": rng.integers(1, 9, N_ROWS) / 4,
     "y_quantiles": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
     "test_targets": np.array([0.0, 1.0]),
+    "y_proba_new": TRIPLE[::-1],
+    "y_true_check": LABELS[::3],
+    "y_proba_check": TRIPLE[::3],
+    "X_old": TRIPLE,
+    "X_new": TRIPLE[::2] ** 2,
+    "sample_weight_new": rng.integers(1, 5, N_ROWS),
     "shares": np.full((N_ROWS, 2), 0.5),
 }
 ECHO = Echo().fit(TRIPLE, LABELS)
@@ -70,6 +76,7 @@ SETTINGS = {
     "n_resamples": 9,
     "random_state": 0,
     "measure": "smooth_ece",
+    "metric": "confusion",
     "distribution": norm(ROWS["y_pred"], ROWS["y_std"]),
     "test_distribution": norm([0, 1], [1, 2]),
     "quantiles": [0.25, 0.75],
@@ -77,13 +84,17 @@ SETTINGS = {
         ECHO, TRIPLE, LABELS, cv=2, return_estimator=True, return_indices=True
     ),
     "name": "model",
+    "effect": {"slope": 0.5},
+    "width": 0.5,
 }
 # What methods are called on.
 OWNERS = {
     "IsotonicBand": lambda: inference.isotonic_band(LABELS > 0, TRIPLE[:, 0]),
+    "CalibrationBelt": lambda: inference.calibration_belt(LABELS > 0, TRIPLE[:, 0]),
     "BaseRecalibrator": lambda: TemperatureScaling().fit(TRIPLE, LABELS),
     "AutoRecalibration": lambda: recalibration.AutoRecalibration(),
     "VennAbers": lambda: recalibration.VennAbers().fit(TRIPLE, LABELS),
+    "PriorShift": lambda: shift.PriorShift().fit(TRIPLE, LABELS),
     "CrossFitProba": lambda: CrossFitProba(ECHO, cv=2).fit(TRIPLE, LABELS),
     "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
     "MulticalibratedClassifierCV": lambda: recalibration.MulticalibratedClassifierCV(
@@ -91,6 +102,8 @@ OWNERS = {
     ).fit(TRIPLE, LABELS),
     "CalibrationSummary": lambda: streaming.CalibrationSummary(n_cells=64, labels=[0, 1, 2]),
     "GroupedSummary": lambda: streaming.GroupedSummary(n_cells=64, labels=[0, 1, 2]),
+    "CalibrationMonitor": lambda: monitoring.CalibrationMonitor(labels=[0, 1, 2]),
+    "GroupedMonitor": lambda: monitoring.GroupedMonitor(labels=[0, 1, 2]),
 }
 
 
@@ -111,6 +124,10 @@ def bind(function, owner):
 def summarize_batch(**columns):
     settings = {"n_cells": 64, "labels": [0, 1, 2]}
     return streaming.summarize_batches([tuple(columns.values())], **settings)
+
+
+def monitor_batch(**columns):
+    return monitoring.monitor_batches([tuple(columns.values())], labels=[0, 1, 2])
 
 
 def measure_mixture(y_pred, shares):
@@ -138,6 +155,7 @@ def list_calls():
     del calls["summarize_dask"]  # of names of columns
     for name, call, columns in (
         ("summarize_batches", summarize_batch, ("y_true", "y_proba", "sample_weight")),
+        ("monitor_batches", monitor_batch, ("y_true", "y_proba")),
         ("scorer", score, ("X", "y", "sample_weight")),
         ("stop_by_refinement", stop, ("y_proba", "y", "sample_weight")),
         ("Mixture", measure_mixture, ("y_pred", "shares")),
@@ -157,12 +175,6 @@ NAMES = {
 not_of_classifiers = pytest.mark.parametrize(
     "name", [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
 )
-
-
-@pytest.fixture(autouse=True)
-def no_figure_is_left():
-    yield
-    plt.close("all")
 
 
 def check_refused(name, convert, error, message):
@@ -193,11 +205,15 @@ CONTAINERS = {
 }
 
 
+def as_dictionary(record):
+    return record._asdict() if isinstance(record, tuple) else vars(record)
+
+
 def read_answer(found):
     """All numbers of what a function returns."""
     if hasattr(found, "plot"):  # a display, with curves or without
-        shown = [found, *getattr(found, "curves", [])]
-        values = [value for one in shown for value in vars(one).values()]
+        shown = [vars(found), *map(as_dictionary, getattr(found, "curves", []))]
+        values = [value for one in shown for value in one.values()]
         found = [
             value
             for value in values

@@ -9,18 +9,20 @@ import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
-    {"__version__", "_arrays", "_records", "_typing"},
+    {"__version__", "_arrays", "_records", "_typing", "_words"},
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel", "_levels"},
     {"_reduction", "_folds", "_groups"},
-    {"_independent_rows", "_estimates", "_held_out"},
+    {"_independent_rows", "_estimates", "_held_out", "_batches"},
+    {"_decisions"},
     {"recalibration"},
     {"_refinement"},
     {"metrics", "datasets"},
     {"_predict_proba", "_bound_measure", "_cells"},
-    {"scorers", "model_selection", "streaming", "_cross_fit"},
+    {"scorers", "model_selection", "streaming", "monitoring", "_cross_fit"},
     {"inference"},
+    {"shift"},
     {"diagrams"},
     {"report"},
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skcal._estimates._isotonic import regress_isotonically
 from skcal._numerics._resampling import CellResampler, RowResampler
 from skcal._sample import CHUNK, FEW_ROWS, Sample
 
@@ -185,3 +186,12 @@ def test_groups_hold_the_rows_of_the_sample(sample):
     expected_nodes, expected_size = sample.residual_on_grid(resampler.n_cells)
     np.testing.assert_allclose(nodes, expected_nodes, atol=1e-15)
     assert size == pytest.approx(expected_size, rel=1e-12)
+
+
+def test_stretches_that_do_not_rise_keep_every_outcome():
+    """A mean is 1 only where no row disagrees, however small its weight is."""
+    v, y, w = np.array([0.2, 0.3, 0.4, 0.5]), np.array([0, 1, 1, 0]), np.array([1, 1, 1, 1e-30])
+    found = regress_isotonically(Sample(v, y, w).sorted)
+    assert found[0] == 0
+    assert (found[1:] == np.nextafter(1, 0)).all()
+    assert regress_isotonically(Sample(v[:3], y[:3], w[:3]).sorted).tolist() == [0, 1, 1]

@@ -152,6 +152,7 @@ MEASURED = [measure.function for measure in MEASURES.values()]
 OTHERS = [
     metrics.smooth_ece_curve,
     metrics.smooth_calibration_witness,
+    metrics.elementary_score_curve,
     metrics.calibration_distance_bounds,
     metrics.calibration_decomposition,
     metrics.corp_decomposition,
@@ -268,6 +269,8 @@ def list_jobs():
     kernel = partial(inference.kernel_calibration_test, labels, triple)
     report = partial(calibration_report, y, proba, **many)
     audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
+    parts = GroupedSummary(n_cells=64).update(y1, p1, by=np.arange(3000) % 3)
+    audit_parts = partial(inference.audit_groups_from_summary, parts, **many)
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
         "confidence_interval": [
@@ -281,7 +284,11 @@ def list_jobs():
             partial(test, labels, triple, statistic="smooth_ece"),
         ],
         "audit_groups": [lambda n_jobs: audit(n_jobs=n_jobs).pvalues],
+        "audit_groups_from_summary": [lambda n_jobs: audit_parts(n_jobs=n_jobs).pvalues],
         "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],
+        "required_samples": [
+            partial(inference.required_samples, proba, effect={"slope": 0.4}, **many)
+        ],
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
         "kernel_calibration_test": [
             partial(kernel, method="bootstrap", **many),

@@ -22,9 +22,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
+from sklearn.naive_bayes import GaussianNB
 
 from skcal.datasets import make_shifted, make_shrunk, make_temperature_family, make_two_point_gap
 from skcal.diagrams import ReliabilityDisplay
@@ -230,4 +231,44 @@ axes[2].set(xlabel="Smooth calibration error", ylabel="SmoothECE")
 low, high = smce / (1 + factor), np.maximum(smce, np.sqrt(factor * smce))
 within = (low - 1e-6 <= smece) & (smece <= high + 1e-6)  # smECE is computed to 1e-6
 print(f"Theorem 7: {within.sum()} of {len(smece)} problems within the bounds")
+
+# %%
+# The curve of the paper, and ours
+# --------------------------------
+#
+# The paper draws the mean outcome of the rows that a kernel gathers at the center of the kernel.
+# Our diagrams draw it at the mean prediction of these rows. The two differ where rows crowd beside
+# the center. Green is the truth, or the mean outcome of bins with five rows or more.
+X, digit = load_digits(return_X_y=True)
+X_train, X_test, digit_train, digit_test = train_test_split(X, digit, test_size=0.5, random_state=0)
+digit_proba = GaussianNB().fit(X_train, digit_train).predict_proba(X_test)
+rng = np.random.default_rng(0)
+crowded = np.where(rng.random(3000) < 0.9, rng.uniform(0.99, 1, 3000), rng.random(3000))
+
+
+def lower(v):
+    return np.where(v > 0.95, 0.8, v - 0.15)
+
+
+problems = {
+    "naive Bayes on digits": (digit_test, digit_proba, None, None),
+    "too high by 15 points or more": (None, crowded, lower, None),
+    "calibrated, with a bandwidth of .1": (None, rng.beta(0.3, 0.3, 3000), lambda v: v, 0.1),
+}
+figure, axes = plt.subplots(1, 3, figsize=(13.5, 5.2), layout="constrained")
+for ax, (title, (y, v, truth, bandwidth)) in zip(axes, problems.items(), strict=True):
+    if truth is None:
+        sure = v.max(axis=1)
+        right = (v.argmax(axis=1) == y).astype(int)
+        cells = np.minimum((sure * 10).astype(int), 9)
+        count, *sums = (np.bincount(cells, weights, 10) for weights in (None, sure, right))
+        enough = count >= 5
+        ax.plot(*(total[enough] / count[enough] for total in sums), "o", color="tab:green")
+    else:
+        y = rng.binomial(1, np.clip(truth(v), 0, 1))
+        ax.plot(grid, np.clip(truth(grid), 0, 1), color="tab:green", linewidth=1.2)
+    options = {"bandwidth": bandwidth, "ax": ax}
+    draw(y, v, layers=["density", "curve_width"], name="mean prediction", **options)
+    draw(y, v, layers=[], kind="nadaraya-watson", name="center, as in the paper", **options)
+    ax.set_title(title, y=-0.26, fontsize="medium")
 plt.show()

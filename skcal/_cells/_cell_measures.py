@@ -13,6 +13,7 @@ import numpy as np
 from skcal._numerics._binned import count_bins, uniform_edges
 from skcal._numerics._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
 from skcal._numerics._cell_bounds import (
+    bound_decisions,
     bound_fixed_point,
     bound_gaussian,
     bound_intervals,
@@ -212,6 +213,10 @@ def _refuse_intervals(options):
     )
 
 
+def _refuse_curve(options):
+    return "its curves depend on the order of single predictions; smooth_ece has an answer."
+
+
 def _refuse_scale(options):
     if options["scale"] == "probability":
         return None
@@ -251,5 +256,9 @@ CELL_MEASURES = {
     "cumulative_calibration_error": CellMeasure(_average, _bound_cumulative),
     "averaged_two_bin_calibration_error": CellMeasure(
         _average, lambda cells, value, options: bound_two_bins(cells.facts)
+    ),
+    "integrated_calibration_index": CellMeasure(_average, _bound_binned, _refuse_curve),
+    "decision_calibration_error": CellMeasure(
+        _average, lambda cells, value, options: bound_decisions(cells.facts)
     ),
 }

@@ -145,6 +145,17 @@ def bound_two_bins(facts):
     return float(4 * facts.displaced @ np.maximum(np.abs(low - middle), np.abs(high - middle)))
 
 
+def bound_decisions(facts):
+    """Of the largest gain by recalibration, over max(t, 1 - t).
+
+    A threshold in a cell decides otherwise about no other rows than those of the cell. Who may
+    start to act inside a cell gains no more than one of its outcomes costs, since at the ends of
+    the cell it is either that one or the other that is got wrong.
+    """
+    mass = facts.mass[:, facts.spread]
+    return float(mass.sum(axis=0).max() + mass.min(axis=0).max())
+
+
 def bound_intervals(facts, width):
     """Of the integral of |C(t + width) - C(t)| / width."""
     return 2 * facts.displacement / width

@@ -71,17 +71,8 @@ class CoxLikelihood:
     """
 
     def __init__(self, predictions, outcomes, weights):
-        log_odds = logit(predictions)
-        order = np.argsort(log_odds)
-        log_odds, weights = log_odds[order], weights[order]
-        positive = weights * outcomes[order]
-        starts = np.flatnonzero(np.diff(log_odds, prepend=-np.inf))
+        self.log_odds, positive, negative = sum_by_log_odds(predictions, outcomes, weights)
         self.total_weight = weights.sum()
-        self.log_odds = log_odds[starts]
-        # Each summed by itself: a difference of sums may lose a row.
-        positive, negative = (
-            np.add.reduceat(part, starts) for part in (positive, weights - positive)
-        )
         self._thresholds = find_thresholds(
             *(self.log_odds[part > 0] for part in (negative, positive))
         )
@@ -96,9 +87,8 @@ class CoxLikelihood:
         return CoxFit(level - slope * centre, slope, loss, centre=centre)
 
     def compare(self, fit):
-        """Likelihood-ratio statistic of intercept 0 and slope 1, and the loss gained per row."""
-        gain = max(self._expand((0.0, 1.0))[0] - fit.loss, 0.0)
-        return float(2 * self.total_weight * gain), float(gain)
+        """What the fit takes off the mean log loss."""
+        return float(max(self._expand((0.0, 1.0))[0] - fit.loss, 0.0))
 
     def split_gain(self, fit):
         """What a shift of all log odds takes off the mean log loss, and a stretch after that."""
@@ -123,6 +113,20 @@ class CoxLikelihood:
         """`ProfileInterval` of the intercept at slope 1, always finite."""
         point, _, loss = self._minimize([0.0, 1.0], (0,))[:3]
         return self._bound(0, (), point, CoxFit(*point, loss), confidence_level)
+
+    def estimate_level(self):
+        """Intercept at slope 1 and its standard error, by the information of the rows."""
+        point, _, _, _, hessian = self._minimize([0.0, 1.0], (0,))
+        return float(point[0]), float((self.total_weight * hessian[0, 0]) ** -0.5)
+
+    def estimate_slope(self):
+        """Slope and its standard error; None where outcomes are separated."""
+        if self._thresholds:
+            return None
+        centre = (self._positive + self._negative) @ self.log_odds
+        point, _, _, _, hessian = self._minimize([centre, 1.0], (0, 1), centre)
+        information = hessian[1, 1] - hessian[0, 1] ** 2 / hessian[0, 0]
+        return float(point[1]), float((self.total_weight * information) ** -0.5)
 
     def _expand(self, point, centre=0.0):
         """Mean log loss at a point, its gradient and its Hessian."""
@@ -255,6 +259,18 @@ class CoxLikelihood:
         mass = positive + negative
         loss = -(xlogy(positive, positive / mass) + xlogy(negative, negative / mass))
         return float(np.log(positive) - np.log(negative)), float(loss)
+
+
+def sum_by_log_odds(predictions, outcomes, weights):
+    """Distinct log odds in ascending order, and the weights of outcomes 1 and 0 there."""
+    log_odds = logit(predictions)
+    order = np.argsort(log_odds)
+    log_odds, weights = log_odds[order], weights[order]
+    positive = weights * outcomes[order]
+    starts = np.flatnonzero(np.diff(log_odds, prepend=-np.inf))
+    # Each summed by itself: a difference of sums may lose a row.
+    sums = (np.add.reduceat(part, starts) for part in (positive, weights - positive))
+    return log_odds[starts], *sums
 
 
 def find_thresholds(negative, positive):

@@ -21,11 +21,12 @@ _NARROWEST = 1e-3
 _PART = 0.25
 _MOST_CELLS = 1 << 16
 # Cells and points of a grid in a bandwidth.
-_CELLS, _POINTS = 4, 12
+_CELLS, _POINTS = 4, 8
 # Smoothed residuals that are smaller, beside the largest, are those of rounding.
 _ROUNDING = 1e-10
-# Bandwidths between the narrowest one and the estimate that are looked at for the lower end.
-_N_BANDWIDTHS = 24
+# Bandwidths from the estimate down to the narrowest one that are looked at for the lower end: each
+# is this part of the one before, or they are so many. Fewer make an end lower, never wrong.
+_RATIO, _MOST_BANDWIDTHS = 0.83, 24
 
 
 def find_deviation(values, shares):
@@ -152,7 +153,9 @@ class SmoothResiduals:
             return 0.0
         if exceed(estimate) > 0:
             return float(estimate)
-        for end, start in pairwise(np.geomspace(estimate, self._smallest, _N_BANDWIDTHS)):
+        n_steps = np.ceil(np.log(self._smallest / estimate) / np.log(_RATIO))
+        n_bandwidths = int(min(n_steps + 1, _MOST_BANDWIDTHS))
+        for end, start in pairwise(np.geomspace(estimate, self._smallest, n_bandwidths)):
             if exceed(start) > 0:
                 return brentq(exceed, start, end, xtol=1e-7)
         return 0.0

@@ -6,7 +6,7 @@ from scipy.sparse import coo_array
 from skcal._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
 # Values that are summed one after another.
-_BLOCK = 1 << 12
+_BLOCK = 1 << 13
 # Six times the cubic Lagrange weights of the nodes -1, 0, 1 and 2, by powers of the place.
 _CUBICS = np.array([[0.0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]])
 
@@ -35,14 +35,14 @@ def sum_moments(chunks, n_cells, order):
     return moments
 
 
-def cumulate(values):
-    """Running sums, whose rounding does not add up over all of many values.
+def cumulate(values, out=None):
+    """Running sums, whose rounding does not add up over all of many values; in `out` if given.
 
     Sums start anew in blocks, and blocks are added to what is before them: the error is that of
     some 10^4 additions for 10^8 values, where values that are all alike would round alike 10^8
     times.
     """
-    sums, before = np.empty(len(values)), 0.0
+    sums, before = np.empty(len(values)) if out is None else out, 0.0
     for start in range(0, len(values), _BLOCK):
         block = np.cumsum(values[start : start + _BLOCK], out=sums[start : start + _BLOCK])
         block += before

@@ -26,12 +26,19 @@ _EQUAL = 1e-9
 _FAR = 8.0
 
 
-def find_cells(predictions, n_cells):
-    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
-    places = np.sort(predictions)
+def find_cells(predictions, n_cells, n_rows=None):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value.
+
+    With `n_rows` each prediction is that of so many rows.
+    """
+    if n_rows is None:
+        places, counts = np.sort(predictions), 1.0
+    else:
+        order = np.argsort(predictions)
+        places, counts = predictions[order], n_rows[order]
     edges = places[np.diff(places, prepend=-1.0) > 0]
     if len(edges) > n_cells:
-        shares = np.cumsum(places * (1 - places))
+        shares = np.cumsum(counts * places * (1 - places))
         inner = np.arange(1, n_cells) / n_cells
         edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
     return np.searchsorted(edges, predictions)
@@ -89,7 +96,8 @@ class SlopeStatistic(MeanStatistic):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
         level = self._sum(residuals)
         slope = self._sum(residuals * self._log_odds) - self._centre * level
-        return (level / self._error[:, None]) ** 2 + slope**2 / self._information
+        with np.errstate(over="ignore"):  # of an outcome that was next to impossible
+            return (level / self._error[:, None]) ** 2 + slope**2 / self._information
 
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values."""

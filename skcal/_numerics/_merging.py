@@ -165,7 +165,7 @@ class BernoulliSums:
     Parameters
     ----------
     predictions : ndarray of shape (n_rows,)
-        Sorted probabilities of outcome 1.
+        Probabilities of outcome 1, of the rows of one cell after those of another.
     starts : ndarray of shape (n_cells,)
         Where cells begin among the rows.
     """

@@ -12,8 +12,14 @@ _LOG_ROUNDING = 1e-9
 
 def find_pvalue(observed, drawn):
     """(1 + #{drawn >= observed}) / (1 + n): the observed value counts as one of the draws."""
-    slack = _ROUNDING * max(abs(observed), np.abs(drawn).max())
-    return float((1 + np.count_nonzero(drawn >= observed - slack)) / (len(drawn) + 1))
+    return float(find_pvalues(np.array([observed]), drawn)[0])
+
+
+def find_pvalues(observed, drawn):
+    """The same for each of several observed values, compared with the same draws."""
+    slack = _ROUNDING * np.maximum(np.abs(observed), np.abs(drawn).max())
+    smaller = np.searchsorted(np.sort(drawn), observed - slack)
+    return (1 + len(drawn) - smaller) / (len(drawn) + 1)
 
 
 class SmallestPValue(NamedTuple):

@@ -133,7 +133,10 @@ def solve_newton_step(hessian, gradient):
     damping = 0.0
     while True:
         try:
-            return -cho_solve(cho_factor(scaled + damping * np.eye(len(scaled))), slope) / scale
+            step = -cho_solve(cho_factor(scaled + damping * np.eye(len(scaled))), slope)
+            with np.errstate(over="ignore"):
+                step /= scale
+            return step if np.isfinite(step).all() else np.full_like(slope, np.nan)
         except np.linalg.LinAlgError:  # definite, but for rounding
             damping = max(1e-15, 10 * damping)
 

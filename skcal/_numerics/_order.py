@@ -41,11 +41,14 @@ def sort_with_order(predictions):
     """Sorted predictions, which are float64, and the numbers of their rows."""
     n_rows = len(predictions)
     n_digits = n_rows.bit_length()
-    keys = _read_bits(predictions, np.empty(n_rows)).view(np.uint64)
-    keys <<= 2
-    keys >>= n_digits
-    keys <<= n_digits
-    keys |= np.arange(n_rows, dtype=np.uint64)
+    keys = np.empty(n_rows, np.uint64)
+    for start in range(0, n_rows, _CHUNK):
+        packed = keys[start : start + _CHUNK]
+        _read_bits(predictions[start : start + _CHUNK], packed.view(np.float64))
+        packed <<= 2
+        packed >>= n_digits
+        packed <<= n_digits
+        packed |= np.arange(start, start + len(packed), dtype=np.uint64)
     keys.sort()
     keys &= (1 << n_digits) - 1
     order = keys.view(np.int64)

@@ -3,6 +3,10 @@
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+# With so many rows of both outcomes the intervals are equal to six digits of their length, and the
+# incomplete beta function loses as many.
+_MANY = 1e12
+
 
 def find_score_interval(share, count, confidence_level):
     """The probabilities that a score test accepts: |p - share| <= z sqrt(p (1 - p) / count).
@@ -36,4 +40,8 @@ def find_exact_interval(share, count, alpha):
     with np.errstate(invalid="ignore"):  # where one of them is 0
         low = betaincinv(ones, zeros + 1, alpha / 2)
         high = betaincinv(ones + 1, zeros, 1 - alpha / 2)
+    many = np.minimum(ones, zeros) > _MANY
+    if many.any():
+        score_low, score_high = find_score_interval(share, count, 1 - alpha)
+        low, high = np.where(many, score_low, low), np.where(many, score_high, high)
     return np.where(ones > 0, low, 0.0), np.where(zeros > 0, high, 1.0)

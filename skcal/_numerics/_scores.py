@@ -1,7 +1,7 @@
 """Class scores on the scales that recalibrators read; all without cancellation near 0 and 1."""
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from skcal._arrays import namespace
 
@@ -43,6 +43,15 @@ def log_odds(logits):
     rest -= np.log1p(odds, out=odds)
     rest[rows, top] = -log_others
     return rest
+
+
+def combine_odds(odds):
+    """Probabilities inside (0, 1) by log-odds of each class, or of the second of two alone."""
+    if odds.shape[1] == 1:
+        proba = expit(np.column_stack([-odds, odds]))
+    else:
+        proba = normalize_rows(expit(odds))
+    return np.clip(proba, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
 
 
 def find_floor(proba, n_classes, xp=np):

@@ -6,7 +6,7 @@ from scipy.interpolate import BSpline, CubicSpline, PPoly
 from skcal._numerics._logistic import fit_logistic
 
 # Shares of weight this near each other are equal: sums of weights are rounded.
-_SHARE_TOLERANCE = 1e-9
+SHARE_TOLERANCE = 1e-9
 # Knots keep at least this distance, relative to that of the outer ones.
 _KNOT_DISTANCE = 1e-6
 # Shares of weight below the first and above the last knot, where the spline is straight.
@@ -91,8 +91,8 @@ def weighted_quantiles(values, shares, weights=None):
         order = np.argsort(values)
         values, cumulative = values[order], np.cumsum(weights[order])
     cumulative /= cumulative[-1]
-    first = np.searchsorted(cumulative, shares - _SHARE_TOLERANCE, side="left")
-    last = np.searchsorted(cumulative, shares + _SHARE_TOLERANCE, side="left")
+    first = np.searchsorted(cumulative, shares - SHARE_TOLERANCE, side="left")
+    last = np.searchsorted(cumulative, shares + SHARE_TOLERANCE, side="left")
     return values[first] / 2 + values[np.minimum(last, len(values) - 1)] / 2
 
 

@@ -1,14 +1,20 @@
 """Displays: calibration to look at, in the manner of scikit-learn's Display classes."""
 
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
+from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
+from skcal.diagrams._monitor import MonitorDisplay
+from skcal.diagrams._murphy import MurphyDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._sharpness_curve import SharpnessCurve
 
 __all__ = [
     "CalibrationSharpnessDisplay",
+    "DecisionCurveDisplay",
     "GroupAuditDisplay",
+    "MonitorDisplay",
+    "MurphyDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
     "SharpnessCurve",

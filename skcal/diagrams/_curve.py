@@ -1,6 +1,7 @@
 """What the curves of all diagrams share: checked arrays, and where there is enough to draw."""
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,9 +31,11 @@ class Curve:
     n_samples: Any = None
     pos_label: Any = None
 
-    # What a subclass may say otherwise: how the curve was estimated, and the integral of the kernel
-    # in units of its maximum, by which the density was divided; None if that is not known.
+    # What a subclass may say otherwise: how the curve was estimated, data of layers, and the
+    # integral of the kernel in units of its maximum, by which the density was divided; None if that
+    # is not known.
     kind = "smooth"
+    layers = MappingProxyType[str, Any]({})
     _kernel_width: ClassVar[float | None] = None
 
     @property

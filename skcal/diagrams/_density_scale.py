@@ -24,9 +24,13 @@ class Kept(NamedTuple):
     rescale: Any
 
 
-def keep_density(artist, curve, density, rescale):
-    """Let `share_scale` rescale an artist that shows these values of the density of a curve."""
-    artist.skcal_density = Kept(type(curve).__name__, density.max(initial=0.0), rescale)
+def keep_density(artist, curve, density, rescale, kind):
+    """Let `share_scale` rescale an artist that shows these values of a density of a curve.
+
+    `kind` tells apart densities of different bandwidths.
+    """
+    unit = f"{type(curve).__name__}.{kind}"
+    artist.skcal_density = Kept(unit, density.max(initial=0.0), rescale)
 
 
 def share_scale(ax):

@@ -34,22 +34,23 @@ def draw_curves(ax, curves, labels, styles, frame, *, separate):
     lines = []
     for curve, label, default, style in zip(curves, labels, defaults, styles, strict=True):
         default = {"label": label, **_KIND_STYLES[curve.kind], **default}
-        alone = find_alone(curve, frame)
+        shown = find_supported(curve, scale=frame.scale)
+        alone = find_alone(curve, frame, shown)
         if len(alone):
             default |= {"marker": "o", "markersize": 5, "markevery": alone.tolist()}
         lines += ax.plot(
             curve.prob_pred,
-            np.ma.masked_array(curve.prob_true, mask=~find_supported(curve, scale=frame.scale)),
+            np.ma.masked_array(curve.prob_true, mask=~shown),
             **merge_style(default, style, Line2D),
         )
     return lines
 
 
-def find_alone(curve, frame):
-    """Numbers of points that stand for a piece of a smoothed curve too short to be seen."""
+def find_alone(curve, frame, shown):
+    """Numbers of points that stand for a shown piece of a smoothed curve too short to be seen."""
     if curve.kind not in SMOOTHED:
         return np.empty(0, dtype=np.intp)
-    shown = np.pad(find_supported(curve, scale=frame.scale), 1)
+    shown = np.pad(shown, 1)
     starts = np.flatnonzero(shown[1:-1] & ~shown[:-2])
     ends = np.flatnonzero(shown[1:-1] & ~shown[2:])
     places = frame.measure(np.clip(curve.prob_pred, frame.low, frame.high))

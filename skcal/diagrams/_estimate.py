@@ -35,6 +35,9 @@ DEFAULT_LAYERS = ("density", "band", "curve_width")
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
+# Bandwidth of the density at the bottom, whatever that of the curve is: it shows where the rows
+# are, and those of several models compare. That of logits is about as wide at 1/2.
+_FINE = {"probability": 0.02, "logit": 0.1}
 
 
 class CurveOptions(NamedTuple):
@@ -139,9 +142,9 @@ def estimate_summary(summary, options):
     """
     if not isinstance(summary, CalibrationSummary):
         raise TypeError(f"summary must be a CalibrationSummary; got {type(summary).__name__}.")
-    if options.band == "consistency":
+    if options.band in ("belt", "consistency"):
         raise ValueError(
-            "band must be 'wilson' or 'isotonic' for a summary; got 'consistency', which needs "
+            f"band must be 'wilson' or 'isotonic' for a summary; got {options.band!r}, which needs "
             "single predictions."
         )
     if options.band == "isotonic" and summary.reduction == "full":
@@ -158,12 +161,12 @@ def estimate_summary(summary, options):
     if not problems:
         raise ValueError("summary must hold rows; got an empty summary.")
     sources = [CellSource(cells) for _, cells in problems]
-    named = _name_summary(summary, [label for label, _ in problems])
+    named = name_problem(summary, [label for label, _ in problems])
     return _estimate_curves(sources, *named, options)
 
 
-def _name_summary(summary, labels):
-    """What is shown, and the label or the list of labels of panels, None where there is none."""
+def name_problem(summary, labels):
+    """What is shown of a summary or a monitor: the reduction, and the label, or those of panels."""
     if summary.reduction in ("classwise", "top-label"):
         return summary.reduction, labels
     if summary.reduction != "auto":
@@ -220,8 +223,10 @@ class Estimate:
         self.source, self.options = source, options
         rows = source.rows
         self.smooth_ece = measure_sample(rows, None, CURVE_SCALES[options.scale])
+        bandwidth = options.bandwidth or max(self.smooth_ece, NARROWEST[options.scale])
+        n_points = self._count_points(bandwidth, 2)
         self.smooth, self.line = trace_curve(
-            rows, self.smooth_ece, options.bandwidth, self._count_points(), options.scale
+            rows, self.smooth_ece, options.bandwidth, n_points, options.scale
         )
         self.edges = self.binned_ece = None
         if options.kind == "smooth":
@@ -237,6 +242,12 @@ class Estimate:
             gaps = np.abs(points[1] - points[0])
             self.binned_ece = float(np.average(gaps, weights=mass))
         self.prob_pred, self.prob_true = points
+
+    def trace_finely(self):
+        """Density and mean outcomes of a narrow bandwidth."""
+        scale = self.options.scale
+        n_points = self._count_points(_FINE[scale], 4)
+        return trace_curve(self.source.rows, self.smooth_ece, _FINE[scale], n_points, scale)[0]
 
     def describe(self, pos_label):
         """The curve, with the data of its layers."""
@@ -265,13 +276,13 @@ class Estimate:
         rng = check_rng(options.random_state)
         return self.source.find_interval(options.scale, options.confidence_level, rng)
 
-    def _count_points(self):
+    def _count_points(self, bandwidth, n_within):
+        """So many points in a bandwidth, on the scale of logits."""
         transform = CURVE_SCALES[self.options.scale]
         if transform is None:
             return _FEWEST
         low, high = transform(np.array(self.source.rows.find_range()))
-        bandwidth = self.options.bandwidth or max(self.smooth_ece, NARROWEST[self.options.scale])
-        return int(np.clip(2 * (high - low) / bandwidth + 36, _FEWEST, _MOST))
+        return int(np.clip(n_within * (high - low) / bandwidth + 36, _FEWEST, _MOST))
 
 
 def _find_isotonic_knots(ties):

@@ -59,6 +59,10 @@ class Frame(NamedTuple):
             return expit(low + np.asarray(share) * (high - low))
         return self.low + np.asarray(share) * (self.high - self.low)
 
+    def clip(self, values):
+        """Coordinates that matplotlib can draw: on the scale of logits not 0 and 1."""
+        return np.clip(values, _FIRST, _LAST) if self.scale == "logit" else values
+
     def measure(self, coordinate):
         """Share of the side of the square at a coordinate."""
         if self.scale == "logit":

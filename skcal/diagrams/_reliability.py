@@ -35,9 +35,9 @@ class ReliabilityDisplay(CurveDisplay):
     The curve shows the mean outcome of rows with similar predictions against the mean of these
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
-    of the predictions, and a smooth curve is thick where it is high: there the curve matters. The
-    mean distance of the smooth curve from the diagonal, weighted by the density, is smECE, at the
-    bandwidth of the curve.
+    of the predictions. A smooth curve is thick where it stands for many rows: there it matters. Its
+    mean distance from the diagonal, weighted by the density behind it, is smECE, at the bandwidth
+    of the curve.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -115,16 +115,19 @@ class ReliabilityDisplay(CurveDisplay):
 
     The isotonic band is a simultaneous confidence band for the mean outcome, if that increases
     with the prediction [5]_. Where the diagonal leaves it, the model is not calibrated. It has a
-    gap where no increasing curve fits. Bars of consistency lie around the diagonal [6]_: a bin
-    outside of its own bar is more than chance.
+    gap where no increasing curve fits. The GiViTI belt is one for polynomials of the log odds [7]_,
+    for all predictions at once too: narrower, and only as right as that shape is. Bars of
+    consistency lie around the diagonal [6]_: a bin outside of its own bar is more than chance.
 
     With ``kind="nadaraya-watson"`` the mean outcome is drawn at the center of the kernel instead,
     as in the paper [1]_. Beside a steep peak of the density, such as confidences near 1, that curve
     shows the outcomes of the peak at predictions that few rows have, and even a calibrated model
     leaves the diagonal.
 
-    Curve and density are kernel estimates with the bandwidth s = smECE, the scale below which the
-    calibration error cannot be distinguished from noise [1]_. A smoothed curve has a value
+    The curve and the density behind it are kernel estimates with the bandwidth s = smECE, the scale
+    below which the calibration error cannot be distinguished from noise [1]_. The density at the
+    bottom has a bandwidth of 0.02, or 0.1 on the scale of logits, for every curve: it shows where
+    predictions are, and those of several models compare. A smoothed curve has a value
     everywhere, also where there is nothing to average. It is drawn only where the kernel covers
     the equivalent of at least five predictions,
 
@@ -132,8 +135,9 @@ class ReliabilityDisplay(CurveDisplay):
 
     with the density :math:`\delta`, or half of the maximum, whichever is less. The attributes hold
     all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn. On the scale
-    of logits curve and band end, besides, where the mean outcome stands for less than half a
-    prediction of either outcome: there the curve would fall or rise without end.
+    of logits the curve ends, besides, where the mean outcome stands for less than half a
+    prediction of either outcome: there it would fall or rise without end. The Wilson band goes on,
+    and tells how frequent the missing outcome may be.
 
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
@@ -161,6 +165,9 @@ class ReliabilityDisplay(CurveDisplay):
        assessment for binary outcome predictions. Biometrika 110. :doi:`10.1093/biomet/asac068`
     .. [6] J. Bröcker, L. A. Smith (2007). Increasing the reliability of reliability diagrams.
        Weather and Forecasting 22. :doi:`10.1175/WAF993.1`
+    .. [7] G. Nattino, S. Finazzi, G. Bertolini (2014). A new calibration test and a reappraisal of
+       the calibration belt for the assessment of prediction models based on dichotomous outcomes.
+       Statistics in Medicine 33. :doi:`10.1002/sim.6100`
 
     Examples
     --------
@@ -224,7 +231,7 @@ class ReliabilityDisplay(CurveDisplay):
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
+        band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
         interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
@@ -261,7 +268,7 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+        band : {"wilson", "isotonic", "belt", "consistency"}, default="wilson"
             What the band shows, see :meth:`from_predictions`.
         interval : bool, default=False
             Whether the legend has the interval of smECE, see
@@ -346,7 +353,7 @@ class ReliabilityDisplay(CurveDisplay):
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
+        band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
         interval: bool = False,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
@@ -398,12 +405,14 @@ class ReliabilityDisplay(CurveDisplay):
             Standard deviation of the kernel that smooths the curve and the density; None
             takes smECE, but not less than 0.001, or 0.25 on the scale of logits. The smECE in the
             legend does not depend on it.
-        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+        band : {"wilson", "isotonic", "belt", "consistency"}, default="wilson"
             What the band shows. "wilson" is a confidence interval at each point of a smooth curve
             and at each bin; "isotonic" where the whole curve of mean outcomes lies if it does not
-            decrease, see :func:`skcal.inference.isotonic_band`; "consistency" where each bin of
-            ``kind="binned"`` lies if the model is calibrated, see
-            :func:`skcal.inference.consistency_band`. The last two are exact and take no weights.
+            decrease, see :func:`skcal.inference.isotonic_band`; "belt" where it lies if its log
+            odds are a polynomial, see :func:`skcal.inference.calibration_belt`; "consistency" where
+            each bin of ``kind="binned"`` lies if the model is calibrated, see
+            :func:`skcal.inference.consistency_band`. Isotonic and consistency bands are exact and
+            take no weights; a belt takes them as counts, and no predictions of 0 and 1.
         interval : bool, default=False
             Whether the legend has the interval of smECE, see
             :func:`skcal.inference.confidence_interval`.
@@ -542,7 +551,7 @@ class ReliabilityDisplay(CurveDisplay):
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
-        band: Literal["wilson", "isotonic", "consistency"] = "wilson",
+        band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
         confidence_level: float = 0.95,
         layers: Sequence[str] = ("density", "curve_width"),
         name: str | list[str] | None = None,
@@ -578,7 +587,7 @@ class ReliabilityDisplay(CurveDisplay):
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
-        band : {"wilson", "isotonic", "consistency"}, default="wilson"
+        band : {"wilson", "isotonic", "belt", "consistency"}, default="wilson"
             What the bands show if `layers` names "band", see :meth:`from_predictions`.
         confidence_level : float, default=0.95
             Confidence of the bands. In (0, 1).

@@ -134,9 +134,12 @@ def check_plot_options(plot, options, caller):
     if unknown:
         from matplotlib.lines import Line2D
 
-        hint = suggest_name(unknown[0], [*valid, *inspect.signature(caller).parameters])
-        if hasattr(Line2D, f"set_{unknown[0]}"):
+        known = [*valid, *inspect.signature(caller).parameters]
+        hint = suggest_name(unknown[0], known, cutoff=0.6)
+        if hasattr(Line2D, f"set_{unknown[0]}") and "curve_kwargs" in valid:
             hint = f" Style the curve with curve_kwargs={{{unknown[0]!r}: ...}}."
+        elif not hint and "curve_kwargs" in valid:
+            hint = " What matplotlib's lines take is given as curve_kwargs."
         raise TypeError(f"plot() got unexpected keyword arguments: {', '.join(unknown)}.{hint}")
 
 

@@ -2,6 +2,11 @@
 
 from skcal._groups import Groups, make_groups
 from skcal.inference._calibration import calibration_test, calibration_test_from_summary
+from skcal.inference._calibration_belt import (
+    CalibrationBelt,
+    calibration_belt,
+    calibration_belt_test,
+)
 from skcal.inference._compare import compare_summaries
 from skcal.inference._confidence_interval import (
     confidence_interval,
@@ -10,26 +15,46 @@ from skcal.inference._confidence_interval import (
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
-from skcal.inference._group_audit import GroupAudit, audit_groups
+from skcal.inference._group_audit import GroupAudit, audit_groups, audit_groups_from_summary
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
+from skcal.inference._observed_expected import observed_expected_ratio
+from skcal.inference._pooled_cox import (
+    PooledCoxRecalibration,
+    PooledEstimate,
+    pooled_cox_recalibration,
+)
 from skcal.inference._recalibration_gain import RecalibrationGain, recalibration_gain
+from skcal.inference._required_samples import (
+    RequiredSamples,
+    required_samples,
+    required_samples_for_width,
+)
 from skcal.inference._spiegelhalter import spiegelhalter_test
 from skcal.inference._t_cal import t_cal_test
 from skcal.inference._test_result import TestResult
 
 __all__ = [
+    "CalibrationBelt",
     "ConsistencyBand",
     "CoxRecalibration",
     "GroupAudit",
     "Groups",
     "Interval",
     "IsotonicBand",
+    "NetBenefitDifference",
+    "PooledCoxRecalibration",
+    "PooledEstimate",
     "RecalibrationGain",
+    "RequiredSamples",
     "TestResult",
     "audit_groups",
+    "audit_groups_from_summary",
+    "calibration_belt",
+    "calibration_belt_test",
     "calibration_test",
     "calibration_test_from_summary",
     "compare_summaries",
@@ -43,7 +68,12 @@ __all__ = [
     "kernel_calibration_test",
     "make_groups",
     "mean_embedding_test",
+    "net_benefit_difference",
+    "observed_expected_ratio",
+    "pooled_cox_recalibration",
     "recalibration_gain",
+    "required_samples",
+    "required_samples_for_width",
     "spiegelhalter_test",
     "t_cal_test",
 ]

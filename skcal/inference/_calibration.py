@@ -103,6 +103,7 @@ def calibration_test(
     --------
     calibration_test_from_summary : The same for a summary of a stream.
     audit_groups : Which of many overlapping groups a model is miscalibrated in.
+    required_samples : How many rows the test needs.
     kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
 
     Notes
@@ -195,7 +196,7 @@ def calibration_test(
     >>> calibration_test(y_true, y_proba, groups=site, random_state=0).worst_group
     'south'
     """
-    is_omnibus, statistic, options = _find_measure(statistic, options, calibration_test)
+    is_omnibus, statistic, options = find_measure(statistic, options, calibration_test)
     statistic = bind_for_rows(
         "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)
     )
@@ -305,9 +306,7 @@ def calibration_test_from_summary(
     >>> calibration_test_from_summary(off, n_resamples=99, random_state=0).pvalue
     0.01
     """
-    is_omnibus, statistic, options = _find_measure(
-        statistic, options, calibration_test_from_summary
-    )
+    is_omnibus, statistic, options = find_measure(statistic, options, calibration_test_from_summary)
     statistic = bind_for_cells(
         "statistic", statistic, options, calibration_test_from_summary, (OMNIBUS,)
     )
@@ -316,7 +315,7 @@ def calibration_test_from_summary(
     return compare_with_draws([source], draws, is_omnibus=is_omnibus)
 
 
-def _find_measure(statistic, options, caller):
+def find_measure(statistic, options, caller):
     """Whether the statistic is the omnibus one, and the measure and options of the estimate."""
     if not (isinstance(statistic, str) and statistic == OMNIBUS):
         return False, statistic, options

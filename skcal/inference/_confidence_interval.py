@@ -67,7 +67,8 @@ def confidence_interval(
     measure : str or callable, default="smooth_ece"
         A name in :data:`skcal.metrics.MEASURES`, or a function
         ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
-        returns a float. Of these arguments it is given those that it has.
+        returns a float, or an object whose `estimate` is one, as that of
+        :func:`observed_expected_ratio` is. Of these arguments it is given those that it has.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. A row keeps its weight when it is drawn or dealt out.
     pos_label : label, default=None
@@ -159,11 +160,15 @@ def confidence_interval(
 
     Far from calibration the interval comes near to that of a mean; near it the upper end is on the
     safe side. Coverage and length are tabulated in :ref:`coverage-of-intervals`.
-    Three measures are no norms: :func:`skcal.metrics.interval_calibration_error`,
+    Four measures are no norms: :func:`skcal.metrics.decision_calibration_error`, whose lower end
+    is 2/3 of the square of that of :func:`skcal.metrics.smooth_calibration_error`, which is below
+    it by theory; :func:`skcal.metrics.interval_calibration_error`,
     :func:`skcal.metrics.surrogate_interval_calibration_error`, and SmoothECE averaged over several
     binary problems. Their lower end is a quarter of that of
     :func:`skcal.metrics.smooth_calibration_error`, which is below them by theory [4]_ (0 for a
-    callable `scale`): it holds, but is far from sharp. The upper end of
+    callable `scale`): it holds, but is far from sharp.
+    :func:`skcal.metrics.integrated_calibration_index` is a norm with local lines and without a
+    quantile, and has the lower end 0 otherwise. The upper end of
     :func:`skcal.metrics.maximum_calibration_error` is too low where the worst bin holds few rows.
 
     **Many rows.** A measure of one binary problem with more than 4096 rows is computed from rows

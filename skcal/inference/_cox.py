@@ -1,14 +1,12 @@
-"""Cox's recalibration: intercept and slope of the log odds, and the test of 0 and 1."""
+"""Cox's recalibration: intercept and slope of the log odds, and the tests of 0 and 1."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-import numpy as np
-from scipy.special import logit
-
 from skcal._independent_rows import (
     check_counts,
+    check_log_odds,
     list_weights,
     reduce_to_labelled_sample,
 )
@@ -19,12 +17,9 @@ from skcal._validation import check_confidence_level
 from skcal.inference._interval import Interval
 from skcal.inference._test_result import TestResult
 
-# Information of rows of smaller weight, against the largest, may vanish in float64.
-_LARGEST_RATIO = 1e250
-
 
 class CoxRecalibration(NamedTuple):
-    """Logistic recalibration of predictions, and the test that none is needed.
+    """Logistic recalibration of predictions, and the tests that none is needed.
 
     Attributes
     ----------
@@ -38,12 +33,18 @@ class CoxRecalibration(NamedTuple):
     test : TestResult
         Likelihood-ratio test of intercept 0 and slope 1. Its estimate is the log loss that the
         fitted recalibration gains on these rows.
+    intercept_test : TestResult
+        The part of it that tests the intercept, at slope 1: are predictions right as a whole?
+    slope_test : TestResult
+        The rest of it, which tests the slope, with an intercept that is fitted.
     """
 
     intercept: Interval
     slope: Interval
     calibration_in_the_large: Interval
     test: TestResult
+    intercept_test: TestResult
+    slope_test: TestResult
 
 
 def cox_recalibration(
@@ -56,7 +57,7 @@ def cox_recalibration(
     reduction: Literal["auto", "confidence"] = "auto",
     confidence_level: float = 0.95,
 ) -> CoxRecalibration:
-    r"""Intercept and slope of a logistic recalibration, with intervals and a test (Cox).
+    r"""Intercept and slope of a logistic recalibration, with intervals and tests (Cox).
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ def cox_recalibration(
     -------
     CoxRecalibration
         Named tuple of the intervals ``intercept``, ``slope`` and ``calibration_in_the_large``, and
-        of ``test``, a :class:`TestResult`.
+        of ``test``, ``intercept_test`` and ``slope_test``, each a :class:`TestResult`; see
+        :class:`CoxRecalibration`.
 
     Raises
     ------
@@ -104,11 +106,15 @@ def cox_recalibration(
     -----
     The model is :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by maximum
     likelihood without a penalty. The test compares twice the gain in log-likelihood over a = 0,
-    b = 1 with the chi-squared law of 2 degrees of freedom [1]_. Each interval holds the values
-    whose profile likelihood, maximised over the other coefficient, is within the quantile of 1
-    degree of freedom [2]_; unlike estimate plus and minus a multiple of the standard error, it is
-    right for skewed likelihoods. All are approximations for many rows. Only errors of this form
-    are seen: a large p-value is no proof of calibration.
+    b = 1 with the chi-squared law of 2 degrees of freedom [1]_. It is the sum of two statistics of
+    1 degree each: for a = 0 while b = 1, and for b = 1 while a is free [3]_. The first asks whether
+    predictions are too high or too low as a whole, the second whether they are too extreme, or not
+    extreme enough.
+
+    Each interval holds the values whose profile likelihood, maximised over the other coefficient,
+    is within the quantile of 1 degree of freedom [2]_; unlike estimate plus and minus a multiple of
+    the standard error, it is right for skewed likelihoods. All are approximations for many rows.
+    Only errors of this form are seen: a large p-value is no proof of calibration.
 
     Log odds of predictions of 0 and 1 are infinite, and to clip them would decide the slope.
 
@@ -123,6 +129,8 @@ def cox_recalibration(
        45. :doi:`10.1093/biomet/45.3-4.562`
     .. [2] D. J. Venzon, S. H. Moolgavkar (1988). A method for computing profile-likelihood-based
        confidence intervals. Applied Statistics 37. :doi:`10.2307/2347496`
+    .. [3] M. E. Miller, S. L. Hui, W. M. Tierney (1991). Validation techniques for logistic
+       regression models. Statistics in Medicine 10. :doi:`10.1002/sim.4780100805`
 
     Examples
     --------
@@ -140,6 +148,8 @@ def cox_recalibration(
     True
     >>> result.test.pvalue < 1e-6
     True
+    >>> result.intercept_test.pvalue > 0.05 > result.slope_test.pvalue
+    True
     """
     confidence_level = check_confidence_level(confidence_level)
     sample = reduce_to_labelled_sample(
@@ -151,39 +161,22 @@ def cox_recalibration(
         reduction=reduction,
     )
     check_counts(sample)
-    _check_rows(sample)
-    weights = list_weights(sample)
-    if weights.max() / _LARGEST_RATIO > weights.min():
-        raise ValueError(
-            f"sample_weight above 0 must lie within a factor of {_LARGEST_RATIO:g} of each other; "
-            f"got {weights.min():g} and {weights.max():g}."
-        )
-    likelihood = CoxLikelihood(sample.predictions, sample.outcomes, weights)
+    check_log_odds(sample)
+    likelihood = CoxLikelihood(sample.predictions, sample.outcomes, list_weights(sample))
     fit = likelihood.fit()
-    statistic, gain = likelihood.compare(fit)
+    gains = likelihood.compare(fit), *likelihood.split_gain(fit)
     return CoxRecalibration(
         Interval(*likelihood.bound_intercept(fit, confidence_level)),
         Interval(*likelihood.bound_slope(fit, confidence_level)),
         Interval(*likelihood.bound_level(confidence_level)),
-        TestResult(statistic, chi_squared_pvalue(statistic, 2), gain),
+        *(
+            _test_gain(gain, likelihood.total_weight, degrees)
+            for gain, degrees in zip(gains, (2, 1, 1), strict=True)
+        ),
     )
 
 
-def _check_rows(sample):
-    low, high = sample.predictions.min(), sample.predictions.max()
-    if low <= 0 or high >= 1:
-        found = np.count_nonzero((sample.predictions <= 0) | (sample.predictions >= 1))
-        raise ValueError(
-            "y_proba must lie between 0 and 1, both excluded, because log odds of 0 and 1 are "
-            f"infinite; got {found} such predictions. Give probabilities that were not rounded "
-            "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
-        )
-    if logit(low) == logit(high):
-        raise ValueError(
-            f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
-        )
-    if (sample.outcomes == sample.outcomes[0]).all():
-        raise ValueError(
-            "y_true must hold both outcomes, or no slope can be fitted; all rows are "
-            f"{'positive' if sample.outcomes[0] else 'negative'}."
-        )
+def _test_gain(gain, total_weight, degrees):
+    """Likelihood-ratio test of what a recalibration takes off the mean log loss."""
+    statistic = float(2 * total_weight * gain)
+    return TestResult(statistic, chi_squared_pvalue(statistic, degrees), gain)

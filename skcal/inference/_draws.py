@@ -35,6 +35,10 @@ class Draws:
         """
         return np.concatenate(self._run_blocks(functions)).reshape(len(functions), self.n_resamples)
 
+    def restart(self, n_resamples, rng):
+        """Other draws by as many jobs."""
+        return Draws(n_resamples, rng, self._n_jobs)
+
     def collect(self, function):
         """Values of one function that returns an array of n_draws rows, one below the other."""
         return np.concatenate(self._run_blocks([function]))

@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._independent_rows import list_weights, reduce_to_grouped_sample
-from skcal._numerics._group_statistics import (
-    IMPOSSIBLE,
-    KuiperStatistic,
-    MeanStatistic,
-    SlopeStatistic,
-    find_cells,
-)
-from skcal._numerics._merging import BernoulliSums, WeightedBernoulliSums
+from skcal._cells._counts import count_rows
+from skcal._groups import group_keys
+from skcal._independent_rows import reduce_to_grouped_sample
+from skcal._numerics._cell_moments import average_cells
 from skcal._numerics._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
-from skcal._numerics._order import sort_numbers
-from skcal._numerics._score_interval import find_exact_interval
 from skcal._records import show_record
 from skcal._validation import (
     check_confidence_level,
@@ -26,16 +19,21 @@ from skcal._validation import (
     check_number,
     check_option,
 )
+from skcal.inference._cell_source import check_summary
 from skcal.inference._draws import Draws
+from skcal.inference._group_atoms import (
+    STATISTICS,
+    CountedCells,
+    describe_cells,
+    describe_rows,
+    merge_cells_of_groups,
+    merge_rows_of_groups,
+)
+from skcal.streaming import GroupedSummary
 
 if TYPE_CHECKING:
     from skcal._typing import ArrayLike, RandomState
 
-_STATISTICS = {"mean": MeanStatistic, "slope": SlopeStatistic, "kuiper": KuiperStatistic}
-# Cells of predictions in which the rows of a pattern are merged; the mean needs none.
-_N_CELLS = {"mean": 1, "slope": 64, "kuiper": 64}
-# Sums that are drawn at a time.
-_BUDGET = 1 << 21
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
 _LEAST = 0.05
 _N_SHOWN = 10
@@ -237,6 +235,7 @@ def audit_groups(
     See Also
     --------
     make_groups : Groups from the columns of a table.
+    audit_groups_from_summary : The same for summaries of a stream.
     calibration_test : One test of disjoint groups with any measure.
 
     Notes
@@ -309,10 +308,9 @@ def audit_groups(
     >>> sorted(audit.find())
     ['region = north', 'region = south']
     """
-    check_option("statistic", statistic, _STATISTICS)
-    check_option("adjust", adjust, ("min-p", "holm"))
-    level = check_confidence_level(confidence_level)
-    draws = Draws(n_resamples, random_state, n_jobs)
+    level, draws = _check_test(
+        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs
+    )
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
     sample, groups = reduce_to_grouped_sample(
@@ -322,16 +320,147 @@ def audit_groups(
         data | {"reduction": reduction},
         options | {"max_groups": max_groups},
     )
+    statistics = merge_rows_of_groups(sample, groups, statistic)
+    means = describe_rows(sample, groups, (1 - level) / len(groups.names))
+    return _audit(groups, statistics, means, draws, statistic, adjust, level)
+
+
+def audit_groups_from_summary(
+    summary: GroupedSummary,
+    *,
+    key_names: ArrayLike | None = None,
+    max_depth: int = 2,
+    min_samples: int = 100,
+    max_groups: int = 1000,
+    statistic: Literal["mean", "slope", "kuiper"] = "slope",
+    adjust: Literal["min-p", "holm"] = "min-p",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> GroupAudit:
+    r"""Test in which groups a model is miscalibrated, from summaries of a stream.
+
+    This is :func:`audit_groups` without the rows, for data that come in batches, or from several
+    places: summaries are merged, and audited when they are complete. Rows must be independent.
+
+    Parameters
+    ----------
+    summary : GroupedSummary
+        Summaries of hard labels without weights, of one binary problem (`reduction` "auto" or
+        "confidence"). Groups are all rows, the values of each part of the keys, and their
+        intersections with the values of other parts.
+    key_names : array-like of str of shape (n_parts,), default=None
+        What the parts of the keys are called; by default "key", or "key 0", "key 1", ...
+    max_depth : int, default=2
+        Of how many parts of the keys intersections are made.
+    min_samples : int, default=100
+        Smaller groups are left out.
+    max_groups : int, default=1000
+        More groups are refused.
+    statistic : {"slope", "mean", "kuiper"}, default="slope"
+        What is tested in each group, see :func:`audit_groups`.
+    adjust : {"min-p", "holm"}, default="min-p"
+        How p-values of groups account for all groups, see :func:`audit_groups`.
+    confidence_level : float, default=0.95
+        Confidence of all intervals at once, above 0 and below 1.
+    n_resamples : int, default=999
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    GroupAudit
+        The p-value, and a table of the groups.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are weights or soft labels, or if there are too few
+        draws for "holm".
+    TypeError
+        If `summary` is no GroupedSummary.
+
+    See Also
+    --------
+    audit_groups : The same for rows.
+    skcal.streaming.summarize_batches : Grouped summaries of batches of a table.
+
+    Notes
+    -----
+    Outcomes of a cell of a summary are drawn from the binomial distribution with its number of rows
+    and its mean prediction, see :func:`calibration_test_from_summary`: the law itself where
+    predictions of the cell are equal, and else a little wider, so that the test is conservative. A
+    draw takes a time in proportion to the cells that hold rows, in all groups together; summaries
+    of ``n_cells=1024`` are enough for many groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import audit_groups_from_summary
+    >>> from skcal.streaming import GroupedSummary
+    >>> rng = np.random.default_rng(0)
+    >>> summary = GroupedSummary(n_cells=1024)
+    >>> for day in range(5):
+    ...     y_proba = rng.uniform(0.2, 0.8, size=1000)
+    ...     region = rng.choice(["east", "north", "south", "west"], size=1000)
+    ...     y_true = rng.random(1000) < y_proba + 0.15 * (region == "north")
+    ...     summary = summary.update(y_true, y_proba, by=region)
+    >>> audit = audit_groups_from_summary(summary, key_names=["region"], random_state=0)
+    >>> audit.find()
+    ['region = north', 'all rows']
+    """
+    level, draws = _check_test(
+        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs
+    )
+    keys, cells = _count_cells(summary)
+    n_rows = np.bincount(cells.key, cells.n_rows)
+    options = {"max_depth": max_depth, "min_samples": min_samples, "max_groups": max_groups}
+    groups = group_keys(keys, key_names, n_rows, **options)
+    statistics = merge_cells_of_groups(cells, groups, statistic)
+    means = describe_cells(cells, groups, (1 - level) / len(groups.names))
+    return _audit(groups, statistics, means, draws, statistic, adjust, level)
+
+
+def _check_test(statistic, adjust, confidence_level, n_resamples, random_state, n_jobs):
+    """The level of the intervals, and the draws."""
+    check_option("statistic", statistic, STATISTICS)
+    check_option("adjust", adjust, ("min-p", "holm"))
+    return check_confidence_level(confidence_level), Draws(n_resamples, random_state, n_jobs)
+
+
+def _count_cells(summary):
+    """Keys of a grouped summary that have rows, and their cells."""
+    if not isinstance(summary, GroupedSummary):
+        raise TypeError(f"summary must be a GroupedSummary; got {type(summary).__name__}.")
+    keys, parts = [], []
+    for key, own in summary.items():
+        if own.total_weight_ == 0:
+            continue
+        cells = check_summary("summary", own)
+        counts = count_rows("summary", cells)
+        predictions, _, _, filled = average_cells(*cells.moments_and_places)
+        number = np.full(len(filled), len(keys))
+        parts.append((number, predictions, counts[:, filled].sum(axis=0), counts[1, filled]))
+        keys.append(key)
+    if not keys:
+        raise ValueError("summary must hold rows; got an empty summary.")
+    return keys, CountedCells(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _audit(groups, statistics, means, draws, statistic, adjust, level):
+    """Compare the sample with the draws."""
     if adjust == "holm":
         _check_draws(draws.n_resamples, len(groups.names))
-    audit = _Atoms(sample, groups, statistic)
-    observed, log_pvalues = audit.find_observed()
-    drawn = draws.collect(audit.draw).T
+    observed, log_pvalues = statistics.find_observed()
+    drawn = draws.collect(statistics.draw).T
     pvalues = find_marginal_pvalues(log_pvalues, drawn)
     stepped = step_down(log_pvalues, drawn)
     adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
     order = np.lexsort([log_pvalues, adjusted])
-    means = _describe_means(sample, groups, (1 - level) / len(groups.names))
     outcome, prediction, low, high = (column[order] for column in means)
     return GroupAudit(
         pvalue=float(adjusted.min()),
@@ -357,111 +486,3 @@ def _check_draws(n_resamples, n_groups):
             f"n_resamples must be at least {least} for adjust='holm' and {n_groups} groups, or no "
             f"p-value can be below {_LEAST}; got {n_resamples}."
         )
-
-
-class _Atoms:
-    """Statistics of groups, from sums of outcomes of merged rows.
-
-    Parameters
-    ----------
-    sample : Sample
-    groups : Groups
-    statistic : str
-    """
-
-    def __init__(self, sample, groups, statistic):
-        predictions, weights = sample.predictions, _scale_weights(sample.weights)
-        is_certain = (predictions == 0) | (predictions == 1)
-        self._n_groups = len(groups.names)
-        self._impossible = groups.sum_rows(is_certain & (sample.outcomes != predictions)) > 0
-        variance = predictions * (1 - predictions)
-        if weights is not None:
-            variance *= weights**2
-        rows = np.flatnonzero(~is_certain & (variance > 0))
-        n_cells, self._statistic = _N_CELLS[statistic], None
-        if len(rows) == 0:
-            return
-        atoms = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
-        if weights is None:
-            atoms, order = sort_numbers(atoms)
-        else:  # draws must not depend on the order of the rows
-            order = np.lexsort([weights[rows], predictions[rows], atoms])
-            atoms = atoms[order]
-        rows = rows[order]
-        starts = np.flatnonzero(np.diff(atoms, prepend=-1))
-        weights = None if weights is None else weights[rows]
-        mass = self._sum_outcomes(predictions[rows], sample.outcomes[rows], weights, starts)
-        pattern, cell = np.divmod(atoms[starts], n_cells)
-        known, pattern = np.unique(pattern, return_inverse=True)
-        variance = np.add.reduceat(variance[rows], starts)
-        # A weighted mean of predictions next to 1 may round to 1.
-        places = np.clip(self._mean / mass, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
-        make = _STATISTICS[statistic]
-        self._statistic = make(groups.members[:, known], pattern, cell, places, variance)
-
-    def _sum_outcomes(self, predictions, outcomes, weights, starts):
-        """Sums of atoms, from rows in their order; returns the sum of the weights of each."""
-        if weights is None:
-            self._sums = BernoulliSums(predictions, starts)
-            mass = np.diff(starts, append=len(predictions)).astype(np.float64)
-        else:
-            self._sums = WeightedBernoulliSums(predictions, starts, weights)
-            mass = np.add.reduceat(weights, starts)
-            predictions, outcomes = weights * predictions, weights * outcomes
-        self._mean = np.add.reduceat(predictions, starts)
-        self._outcomes = np.add.reduceat(outcomes, starts)
-        return mass
-
-    def find_observed(self):
-        """Statistics of the sample, and logarithms of their asymptotic p-values."""
-        statistics = log_pvalues = np.zeros(self._n_groups)
-        if self._statistic is not None:
-            residuals = (self._outcomes - self._mean)[:, None]
-            statistics = self._statistic.measure(residuals)[:, 0]
-            log_pvalues = self._statistic.find_log_pvalues(statistics)
-        impossible = self._impossible
-        return np.where(impossible, np.inf, statistics), np.where(
-            impossible, IMPOSSIBLE, np.maximum(log_pvalues, IMPOSSIBLE)
-        )
-
-    def draw(self, rng, n_draws):
-        """Logarithms of p-values of drawn outcomes, in shape (n_draws, n_groups)."""
-        if self._statistic is None:
-            return np.zeros((n_draws, self._n_groups))
-        step = max(1, _BUDGET // len(self._mean))
-        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        return np.concatenate([self._draw(rng, size) for size in sizes])
-
-    def _draw(self, rng, n_draws):
-        residuals = np.ascontiguousarray((self._sums.draw(rng, n_draws) - self._mean).T)
-        statistics = self._statistic.measure(residuals)
-        return self._statistic.find_log_pvalues(statistics.T)
-
-
-def _scale_weights(weights):
-    """Weights of which the largest is 1; None where all are equal."""
-    if weights is None or (weights == weights[0]).all():
-        return None
-    return weights / weights.max()
-
-
-def _describe_means(sample, groups, alpha):
-    """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
-    weights, predictions = list_weights(sample), sample.predictions
-    weights = weights / weights.max()
-    variance = weights**2 * predictions * (1 - predictions)
-    terms = weights, weights**2, variance, weights * sample.outcomes, weights * predictions
-    mass, squares, variance, outcome, prediction = map(groups.sum_rows, terms)
-    outcome, prediction = outcome / mass, prediction / mass
-    n_rows = np.minimum(
-        _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
-    )
-    n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
-    low, high = find_exact_interval(outcome, n_rows, alpha)
-    return outcome, prediction, low - prediction, high - prediction
-
-
-def _divide(values, squares):
-    """Effective numbers of rows: infinite where nothing varies."""
-    with np.errstate(over="ignore"):
-        return np.divide(values, squares, where=squares > 0, out=np.full(len(values), np.inf))

@@ -54,7 +54,7 @@ def merge_for(statistic, predictions, weights, *, is_omnibus=False):
     return merge_rows(predictions, weights, statistic.inner_edges, n_cells)
 
 
-def make_independent(rows, reduction, statistic, is_omnibus):
+def make_independent(rows, reduction, statistic, is_omnibus, truth=None):
     """Problems whose outcomes are independent given the predictions, and their sums.
 
     Parameters
@@ -63,6 +63,8 @@ def make_independent(rows, reduction, statistic, is_omnibus):
     reduction : {"auto", "top-label"}
     statistic : BoundMeasure
     is_omnibus : bool
+    truth : ndarray of shape (n_rows,) or None, default=None
+        True probabilities of rows of one column, to draw outcomes from instead.
 
     Returns
     -------
@@ -72,6 +74,8 @@ def make_independent(rows, reduction, statistic, is_omnibus):
     problems, sources = [], []
     for sample in REDUCTIONS[reduction](rows):
         problem, predictions, weights = _merge_sample(sample, statistic, is_omnibus)
+        if truth is not None:
+            predictions = truth[problem.merged.order]
         starts = problem.merged.starts
         problems.append(problem)
         sources.append(
@@ -82,7 +86,7 @@ def make_independent(rows, reduction, statistic, is_omnibus):
     return problems, IndependentSums(sources)
 
 
-def make_shared(rows, reduction, statistic, is_omnibus):
+def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
     """Problems of the columns of the same rows, and their sums; see `make_independent`.
 
     Parameters
@@ -106,7 +110,8 @@ def make_shared(rows, reduction, statistic, is_omnibus):
             for start, problem in zip(starts, problems, strict=True)
         ]
     )
-    source = CategoricalSums(rows.proba, cells, sum(sizes), _list_unequal(rows.weights))
+    proba = rows.proba if truth is None else np.column_stack([1 - truth, truth])
+    source = CategoricalSums(proba, cells, sum(sizes), _list_unequal(rows.weights))
     return problems, SharedSums(source, starts)
 
 

@@ -20,15 +20,18 @@ class NullRows:
     rows : Predictions
     observed : float
         Value of the rows.
+    truth : ndarray of shape (n_rows,) or None, default=None
+        True probabilities of rows of one column, to draw labels from instead.
     """
 
-    def __init__(self, statistic, rows, observed):
+    def __init__(self, statistic, rows, observed, truth=None):
         self._statistic, self._rows, self.observed = statistic, rows, observed
+        self._truth = rows.proba if truth is None else truth
         if rows.proba.ndim == 2:
             self._edges = find_label_edges(rows.proba)
 
     def draw(self, rng, n_draws):
-        """Values for labels drawn from the predictions."""
+        """Values for labels that are drawn."""
         return np.array(
             [
                 self._statistic.measure_rows(self._rows, self._draw_target(rng))
@@ -38,7 +41,7 @@ class NullRows:
 
     def _draw_target(self, rng):
         if self._rows.proba.ndim == 1:
-            return (rng.random(self._rows.n_rows) < self._rows.proba).astype(np.intp)
+            return (rng.random(self._rows.n_rows) < self._truth).astype(np.intp)
         column = draw_labels(rng, self._edges)
         is_reversed = not self._rows.is_multiclass and self._rows.positive_column == 0
         return 1 - column if is_reversed else column
@@ -65,7 +68,7 @@ class NullCells:
         (self.observed,) = self._measure([values[None] for values in outcomes])
 
     def draw(self, rng, n_draws):
-        """Values for outcomes drawn from the predictions."""
+        """Values for outcomes that are drawn."""
         starts = range(0, n_draws, self._step)
         sizes = [min(self._step, n_draws - start) for start in starts]
         return np.concatenate([self._measure(self._sums.draw(rng, size)) for size in sizes])

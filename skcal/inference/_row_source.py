@@ -53,13 +53,15 @@ class RowSource:
         self._is_binary, self._is_large = is_binary, rows.n_rows > FEW_ROWS
         self.estimate = statistic.measure_rows(rows)
 
-    def make_null(self, *, is_omnibus=False):
+    def make_null(self, *, is_omnibus=False, truth=None):
         """Source of values for outcomes that are drawn from the predictions.
 
         Parameters
         ----------
         is_omnibus : bool, default=False
             Whether values are those of the omnibus statistic, rather than of the measure.
+        truth : ndarray of shape (n_rows,) or None, default=None
+            True probabilities of rows of one column, to draw outcomes from instead.
 
         Returns
         -------
@@ -69,9 +71,9 @@ class RowSource:
         statistic, rows = self.statistic, self._rows
         reduction = "auto" if self._is_binary else statistic.find_reduction()
         if reduction is None:
-            return NullRows(statistic, rows, self.estimate)
+            return NullRows(statistic, rows, self.estimate, truth)
         make_problems = make_shared if reduction in ("classwise", "full") else make_independent
-        problems, sums = make_problems(rows, reduction, statistic, is_omnibus)
+        problems, sums = make_problems(rows, reduction, statistic, is_omnibus, truth)
         statistic = statistic._replace(reduction="auto")
         measures = [
             make_cell_measure(

@@ -11,10 +11,20 @@ from skcal.metrics._binned import (
 )
 from skcal.metrics._bounds import Bounds
 from skcal.metrics._bregman import BregmanDivergence
+from skcal.metrics._calibration_index import integrated_calibration_index
 from skcal.metrics._canonical import canonical_calibration_error
 from skcal.metrics._cumulative import (
     averaged_two_bin_calibration_error,
     cumulative_calibration_error,
+)
+from skcal.metrics._decision import (
+    DecisionCalibrationWitness,
+    ElementaryScoreCurve,
+    NetBenefitCurve,
+    decision_calibration_error,
+    decision_calibration_witness,
+    elementary_score_curve,
+    net_benefit_curve,
 )
 from skcal.metrics._decomposition import (
     CORPDecomposition,
@@ -81,6 +91,8 @@ MEASURES = {
         Measure(kernel_calibration_error),
         Measure(cumulative_calibration_error),
         Measure(averaged_two_bin_calibration_error),
+        Measure(integrated_calibration_index),
+        Measure(decision_calibration_error, is_norm=False),
         Measure(canonical_calibration_error, reduces=False),
         Measure(squared_kernel_calibration_error, is_signed=True, reduces=False),
     )
@@ -92,10 +104,13 @@ __all__ = [
     "BregmanDivergence",
     "CORPDecomposition",
     "CalibrationSharpnessCurve",
+    "DecisionCalibrationWitness",
     "Decomposition",
+    "ElementaryScoreCurve",
     "Measure",
     "Mixture",
     "MultivariateNormal",
+    "NetBenefitCurve",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
@@ -108,10 +123,14 @@ __all__ = [
     "canonical_calibration_error",
     "corp_decomposition",
     "cumulative_calibration_error",
+    "decision_calibration_error",
+    "decision_calibration_witness",
     "distribution_kernel_calibration_error",
     "distribution_mean_embedding_error",
+    "elementary_score_curve",
     "expected_calibration_error",
     "expected_normalized_calibration_error",
+    "integrated_calibration_index",
     "interval_calibration_error",
     "interval_coverage",
     "kernel_calibration_error",
@@ -121,6 +140,7 @@ __all__ = [
     "maximum_calibration_error",
     "miscalibration_area",
     "multicalibration_error",
+    "net_benefit_curve",
     "probability_integral_transform",
     "quantile_calibration_error",
     "random_interval_calibration_error",

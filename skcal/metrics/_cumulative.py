@@ -66,13 +66,15 @@ def cumulative_calibration_error(
     See Also
     --------
     averaged_two_bin_calibration_error : The mean square of such sums.
+    decision_calibration_error : What decision makers may lose, at most twice the range.
 
     Notes
     -----
     With :math:`C_k` the sum of weighted residuals :math:`p\, (y - v)` over the k smallest
     distinct predictions, :math:`C_0 = 0`, the range is :math:`\max_k C_k - \min_k C_k` [1]_ and the
     maximum :math:`\max_k |C_k|` [2]_. Sums are read only where a run of equal predictions ends, so
-    that the order of rows does not matter.
+    that the order of rows does not matter. The range, the largest mean residual over an interval of
+    predictions, is the cutoff calibration error [3]_.
 
     References
     ----------
@@ -80,6 +82,8 @@ def cumulative_calibration_error(
        for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
     .. [2] K. Gupta, A. Rahimi, T. Ajanthan, T. Mensink, C. Sminchisescu, R. Hartley (2021).
        Calibration of neural networks using splines. ICLR. :doi:`10.48550/arXiv.2006.12800`
+    .. [3] R. Rossellini, J. A. Soloff, R. F. Barber, Z. Ren, R. Willett (2025). Can a calibration
+       metric be both testable and actionable? COLT 38, PMLR 291. :doi:`10.48550/arXiv.2502.19851`
 
     Examples
     --------

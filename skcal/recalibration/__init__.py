@@ -12,6 +12,7 @@ from skcal.recalibration._isotonic import IsotonicRecalibration
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
+from skcal.recalibration._multicalibrated_classifier import PARTS as _PARTS
 from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
@@ -64,11 +65,11 @@ __all__ = [
     "get_recalibrator_names",
 ]
 
-#: Full names of all types of skcal that a saved recalibrator, `RecalibratedClassifierCV` or
+#: Full names of all types of skcal that a saved recalibrator, recalibrated classifier or
 #: `CrossFitProba` may hold, for the argument ``trusted`` of ``skops.io.load`` and for
 #: ``skops_trusted_types`` of MLflow.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in map(globals().get, __all__)
+    for kind in (*map(globals().get, __all__), *_PARTS)
     if isinstance(kind, type) and not issubclass(kind, Exception)
 ]

@@ -81,7 +81,9 @@ class BaseRecalibrator(
     of each class by itself, so that y may miss some. ``_maps_rows_apart = False`` says that
     ``_recalibrate`` must get all rows at once, because it draws random numbers for instance; else
     it gets them part by part. ``_is_monotone = True`` promises that maps of
-    one class do not decrease, or that the order of the classes is kept in every row. With
+    one class do not decrease, or that the order of the classes is kept in every row.
+    ``_is_for_other_rows = True`` says that probabilities are meant for rows of another population,
+    so that those of the fitted rows may well become worse. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
@@ -127,6 +129,7 @@ class BaseRecalibrator(
     _is_on_device = False
     _learns_classes_apart = True
     _is_monotone = False
+    _is_for_other_rows = False
     _maps_rows_apart = True
     _fewest_rows = 1
 
@@ -265,7 +268,8 @@ class BaseRecalibrator(
         ----------
         data : dict
             What `to_dict` gave, of this class or a subclass. ``BaseRecalibrator.from_dict`` reads
-            all classes of skcal; a subclass of your own must be called itself.
+            all classes of skcal.recalibration; other subclasses, such as
+            :class:`skcal.shift.PriorShift` or your own, must be called themselves.
 
         Returns
         -------

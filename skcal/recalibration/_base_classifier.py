@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._folds import (
+    METHODS,
     check_classifier,
     check_partition,
     check_rows,
@@ -32,7 +33,7 @@ from skcal._folds import (
     spread_columns,
 )
 from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight, show_labels
+from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._base import restored_on_error
 
 
@@ -56,16 +57,18 @@ class BaseRecalibratedClassifier(
 ):
     """A classifier and a recalibrator, which is fitted on rows that the classifier has not seen.
 
-    A subclass stores ``estimator``, ``cv``, ``ensemble`` and ``n_jobs``, and implements
-    ``_choose_recalibrator`` and ``_choose_method``. ``_prepare`` makes a recalibrator ready,
-    ``_learn_rows`` and ``_read_rows`` find out what else it reads of X, ``_look_back`` looks at
-    what was fitted. With ``_prefers_ensemble = False`` "auto" is False for all estimators, and with
-    ``_reads_folds`` a frozen estimator gets splits, too.
+    A subclass stores ``estimator``, ``cv``, ``ensemble``, ``response_method`` and ``n_jobs``, and
+    implements ``_choose_recalibrator`` and ``_prepare``, which makes a recalibrator ready.
+    ``_choose_method`` chooses what it reads of the classifier, ``_learn_rows`` and ``_read_rows``
+    find out what else of X, and ``_look_back`` looks at what was fitted. With
+    ``_prefers_ensemble = False`` "auto" is False for all estimators, and with ``_reads_folds`` a
+    frozen estimator gets splits, too.
     """
 
     estimator: Any
     cv: Any
     ensemble: bool | Literal["auto"]
+    response_method: Literal["auto", "predict_proba", "decision_function"]
     n_jobs: int | None
     _prefers_ensemble = True
     _reads_folds = False
@@ -220,12 +223,15 @@ class BaseRecalibratedClassifier(
         """An unfitted recalibrator."""
 
     @abstractmethod
-    def _choose_method(self, estimator, recalibrator):
-        """The method of the classifier that gives the scores."""
-
-    @abstractmethod
     def _prepare(self, recalibrator, X):
         """An unfitted recalibrator that knows what it reads and the labels of its columns."""
+
+    def _choose_method(self, estimator, recalibrator):
+        """The method of the classifier that gives the scores."""
+        check_option("response_method", self.response_method, ("auto", *METHODS))
+        if self.response_method != "auto":
+            return self.response_method
+        return next((method for method in METHODS if hasattr(estimator, method)), METHODS[0])
 
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
         """Arrays of what else `fit` of the recalibrator reads, by name.
@@ -327,7 +333,20 @@ class BaseRecalibratedClassifier(
     def _fit_recalibrators(self, recalibrator, parts, y, params):
         """A recalibrator for each part, fitted on its scores."""
         jobs = []
+        params = _address_steps(recalibrator, params)
         for rows, scores in parts:
             part = {name: np.asarray(values)[rows] for name, values in params.items()}
             jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **part))
         return Parallel(n_jobs=self.n_jobs)(jobs)
+
+
+def _address_steps(recalibrator, params):
+    """Arguments of `fit`, of a pipeline by the steps that take them, unless it routes them."""
+    if not hasattr(recalibrator, "steps") or get_config()["enable_metadata_routing"]:
+        return params
+    return {
+        f"{step}__{name}": values
+        for step, part in recalibrator.steps
+        for name, values in params.items()
+        if name in signature(part.fit).parameters
+    }

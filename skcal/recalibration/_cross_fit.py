@@ -20,6 +20,7 @@ from skcal._folds import (
     get_classifier,
     inherit_tags,
     make_splits,
+    refuse_text,
     route_metadata,
     score_rows,
 )
@@ -134,6 +135,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         """
         check_option("method", self.method, METHODS)
         check_classifier(self.estimator)
+        refuse_text(self.cv)  # which `fit_transform` takes
         X, y = check_rows(self, X, y)
         fit_params = route_metadata(self, "fit", params).fit
         with restored_on_error(self):

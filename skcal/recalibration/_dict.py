@@ -6,7 +6,8 @@ of its own, told by its keys:
 - ``{"dtype", "shape", "array"}``, an array, with nested lists; NaN and infinity are strings there;
 - ``{"class", <field>, ...}``, a named tuple of skcal.recalibration;
 - ``{"class", "params", "fitted"}``, an estimator: a recalibrator or an IsotonicRegression;
-- ``{"float"}``, ``{"tuple"}``, ``{"dict"}``: NaN or infinity, a tuple, a dict with text as keys.
+- ``{"float"}``, ``{"tuple"}``, ``{"dict"}``: NaN or infinity, a tuple, a dict with text as keys;
+- ``{"pairs"}``: a dict with other keys, such as labels that are numbers.
 
 Nothing is imported or called that a dict names, but for the classes of `_list_types`.
 """
@@ -118,6 +119,10 @@ def _pack(value, path, types):
         return {"tuple": _pack(list(value), path, types)}
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {"dict": {k: _pack(v, f"{path}[{k!r}]", types) for k, v in value.items()}}
+    if type(value) is dict:
+        pairs = [[_pack(key, f"{path} (a key)", types), part] for key, part in value.items()]
+        if all(isinstance(key, bool | int | float | str) for key, _ in pairs):
+            return {"pairs": [[k, _pack(v, f"{path}[{k!r}]", types)] for k, v in pairs]}
     if types.get(type(value).__name__) is type(value):
         if not isinstance(value, tuple):
             return _pack_estimator(value, path, types)
@@ -184,9 +189,20 @@ def _unpack(data, path, types):
         return _SPECIAL[data["float"]]
     if data.keys() == {"tuple"} and isinstance(data["tuple"], list):
         return tuple(_unpack(data["tuple"], f"{path}['tuple']", types))
+    if data.keys() == {"pairs"}:
+        return _unpack_pairs(data["pairs"], f"{path}['pairs']", types)
     _require(data.keys() == {"dict"}, path, "be written as to_dict writes it", data)
     _require(isinstance(data["dict"], dict), f"{path}['dict']", "be a dict")
     return {k: _unpack(v, f"{path}['dict'][{k!r}]", types) for k, v in data["dict"].items()}
+
+
+def _unpack_pairs(pairs, path, types):
+    is_right = isinstance(pairs, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and type(pair[0]) in (bool, int, float, str)
+        for pair in pairs
+    )
+    _require(is_right, path, "hold pairs of a key and a value", pairs)
+    return {key: _unpack(part, f"{path}[{key!r}]", types) for key, part in pairs}
 
 
 def _unpack_array(data, path, types):

@@ -13,7 +13,7 @@ from skcal.recalibration._group_correction import GroupCorrection
 
 _LEARNING_RATE = 0.1
 _MAX_ROUNDS = 300
-# Boosting ends after so many rounds without a gain of so much log loss.
+# Boosting ends after so many rounds without a gain of so much mean log loss.
 _PATIENCE, _LEAST_GAIN = 10, 1e-5
 # Bins of log-odds, which are a feature of the trees.
 _N_BINS = 64
@@ -26,7 +26,7 @@ _MANY_ROWS = 100_000
 _SMALLEST_VARIANCE = 1e-6
 
 
-class _Map(NamedTuple):
+class GroupBoostingMap(NamedTuple):
     """The correction of one class."""
 
     edges: np.ndarray
@@ -49,14 +49,13 @@ class GroupBoosting(GroupCorrection):
             for train, test in splits
         ]
         losses = np.full((len(splits), _MAX_ROUNDS + 1), np.inf)
-        for own, (_, steps), (_, test) in zip(losses, paths, splits, strict=True):
-            for number, step in enumerate(steps):
-                own[number] = mass[test] @ find_log_loss(outcomes[test], odds[test] + step)
+        for own, (_, _, found) in zip(losses, paths, strict=True):
+            own[: len(found)] = found
         n_rounds = int(losses.sum(axis=0).argmin())
         held_out = np.zeros(len(odds))
-        for (_, steps), (_, test) in zip(paths, splits, strict=True):
+        for (_, steps, _), (_, test) in zip(paths, splits, strict=True):
             held_out[test] = steps[n_rounds]
-        fitted, _ = self._boost(odds, outcomes, mass, numbers, slice(None), n_rounds)
+        fitted, *_ = self._boost(odds, outcomes, mass, numbers, slice(None), n_rounds)
         return fitted, held_out
 
     def _apply(self, fitted, odds, numbers):
@@ -65,27 +64,26 @@ class GroupBoosting(GroupCorrection):
             return sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
 
     def _boost(self, odds, outcomes, mass, numbers, rows, n_rounds, test=None):
-        """Trees grown on some rows, and after each the correction of the test rows.
+        """Trees grown on some rows, and after each the correction and the log loss of test rows.
 
         With test rows it ends once their log loss has not fallen for some rounds.
         """
         edges = np.unique(np.quantile(odds[rows], np.arange(1, _N_BINS) / _N_BINS))
-        fitted, features = _Map(edges, []), self._make_features(odds, numbers, edges)
-        scores, steps, best, least = odds.copy(), [], 0, np.inf
+        fitted, features = GroupBoostingMap(edges, []), self._make_features(odds, numbers, edges)
+        scores, steps, losses, best = odds.copy(), [], [], 0
         for number in range(n_rounds + 1):
             if test is not None:
                 steps.append(scores[test] - odds[test])
-                losses = find_log_loss(outcomes[test], scores[test])
-                loss = np.average(losses, weights=mass[test])
-                if loss < least - _LEAST_GAIN:
-                    best, least = number, loss
+                losses.append(mass[test] @ find_log_loss(outcomes[test], scores[test]))
+                if losses[best] - losses[number] > _LEAST_GAIN * mass[test].sum():
+                    best = number
                 elif number - best >= _PATIENCE:
                     break
             if number < n_rounds:
                 tree = self._grow(features[rows], scores[rows], outcomes[rows], mass[rows])
                 fitted.trees.append(tree)
                 scores += tree.predict(features)
-        return fitted, steps
+        return fitted, steps, losses
 
     def _grow(self, features, scores, outcomes, mass):
         """A tree of Newton steps."""

@@ -1,14 +1,13 @@
 """Corrections of a classifier's log-odds by what else is known of a row."""
 
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from skcal._held_out import deal_splits
-from skcal._numerics._scores import find_floor, log_odds, normalize_rows
+from skcal._numerics._group_scaling import find_factor
+from skcal._numerics._scores import combine_odds, find_floor, log_odds
 from skcal._parallel import run_in_threads
 from skcal.recalibration._class_scores import (
     arrange_scores,
@@ -21,12 +20,9 @@ from skcal.recalibration._class_scores import (
 _MOST_ROWS = 1e9
 # Where the folds of the classifier tell nothing, so many are dealt.
 _N_FOLDS = 5
-# The log loss of rows held out that a whole correction must gain for half of it to be applied. At 5
-# the gain of true effects is hardly smaller, and the harm to calibrated models half of that at 2.
-_DOUBT = 5.0
 
 
-class GroupCorrection(BaseEstimator):
+class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
     """Base class of corrections of log-odds, shrunk by what they gain in rows held out.
 
     With more than two classes each class is corrected against the rest.
@@ -98,7 +94,7 @@ class GroupCorrection(BaseEstimator):
         else:
             self._smallest = find_floor(scores, len(self.classes_))
         odds = self._to_log_odds(scores)
-        splits = self._split(scores, codes, sample_weight if sample_weight is None else mass, fold)
+        splits = _split(scores, codes, mass, fold)
         first = len(self.classes_) - odds.shape[1]
         tasks = (
             (self._fit_class, own, (codes == first + k) + 0.0, mass, numbers, splits)
@@ -107,7 +103,7 @@ class GroupCorrection(BaseEstimator):
         fits = run_in_threads(tasks, self.n_jobs)
         self.maps_ = [fitted for fitted, _ in fits]
         held_out = np.column_stack([corrections for _, corrections in fits])
-        self.factor_ = self._find_factor(odds, held_out, codes, mass)
+        self.factor_ = find_factor(odds, held_out, codes, mass)
         return self
 
     def predict_proba(self, scores, *, numbers):
@@ -126,7 +122,7 @@ class GroupCorrection(BaseEstimator):
         odds = self._to_log_odds(self._arrange(scores))
         pairs = zip(self.maps_, odds.T, strict=True)
         corrections = [self._apply(fitted, own, numbers) for fitted, own in pairs]
-        return _combine(odds + self.factor_ * np.column_stack(corrections))
+        return combine_odds(odds + self.factor_ * np.column_stack(corrections))
 
     def _arrange(self, scores):
         return arrange_scores(scores, np.arange(len(self.classes_)), np, self.input)
@@ -136,24 +132,15 @@ class GroupCorrection(BaseEstimator):
             return log_odds(floor_logits(scores, self._depth, np))
         return log_odds(np.log(np.clip(scores, self._smallest, 1.0)))
 
-    def _split(self, scores, codes, sample_weight, fold):
-        """Pairs of train and test rows: the folds of the classifier, where there are several."""
-        found = np.unique(fold)
-        if len(found) > 1:
-            return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in found]
-        if len(codes) == 1:
-            return []
-        return deal_splits(scores, codes, sample_weight, min(_N_FOLDS, len(codes)))
 
-    def _find_factor(self, odds, held_out, codes, mass):
-        """The factor that is best for rows held out, with some doubt."""
-
-        def lose(factor):
-            own = _combine(odds + factor * held_out)[np.arange(len(codes)), codes]
-            return -(mass @ np.log(own)) + _DOUBT * factor**2
-
-        found = minimize_scalar(lose, bounds=(0.0, 1.0), method="bounded")
-        return float(found.x) if found.fun < lose(0.0) else 0.0
+def _split(scores, codes, mass, fold):
+    """Pairs of train and test rows: the folds of the classifier, where there are several."""
+    found = np.unique(fold)
+    if len(found) > 1:
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in found]
+    if len(codes) == 1:
+        return []
+    return deal_splits(scores, codes, mass, min(_N_FOLDS, len(codes)))
 
 
 def _limit(weights):
@@ -161,12 +148,3 @@ def _limit(weights):
     largest = float(weights.max())
     most = _MOST_ROWS / np.sum(weights / largest)
     return weights.astype(np.float64) if largest <= most else weights / largest * most
-
-
-def _combine(odds):
-    """Probabilities of all classes, inside (0, 1)."""
-    if odds.shape[1] == 1:
-        proba = expit(np.column_stack([-odds, odds]))
-    else:
-        proba = normalize_rows(expit(odds))
-    return np.clip(proba, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))

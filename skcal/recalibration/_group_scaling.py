@@ -17,7 +17,7 @@ _MOST_PAIRS = 1000
 _MOST_COLUMNS = 12
 
 
-class _Map(NamedTuple):
+class GroupScalingMap(NamedTuple):
     """The correction of one class: intercepts and slopes of the standardised log-odds."""
 
     coefficients: np.ndarray
@@ -38,7 +38,7 @@ class GroupScaling(GroupCorrection):
         centred, (centre,) = centre_features(odds[:, None], share)
         scale = np.sqrt(share @ centred[:, 0] ** 2)
         pairs = list(self._find_pairs(numbers))
-        start = _Map(np.empty(0), np.inf, centre, scale if scale > 0 else 1.0, pairs)
+        start = GroupScalingMap(np.empty(0), np.inf, centre, scale if scale > 0 else 1.0, pairs)
         design = self._make_design(start, odds, numbers)
         coefficients, penalty, held_out = fit_group_scaling(design, odds, outcomes, mass, splits)
         return start._replace(coefficients=coefficients, penalty=penalty), held_out
@@ -81,13 +81,15 @@ class GroupScaling(GroupCorrection):
     def _find_pairs(self, numbers):
         """Yield pairs of columns, and the number of the group of each pair of levels."""
         n_columns = len(self.levels)
-        if n_columns > _MOST_COLUMNS:
+        if not 2 <= n_columns <= _MOST_COLUMNS:
             return
         counts = {
             (j, k): self._count_pairs(numbers, j, k) for j, k in combinations(range(n_columns), 2)
         }
-        sizes = np.sort(np.concatenate([np.empty(0, int), *map(np.ravel, counts.values())]))[::-1]
-        fewest = max(_FEWEST_ROWS, *(sizes[_MOST_PAIRS : _MOST_PAIRS + 1] + 1), 1)
+        sizes = np.sort(np.concatenate([own.ravel() for own in counts.values()]))[::-1]
+        fewest = _FEWEST_ROWS
+        if len(sizes) > _MOST_PAIRS:  # larger than the first that is too many
+            fewest = max(fewest, sizes[_MOST_PAIRS] + 1)
         for (j, k), own in counts.items():
             kept = np.pad(own >= fewest, ((0, 1), (0, 1))).ravel()
             if kept.any():

@@ -11,16 +11,18 @@ from scipy.sparse import csc_array, issparse
 from sklearn.utils import get_tags
 
 from skcal._arrays import list_column_names
-from skcal._folds import METHODS, get_classifier
-from skcal._levels import find_levels, read_column
+from skcal._folds import get_classifier
+from skcal._levels import Levels, find_levels, read_column
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
-from skcal.recalibration._group_boosting import GroupBoosting
-from skcal.recalibration._group_scaling import GroupScaling
+from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
+from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap
 
 # Corrections by name, with the number of bins and the fewest rows of a level.
 _METHODS = {"scaling": (GroupScaling, 8, 20), "boosting": (GroupBoosting, 64, 1)}
+# What is fitted consists of these.
+PARTS = (GroupBoosting, GroupBoostingMap, GroupScaling, GroupScalingMap, Levels)
 # Categories of a column that count; HistGradientBoostingRegressor knows no more.
 _MOST_LEVELS = 254
 _MOST_FEATURES = 50
@@ -44,7 +46,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     method : {"scaling", "boosting"}, default="scaling"
         "scaling" is linear in the groups: it adds an intercept and a slope for each level of a
         column, and an intercept for each pair of levels of two columns. "boosting" adds a sum of
-        trees of the columns and the log-odds, which find groups of more columns, and takes longer.
+        trees of the columns and the log-odds, which find intersections of more columns, but may
+        miss what no single column shows, and takes longer.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
         With ``ensemble=False`` every row must be in exactly one test fold.
@@ -179,12 +182,6 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
                 "pairwise X, a kernel or distances."
             )
         return _METHODS[self.method][0]()
-
-    def _choose_method(self, estimator, recalibrator):
-        check_option("response_method", self.response_method, ("auto", *METHODS))
-        if self.response_method != "auto":
-            return self.response_method
-        return next((method for method in METHODS if hasattr(estimator, method)), METHODS[0])
 
     def _prepare(self, recalibrator, X):
         self._features = _choose_features(X, self.features)

@@ -10,9 +10,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._folds import METHODS, spread_columns
+from skcal._folds import spread_columns
 from skcal._held_out import deal_splits, find_rise, predict_held_out
-from skcal._validation import check_option, show_labels
+from skcal._validation import show_labels
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
 from skcal.recalibration._names import choose_recalibrator, is_random
@@ -174,12 +174,9 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         return choose_recalibrator("recalibrator", self.recalibrator)
 
     def _choose_method(self, estimator, recalibrator):
-        check_option("response_method", self.response_method, ("auto", *METHODS))
+        chosen = super()._choose_method(estimator, recalibrator)
         if self.recalibrator is None or isinstance(self.recalibrator, str):
-            if self.response_method != "auto":
-                return self.response_method
-            found = [method for method in METHODS if hasattr(estimator, method)]
-            return found[0] if found else METHODS[0]
+            return chosen
         reads = getattr(recalibrator, "input", None)
         if self.response_method == "auto":
             return "decision_function" if reads == "logits" else "predict_proba"
@@ -216,7 +213,9 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         Each member of an ensemble is tried on the rows of the others; a single one is fitted again
         on folds of its rows.
         """
-        if isinstance(recalibrators[0], AutoRecalibration):
+        steps = getattr(recalibrators[0], "steps", [(None, recalibrators[0])])  # of a pipeline
+        last = steps[-1][1]
+        if isinstance(last, AutoRecalibration) or getattr(last, "_is_for_other_rows", False):
             return
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = np.concatenate([np.arange(len(y))[part] for part, _ in parts])

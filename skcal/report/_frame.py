@@ -38,7 +38,21 @@ def _list_quantities(model):
         yield name, {**values, "null_mean": null}
     if model.groups is not None:
         yield "groups_pvalue", {"estimate": model.groups.pvalue}
+    if model.clinical is not None:
+        yield from _list_clinical(model.clinical)
     summary = model.recalibration
     yield "recalibrated_log_loss", {"estimate": summary.log_loss_after}
     yield "recalibrated_brier_score", {"estimate": summary.brier_score_after}
     yield "log_loss_gain", {} if summary.gain is None else summary.gain._asdict()
+
+
+def _list_clinical(clinical):
+    yield "observed_expected", {**clinical.observed_expected._asdict(), "null_mean": 1.0}
+    cox = clinical.recalibration
+    for name, null in (("calibration_in_the_large", 0.0), ("slope", 1.0)):
+        values = {} if cox is None else getattr(cox, name)._asdict()
+        yield f"clinical_{name}", {**values, "null_mean": null}
+    for name in ("intercept_test", "slope_test", "test"):
+        yield f"clinical_{name}", {} if cox is None else {"estimate": getattr(cox, name).pvalue}
+    for name in ("ici", "e50", "e90", "emax"):
+        yield name, getattr(clinical, name)._asdict()

@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._records import show_record
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import GroupAudit, Interval, TestResult
+from skcal.inference import CoxRecalibration, GroupAudit, Interval, TestResult
 
 
 class SampleSummary(NamedTuple):
@@ -175,6 +175,30 @@ class RecalibrationSummary(NamedTuple):
     reason: str | None
 
 
+class ClinicalSummary(NamedTuple):
+    """What guidelines for clinical prediction models ask for, of the probability of one label.
+
+    Attributes
+    ----------
+    observed_expected : Interval
+        Events for each one that was predicted, see
+        :func:`skcal.inference.observed_expected_ratio`; infinite if all predictions are 0.
+    recalibration : CoxRecalibration or None
+        Calibration in the large, intercept and slope, with tests, see
+        :func:`skcal.inference.cox_recalibration`; None where it is not defined.
+    ici, e50, e90, emax : Interval
+        Mean, median, 90 % quantile and largest distance of the calibration curve from the diagonal,
+        see :func:`skcal.metrics.integrated_calibration_index`.
+    """
+
+    observed_expected: Interval
+    recalibration: CoxRecalibration | None
+    ici: Interval
+    e50: Interval
+    e90: Interval
+    emax: Interval
+
+
 class ModelReport(NamedTuple):
     """All that a report says of one model.
 
@@ -220,6 +244,9 @@ class ModelReport(NamedTuple):
         Reliability diagram; draw it with ``diagram.plot()``.
     groups : GroupAudit or None
         Audit of the groups, see :func:`skcal.inference.audit_groups`; None where none were given.
+    clinical : ClinicalSummary or None
+        Ratio of observed to expected events, intercept, slope, and distances of the calibration
+        curve; None unless asked for.
     """
 
     verdict: str
@@ -236,3 +263,4 @@ class ModelReport(NamedTuple):
     recalibration: RecalibrationSummary
     diagram: ReliabilityDisplay
     groups: GroupAudit | None = None
+    clinical: ClinicalSummary | None = None

@@ -11,6 +11,7 @@ from skcal._numerics._verdict import find_skill_pvalue
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
     check_confidence_level,
+    check_flag,
     check_integer,
     check_number,
     check_option,
@@ -18,6 +19,7 @@ from skcal._validation import (
 )
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import audit_groups
+from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
 from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
@@ -106,6 +108,7 @@ class CalibrationReport:
         scale: Literal["probability", "logit"] = "probability",
         confidence_level: float = 0.95,
         tolerance: float = 0.05,
+        clinical: bool = False,
         n_resamples: int = 499,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -138,6 +141,8 @@ class CalibrationReport:
             Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
         tolerance : float, default=0.05
             Average error, in units of probability, that still counts as calibrated. In (0, 1).
+        clinical : bool, default=False
+            Whether to add a section for a clinical paper, see :func:`calibration_report`.
         n_resamples : int, default=499
             Number of draws of labels, from 2 to 2^24.
         n_jobs : int, default=None
@@ -183,6 +188,7 @@ class CalibrationReport:
             scale=scale,
             confidence_level=confidence_level,
             tolerance=tolerance,
+            clinical=clinical,
             n_resamples=n_resamples,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -253,6 +259,7 @@ def calibration_report(
     scale: Literal["probability", "logit"] = "probability",
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
+    clinical: bool = False,
     n_resamples: int = 499,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -292,6 +299,11 @@ def calibration_report(
         Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
     tolerance : float, default=0.05
         Average error, in units of probability, that still counts as calibrated. In (0, 1).
+    clinical : bool, default=False
+        Whether to add a section for a clinical paper: observed to expected events, calibration in
+        the large and slope with their tests, and the integrated calibration index with E50, E90
+        and Emax, all with intervals. It needs the probability of one label, and reads weights as
+        counts.
     n_resamples : int, default=499
         Number of draws of labels, from 2 to 2^24. The smallest possible p-value is
         1 / (1 + n_resamples).
@@ -415,6 +427,7 @@ def calibration_report(
     """
     check_option("reduction", reduction, ("auto", "confidence"))
     check_option("scale", scale, ("probability", "logit"))
+    check_flag("clinical", clinical)
     options = {
         "scale": scale,
         "confidence_level": check_confidence_level(confidence_level),
@@ -432,7 +445,14 @@ def calibration_report(
         name: read_problem(y_true, proba, name, reduction=reduction, **data)
         for name, proba in list_models(y_proba).items()
     }
+    if clinical:
+        _check_clinical(problems)
     models = {name: _report_model(problem, **options) for name, problem in problems.items()}
+    if clinical:
+        names = ("confidence_level", "n_jobs", "seed")
+        chosen = {name: options[name] for name in names}
+        for name, problem in problems.items():
+            models[name] = models[name]._replace(clinical=describe_clinical(problem, **chosen))
     if groups is not None:
         rules = data | {
             "reduction": reduction,
@@ -449,6 +469,14 @@ def calibration_report(
 
 def _add_audit(model, audit):
     return model._replace(sentence=f"{model.sentence} {write_groups(audit)}", groups=audit)
+
+
+def _check_clinical(problems):
+    if any(problem.uses_confidence for problem in problems.values()):
+        raise ValueError(
+            "clinical must be False where measures read the confidence; name the label whose "
+            "probability is meant with pos_label."
+        )
 
 
 def _check_tolerance(tolerance):

@@ -4,13 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal.report._sentence import (
-    show_error,
-    show_label,
-    show_percentages,
-    show_pvalue,
-    show_region,
-)
+from skcal._words import show_error, show_label, show_percentages, show_pvalue
+from skcal.report._sentence import show_region
 
 MEASURE_TITLES = {
     "smooth_ece": "smooth ECE",
@@ -51,6 +46,7 @@ def list_sections(model, confidence_level):
         _show_direction(model, interval),
         _show_regions(model),
         *([] if model.groups is None else [_show_groups(model.groups)]),
+        *([] if model.clinical is None else [_show_clinical(model.clinical, interval)]),
         _show_recalibration(model.recalibration),
     ]
 
@@ -144,6 +140,29 @@ def _show_direction(model, interval):
     return Section("Direction", ("value", interval), cells)
 
 
+def _show_clinical(clinical, interval):
+    rows = [("observed / expected (O:E)", clinical.observed_expected)]
+    cox = clinical.recalibration
+    if cox is not None:
+        rows += [
+            ("calibration in the large (0)", cox.calibration_in_the_large),
+            ("calibration slope (1)", cox.slope),
+        ]
+    rows.append(("ICI", clinical.ici))
+    cells = [(title, show_number(value.estimate), _show_interval(value)) for title, value in rows]
+    for title, value in (("E50", clinical.e50), ("E90", clinical.e90), ("Emax", clinical.emax)):
+        # Nothing is known of the lower end of an interval of a quantile.
+        cells.append((title, show_number(value.estimate), f"at most {show_number(value.high)}"))
+    if cox is None:
+        cells.insert(1, ("calibration intercept and slope", "undefined", ""))
+    else:
+        tests = {"intercept": cox.intercept_test, "slope": cox.slope_test, "both": cox.test}
+        cells[3:3] = [
+            (f"test, {name}", show_pvalue(test.pvalue), "") for name, test in tests.items()
+        ]
+    return Section("For a clinical paper", ("value", interval), cells)
+
+
 def _show_regions(model):
     direction, reads_confidence = model.direction, model.sample.pos_label is None
     rows = [
@@ -151,7 +170,7 @@ def _show_regions(model):
         for title, regions in (("too low", direction.too_low), ("too high", direction.too_high))
         if regions
     ]
-    return Section("Where", (), rows or [("certainly wrong", "nowhere, as far as the rows tell")])
+    return Section("Where", (), rows or [("no region", "none in which the rows show an error")])
 
 
 def _show_groups(audit):

@@ -2,17 +2,16 @@
 
 import numpy as np
 
+from skcal._words import show_error, show_label, show_percentages, show_places, show_pvalue
+
 # Of the tolerated error: what is clear but smaller than this is called small.
 _SMALL = 1 / 3
 # A predicted label is the usual one if it is that of this share of the rows.
 _USUAL = 0.9
-LONGEST_LABEL = 24
 _SHIFTED = ("too high", "too low")
 _SIDES = {"over-confident": 1, "under-confident": -1}
 # Points of difference say little about probabilities nearer than this to 0 or to 1.
 _RARE = 0.05
-# Distances from 0 or 1 below this are shown as powers of ten.
-_TINY = 1e-4
 # A region of a larger share is as good as all rows.
 _ALL = 0.995
 
@@ -168,38 +167,6 @@ def _tell_difference(audit):
     return story
 
 
-# --------------------------------------------------------------------------- words and numbers
-
-
-def show_label(label):
-    """A label as Python shows it, cut if it is long."""
-    text = repr(label)
-    return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
-
-
-def show_error(value):
-    """A number with two digits, or three decimals."""
-    return f"{value:.3f}" if value >= 0.01 or value == 0 else f"{value:.1g}"
-
-
-def show_pvalue(pvalue):
-    """A p-value, as in "p = 0.02"."""
-    if pvalue < 0.001:
-        return "p < 0.001"
-    return f"p = {pvalue:.2f}" if pvalue >= 0.1 else f"p = {pvalue:.2g}"
-
-
-def show_percentages(*values):
-    """Percentages with enough decimals to tell them apart."""
-    difference = 100 * (max(values) - min(values))
-    decimals = 1
-    if 0 < difference < 1:
-        # More than two only next to 0 % and 100 %.
-        most = 2 if min(values) > 0.01 and max(values) < 0.99 else 4
-        decimals = int(min(-np.floor(np.log10(difference)), most))
-    return tuple(f"{100 * value:.{decimals}f} %" for value in values)
-
-
 def show_region(region, reads_confidence):
     """In words where outcomes differ from predictions, and by how much."""
     predicted, observed = region.mean_prediction, region.mean_outcome
@@ -220,20 +187,3 @@ def show_region(region, reads_confidence):
     size = f"{points:.0f}" if points >= 1.5 else f"{points:.1f}"
     unit = "point" if size == "1.0" else "points"
     return f"{place}{share} {subject} {verb.format(f'{size} {unit} {kind}')}"
-
-
-def show_places(low, high):
-    """The range of predictions of a region, with decimals that tell its ends apart."""
-    decimals = 2 if high - low >= 0.02 else 4
-    first, last = (_show_place(value, decimals) for value in (low, high))
-    return f"at {first}" if first == last else f"between {first} and {last}"
-
-
-def _show_place(value, decimals):
-    """A prediction; one near 0 or 1 is not shown as 0 or 1, whose rows are others."""
-    distance = min(value, 1 - value)
-    if 0 < distance < _TINY:
-        return f"{value:.0e}" if value < 0.5 else f"1 - {distance:.0e}"
-    if 0 < distance < 10.0**-decimals:
-        decimals = int(np.ceil(-np.log10(distance)))
-    return f"{value:.{decimals}f}"

@@ -2,8 +2,8 @@
 
 from textwrap import TextWrapper
 
+from skcal._words import show_pvalue
 from skcal.report._sections import cut_text, judge_recalibration, list_sections, show_number
-from skcal.report._sentence import show_pvalue
 
 _WIDTH = 79
 _INDENT = 2
@@ -75,11 +75,12 @@ def _write_section(section):
     widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
     labels = [section.title, *(f"{'':{_INDENT}}{row[0]}" for row in section.rows)]
     width = max(_LABELS, *(len(label) + 1 for label in labels))
-    return "\n".join(
+    lines = (
         label.ljust(width)
         + "".join(text.rjust(max(w, 11)) for text, w in zip(row, widths, strict=True))
         for label, row in zip(labels, cells, strict=True)
     )
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _wrap(text, indent, label=""):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from skcal._batches._tables import check_columns, check_names, check_order, read_table
 from skcal._validation import check_integer
-from skcal.streaming._batches import check_columns, check_names, check_order, read_table
 from skcal.streaming._groups import GroupedSummary
 from skcal.streaming._summary import CalibrationSummary
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from typing import Any, Literal, Self
 
@@ -10,18 +9,15 @@ import numpy as np
 import pandas as pd
 
 from skcal._arrays import list_column_names
+from skcal._batches._grouped import Grouped
+from skcal._batches._keys import list_groups, make_index
+from skcal._batches._rows import as_floats, as_labels, check_named_columns
 from skcal._cells._cell_measures import check_measure
 from skcal._typing import ArrayLike, Reduction
-from skcal.streaming._keys import find_groups, pack_key, unpack_key
-from skcal.streaming._rows import agree_on_negative, as_floats, as_labels, check_named_columns
-from skcal.streaming._serial import check_format, errors_named, require
-from skcal.streaming._summary import CalibrationSummary, check_same_settings
-
-FORMAT = "skcal.GroupedSummary"
-VERSION = 1
+from skcal.streaming._summary import CalibrationSummary
 
 
-class GroupedSummary(Mapping[object, CalibrationSummary]):
+class GroupedSummary(Grouped[CalibrationSummary]):
     """A `CalibrationSummary` for each group of rows, in a mapping from keys to summaries.
 
     Groups appear when their first row comes. Parts of the data may hold different groups.
@@ -65,6 +61,8 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
     CalibrationSummary(n_cells=1024, n_samples=2)
     """
 
+    _format = "skcal.GroupedSummary"
+
     def __init__(
         self,
         *,
@@ -74,28 +72,14 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
         labels: ArrayLike | None = None,
         on_invalid: Literal["raise", "drop"] = "raise",
     ) -> None:
-        self._blank = CalibrationSummary(
+        blank = CalibrationSummary(
             n_cells=n_cells,
             reduction=reduction,
             pos_label=pos_label,
             labels=labels,
             on_invalid=on_invalid,
         )
-        self._groups: dict[object, CalibrationSummary] = {}
-        self._negative = None  # that of all groups together
-
-    # ------------------------------------------------------------------------------ a mapping
-
-    def __getitem__(self, key):
-        return self._groups[key]
-
-    def __iter__(self):
-        return iter(self._groups)
-
-    def __len__(self):
-        return len(self._groups)
-
-    __hash__ = None  # type: ignore[assignment]
+        self._start(blank)
 
     # ------------------------------------------------------------------------------- taking in
 
@@ -132,33 +116,23 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
             If an argument is invalid.
         """
         check_named_columns(list_column_names(y_proba), self._blank.labels)
-        columns = [
-            as_labels(y_true),
-            as_floats("y_proba", y_proba),
-            None if sample_weight is None else as_floats("sample_weight", sample_weight),
-        ]
-        codes, keys = find_groups(by)
-        for name, values in zip(("y_true", "y_proba", "sample_weight"), columns, strict=True):
-            if values is not None and np.shape(values)[:1] != codes.shape:
-                raise ValueError(
-                    f"by must have a key for each row of {name}; got {len(codes)} keys and shape "
-                    f"{np.shape(values)}."
-                )
-        order = np.argsort(codes, kind="stable")
-        ends = np.cumsum(np.bincount(codes, minlength=len(keys)))
+        columns = {
+            "y_true": as_labels(y_true),
+            "y_proba": as_floats("y_proba", y_proba),
+            "sample_weight": (
+                None if sample_weight is None else as_floats("sample_weight", sample_weight)
+            ),
+        }
         updated = {}
-        for key, start, end in zip(keys, [0, *ends], ends, strict=False):
-            rows = order[start:end]
-            parts: list[Any] = [None if values is None else values[rows] for values in columns]
+        for key, rows in list_groups(by, columns):
+            parts: list[Any] = [None if v is None else v[rows] for v in columns.values()]
             summary = copy(self._groups.get(key, self._blank))
             try:
                 updated[key] = summary.update(*parts)
             except ValueError as error:
-                copy(self._blank).update(*columns)  # which names the row of the whole
+                copy(self._blank).update(*columns.values())  # which names the row of the whole
                 raise ValueError(f"Group {key!r}: {error}") from error
-        negatives = [summary._negative for summary in updated.values()]
-        self._negative = agree_on_negative(self._negative, *negatives)
-        self._groups.update(updated)
+        self._take(updated)
         return self
 
     def merge(self, *others: GroupedSummary) -> GroupedSummary:
@@ -181,15 +155,7 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
         TypeError
             If one of `others` is no `GroupedSummary`.
         """
-        merged = self._with_groups({key: copy(summary) for key, summary in self.items()})
-        for other in others:
-            if not isinstance(other, GroupedSummary):
-                raise TypeError(f"others must be GroupedSummary objects; got {other!r}.")
-            check_same_settings(self._blank, other._blank)
-            merged._negative = agree_on_negative(merged._negative, other._negative)
-            for key, summary in other.items():
-                merged._groups[key] = merged._groups.get(key, self._blank).merge(summary)
-        return merged
+        return self._merge(others)
 
     def __add__(self, other):
         return self.merge(other) if isinstance(other, GroupedSummary) else NotImplemented
@@ -252,7 +218,7 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
         values = [
             function(summary) if summary.total_weight_ > 0 else np.nan for summary in self.values()
         ]
-        return pd.Series(values, index=_make_index(self), name=name, dtype=np.float64)
+        return pd.Series(values, index=make_index(self), name=name, dtype=np.float64)
 
     # ------------------------------------------------------------------------------ passing on
 
@@ -267,86 +233,10 @@ class GroupedSummary(Mapping[object, CalibrationSummary]):
         """
         if not self._groups:
             return self._blank.to_frame()
-        tables, index = [summary.to_frame() for summary in self.values()], _make_index(self)
+        tables, index = [summary.to_frame() for summary in self.values()], make_index(self)
         if isinstance(index, pd.MultiIndex):
             return pd.concat(tables, keys=index)
         sizes = [len(table) for table in tables]
         codes = [np.repeat(np.arange(len(index)), sizes), np.concatenate([*map(np.arange, sizes)])]
         inner = pd.RangeIndex(max(sizes))
         return pd.concat(tables).set_axis(pd.MultiIndex(levels=[index, inner], codes=codes))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything in types that JSON knows; no digit is lost.
-
-        Returns
-        -------
-        dict
-            To be read by `from_dict`.
-
-        Raises
-        ------
-        ValueError
-            If a key is no text, finite number or boolean, nor a tuple of these.
-        """
-        groups = [[pack_key(key), summary.to_dict()] for key, summary in self.items()]
-        blank = self._blank.to_dict()
-        return {"format": FORMAT, "version": VERSION, "empty": blank, "groups": groups}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> GroupedSummary:
-        """Groups from what `to_dict` gave.
-
-        Parameters
-        ----------
-        data : dict
-            What `to_dict` gave.
-
-        Returns
-        -------
-        GroupedSummary
-            Groups equal to the first ones.
-
-        Raises
-        ------
-        ValueError
-            If `data` is not what `to_dict` gives, or comes from a later version.
-        """
-        check_format(data, FORMAT, VERSION)
-        with errors_named(FORMAT):
-            pairs = [(unpack_key(key), summary) for key, summary in data["groups"]]
-            blank = CalibrationSummary.from_dict(data["empty"])
-            require(blank == CalibrationSummary(**blank._settings), "empty must hold no rows")
-            groups = {key: CalibrationSummary.from_dict(one) for key, one in pairs}
-            require(len(groups) == len(pairs), "keys must be distinct")
-            for summary in groups.values():
-                check_same_settings(blank, summary)
-            negative = agree_on_negative(*(summary._negative for summary in groups.values()))
-        new = cls()
-        new._blank, new._groups, new._negative = blank, groups, negative
-        return new
-
-    # -------------------------------------------------------------------------------- the rest
-
-    def _with_groups(self, groups):
-        new = object.__new__(type(self))
-        new._blank, new._groups, new._negative = self._blank, groups, self._negative
-        return new
-
-    def __copy__(self):
-        return self.merge()
-
-    def __eq__(self, other):
-        if not isinstance(other, GroupedSummary):
-            return NotImplemented
-        return self._blank == other._blank and self._groups == other._groups
-
-    def __repr__(self):
-        n_samples = sum(summary.n_samples_ for summary in self.values())
-        return f"GroupedSummary(n_groups={len(self)}, n_samples={n_samples})"
-
-
-def _make_index(groups):
-    keys = list(groups)
-    if keys and all(isinstance(key, tuple) for key in keys) and len(set(map(len, keys))) == 1:
-        return pd.MultiIndex.from_tuples(keys)
-    return pd.Index(keys, tupleize_cols=False)

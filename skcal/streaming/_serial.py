@@ -1,15 +1,15 @@
 """Summaries as plain data, for JSON, and as tables."""
 
-from contextlib import contextmanager
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 
+from skcal._batches._plain_data import check_format, errors_named, read_plain_numbers, require
+from skcal._batches._rows import REASONS
 from skcal._cells._cells import Cells
 from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells, split_pairs
 from skcal._validation import check_integer
-from skcal.streaming._rows import REASONS
 
 FORMAT = "skcal.CalibrationSummary"
 VERSION = 1
@@ -55,29 +55,6 @@ def unpack_state(data, n_cells, n_problems):
     return {"n_samples": n_samples, "dropped": dropped, "negative": negative}, cells
 
 
-@contextmanager
-def errors_named(name):
-    """Turn errors of what is read into a ValueError that tells the format."""
-    try:
-        yield
-    except KeyError as error:
-        raise ValueError(f"data is not a complete {name}: it lacks {error}.") from None
-    except (TypeError, IndexError, ValueError) as error:
-        raise ValueError(f"data is not a complete {name}: {error}") from None
-
-
-def check_format(data, name, latest):
-    """Raise a ValueError unless `data` has this format in a version that is known."""
-    if not isinstance(data, dict) or data.get("format") != name:
-        raise ValueError(f"data must be what to_dict gave, with format {name!r}.")
-    version = data.get("version")
-    if type(version) is not int or not 1 <= version <= latest:
-        raise ValueError(
-            f"data has version {version!r} of the format; this skcal reads versions up to "
-            f"{latest}. Update skcal."
-        )
-
-
 def _pack_cells(cells):
     """The cells that are not empty; a place of None stands for several predictions."""
     filled = np.flatnonzero(~np.isnan(cells.places))
@@ -97,17 +74,19 @@ def _unpack_cells(data, n_cells):
     n_rows, is_counted = check_integer("n_rows", data["n_rows"], 0, np.inf), data["is_counted"]
     require(isinstance(is_counted, bool), f"is_counted must be a boolean; got {is_counted!r}")
     n_filled = len(data["cells"])
-    filled = _read_numbers("cells", data["cells"], (n_filled,), "iu").astype(np.intp)
+    filled = read_plain_numbers("cells", data["cells"], (n_filled,), "iu").astype(np.intp)
     is_increasing = ((filled >= 0) & (filled <= n_cells)).all() and (np.diff(filled) > 0).all()
     require(is_increasing, f"cells must be increasing numbers from 0 to {n_cells}")
     alone = np.array([place is not None for place in data["places"]], dtype=bool)
     require(len(alone) == n_filled, f"places must be {n_filled}, one for each cell")
     known = [place for place in data["places"] if place is not None]
-    known = _read_numbers("places", known, (len(known),), "iuf")
+    known = read_plain_numbers("places", known, (len(known),), "iuf")
     is_inside = ((known >= 0) & (known <= 1)).all()
     is_inside = is_inside and (np.ceil(known * n_cells) == filled[alone]).all()
     require(is_inside, "places must lie in their cells")
-    powers = _read_numbers("sums", data["sums"], (ORDER, n_filled, 2), "iuf").astype(np.float64)
+    powers = read_plain_numbers("sums", data["sums"], (ORDER, n_filled, 2), "iuf").astype(
+        np.float64
+    )
     require(((powers >= 0) & (powers < np.inf)).all(), "sums must be finite and not negative")
     # Places in a cell are at most 1, measured in cells.
     require((np.diff(powers, axis=0) <= 0).all(), "sums of higher powers must not be larger")
@@ -117,22 +96,6 @@ def _unpack_cells(data, n_cells):
     places[filled[alone]] = known
     sums.real[:, filled], sums.imag[:, filled] = powers[0::2], powers[1::2]
     return Cells(sums, places, n_rows, is_counted)
-
-
-def _read_numbers(name, values, shape, kinds):
-    """Numbers of these kinds in an array of this shape, or a ValueError."""
-    array = np.asarray(values)
-    if array.size == 0 and 0 in shape:
-        return np.zeros(shape)
-    is_right = array.dtype.kind in kinds and array.shape == shape
-    require(is_right, f"{name} must be {'whole ' * (kinds == 'iu')}numbers of shape {shape}")
-    return array
-
-
-def require(is_right, rule):
-    """Raise a ValueError that tells the rule that data breaks, unless it is right."""
-    if not is_right:
-        raise ValueError(f"{rule}.")
 
 
 def tabulate_cells(problems, labels):

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._arrays import list_column_names
-from skcal._cells._cell_measures import bound_cells, check_measure, measure_cells
-from skcal._cells._cells import Cells
-from skcal._reduction import REDUCTIONS
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_integer, check_option
-from skcal.streaming._rows import (
+from skcal._batches._grouped import check_same_settings
+from skcal._batches._rows import (
     REASONS,
     agree_on_negative,
     check_named_columns,
@@ -24,6 +20,11 @@ from skcal.streaming._rows import (
     is_empty,
     list_samples,
 )
+from skcal._cells._cell_measures import bound_cells, check_measure, measure_cells
+from skcal._cells._cells import Cells
+from skcal._reduction import REDUCTIONS
+from skcal._typing import ArrayLike, Reduction
+from skcal._validation import check_integer, check_option
 from skcal.streaming._serial import (
     pack_summary,
     tabulate_cells,
@@ -321,6 +322,9 @@ class CalibrationSummary:
           at most 2 / bandwidth times the range of the cumulative residual C each.
         - ``cumulative_calibration_error``: how far C may wander inside one cell;
           ``averaged_two_bin_calibration_error``: :math:`4 \sum_c D_c \max |C - C_1 / 2|`.
+        - ``decision_calibration_error``: the largest weight of a cell, about which a threshold
+          inside it decides, and the largest smaller one of both outcomes, by which fewer
+          places to start to act can increase the loss.
         - Binned measures: the least and the largest value with any part of the cells that an edge
           cuts on either side.
         """
@@ -457,8 +461,6 @@ class CalibrationSummary:
             and all(map(Cells.equals, self._cells, other._cells))
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self):
         shown = {
             name: value
@@ -469,14 +471,3 @@ class CalibrationSummary:
         if any(self.dropped_.values()):
             shown["n_dropped"] = sum(self.dropped_.values())
         return f"CalibrationSummary({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
-
-
-def check_same_settings(one, other):
-    """Raise a ValueError that names what differs between the settings of two summaries."""
-    for name in SETTINGS:
-        mine, its = getattr(one, name), getattr(other, name)
-        if mine != its:
-            raise ValueError(
-                f"Summaries must have the same settings to be merged; {name} is {mine!r} in one "
-                f"and {its!r} in another."
-            )

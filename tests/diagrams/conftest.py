@@ -9,15 +9,6 @@ from sklearn.linear_model import LogisticRegression
 matplotlib.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    """Close what a test has drawn."""
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 def fit(labels, n_samples, **options):
     """Classifier that was fitted on half of the rows, features and labels of the others."""
     X, y = make_classification(n_samples, n_classes=len(labels), random_state=0, **options)

@@ -304,7 +304,7 @@ def test_options_that_do_not_exist(Display, way, binary):
             TypeError,
             r"color\. Style the curve with curve_kwargs={'color': \.\.\.}",
         ),
-        ({"colour": "red"}, TypeError, r"plot\(\) got unexpected keyword arguments: colour"),
+        ({"colour": "red"}, TypeError, r"plot\(\) got .*: colour\. What .* given as curve_kwargs"),
         ({"bandwidth": 0}, ValueError, "bandwidth must be at least"),
         ({"curve_kwargs": foo}, AttributeError, "unexpected keyword argument 'foo'"),
         ({"ref_line_kwargs": foo}, AttributeError, "unexpected keyword argument 'foo'"),

@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_digits
 from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
@@ -165,9 +168,46 @@ def test_curve_of_logits_ends_where_an_outcome_is_missing(rare):
         dense = find_dense(curve, curve.density)
         assert (shown | ~dense)[fewer > 0.51].all()
         assert (dense & ~shown).any()
-        # So does the band.
+        # The band goes on: it tells how many outcomes there may be.
         drawn = read_vertices(display.band_)[:, 0]
-        assert set(drawn) <= set(curve.prob_pred[shown])
+        assert set(curve.prob_pred[dense]) <= set(drawn)
+
+
+def test_overconfident_digits_lie_below_the_diagonal():
+    """92 % of the confidences are above .99; at .6 to .7 a quarter of the answers are right.
+
+    The curve of the paper is above the diagonal there, because its kernel gathers those rows.
+    """
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    proba = GaussianNB().fit(X_train, y_train).predict_proba(X_test)
+    display = draw(y_test, proba)
+    shown = find_shown(display.line_)
+    assert (display.prob_true < display.prob_pred)[shown].all()
+    assert display.prob_pred[shown].min() < 0.7
+    paper = draw(y_test, proba, kind="nadaraya-watson")
+    assert np.interp(0.65, paper.prob_pred, paper.prob_true) > 0.7
+
+
+def test_missing_events_are_seen_on_the_scale_of_logits():
+    """Half of the rows have a prediction of 2 to 6 %, and none of them an event: 80 are missing."""
+    rng = np.random.default_rng(0)
+    proba = np.concatenate([rng.uniform(0.02, 0.06, 2000), rng.uniform(0.1, 0.6, 2000)])
+    y = (rng.random(4000) < proba).astype(int)
+    y[:2000] = 0
+    for rows in (slice(None), slice(2000)):
+        display = draw(y[rows], proba[rows], scale="logit", pos_label=1)
+        places, values = read_vertices(display.band_).T
+        assert values.min() > 0  # matplotlib cannot place 0
+        few = (places > 0.03) & (places < 0.05)
+        assert few.sum() > 10
+        assert (values[few] < places[few]).all()  # the diagonal is outside
+        low, high = display.ax_.get_ylim()
+        assert np.any((values[few] > low) & (values[few] < high))
+    # One prediction that all rows share is a bar.
+    display = draw(np.zeros(600, dtype=int), np.full(600, 0.05), scale="logit", pos_label=1)
+    ((_, (place, high)),) = display.band_[1].get_segments()
+    assert high < place == pytest.approx(0.05)
 
 
 @every_kind
@@ -351,7 +391,7 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
             ReliabilityDisplay(curves=curves, **bad).plot()
 
 
-@pytest.mark.parametrize("band", ["wilson", "isotonic", "consistency"])
+@pytest.mark.parametrize("band", ["wilson", "isotonic", "belt", "consistency"])
 def test_folds_have_the_bands_of_their_rows(band, binary):
     model, X, y = binary
     folds = np.split(np.arange(150), 3)
@@ -404,9 +444,13 @@ def test_predictions_that_many_rows_share_are_seen(places, options):
     marked = curve.prob_pred[line.get_markevery()]
     _, bars = display.band_
     band = curve.layers["band"]
-    assert len(bars.get_segments()) == len(marked)
+    barred = {(segment[0, 0], *segment[:, 1]) for segment in bars.get_segments()}
+    if options.get("scale") == "logit":  # where an outcome is missing there are bars alone
+        assert len(barred) > len(marked)
+    else:
+        assert len(barred) == len(marked)
     inside = np.array([p for p in places if 0 < p < 1 and (proba == p).sum() >= 20])
     if options.get("scale") != "logit":
         assert all(np.abs(marked - p).min() < 0.02 for p in inside if p < 0.75)
-    for k, segment in zip(line.get_markevery(), bars.get_segments(), strict=True):
-        np.testing.assert_allclose(segment[:, 1], [band.low[k], band.high[k]])
+    for k in line.get_markevery():
+        assert (curve.prob_pred[k], band.low[k], band.high[k]) in barred

@@ -160,6 +160,7 @@ def test_bad_input(data):
         (summary, {"rng": 0}, TypeError, r"arguments: rng\. Did you mean 'random_state'\?"),
         (CalibrationSummary(), {}, ValueError, "summary must hold rows; got an empty summary"),
         (summary, {"kind": "binned", "band": "consistency"}, ValueError, "needs single pred"),
+        (summary, {"band": "belt"}, ValueError, "got .belt., which needs single predictions"),
         (summary, {"kind": "spline"}, ValueError, "kind must be"),
         (full, {"band": "isotonic"}, ValueError, "band='isotonic' needs independent rows"),
         (weighted, {"band": "isotonic"}, ValueError, "must hold labels without weights"),

@@ -22,34 +22,54 @@ LAYERS = mostly(
     [["curve_width", "band"], ["curve_color"], "rug", ["x"], 1],
 )
 
-FLAGS = ["bin_width_penalty", "greater_is_better", "monotone", "panels", "squared", "unbiased"]
+FLAGS = [
+    "bin_width_penalty",
+    "clinical",
+    "greater_is_better",
+    "monotone",
+    "panels",
+    "squared",
+    "unbiased",
+]
 PENALTIES = ["curvature_penalty", "diagonal_penalty", "intercept_penalty", "off_diagonal_penalty"]
 PENALTIES += ["penalty", "ridge"]
 # By name, and where a function has values of its own, by its name too.
 OPTIONS = {
+    "act": mostly([">", ">="], ["<", None]),
     **dict.fromkeys(FLAGS, FLAG),
     **dict.fromkeys(PENALTIES, PENALTY),
-    "band": mostly(["wilson", "isotonic", "consistency", None], ["x"]),
+    "alpha": mostly([0.05, 0.5, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan, "x"]),
+    "band": mostly(["wilson", "isotonic", "belt", "consistency", None], ["x"]),
     "bandwidth": mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3, HUGE], [0.0, -1.0, np.nan, "x"]),
+    "batch": mostly(["rows", "whole", "dependent"], ["x", None]),
     "block_size": mostly([None, 2, 3, 1], [0, 2.0, np.sqrt]),
     "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),
+    "clip": mostly([None, 1, 10.0, np.inf], [0.5, np.nan, "x"]),
+    "curve": mostly(["local", "spline", "isotonic", "smooth"], ["x"]),
     "data": mostly(["external", "training"], ["internal"]),
     "debias": mostly([True, False], ["outcomes", "residuals", 1]),
     "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
     "deviation": mostly(["range", "max"], ["x"]),
     "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
     "divergence": DIVERGENCE,
+    "effect": mostly(
+        [{"slope": 0.2}, {"intercept": 3.0}, {"slope": 4.0, "intercept": -1.0}, np.sqrt, [0.5]],
+        [{}, {"slope": 0}, {"intercept": np.nan}, {"x": 1}, "x", None, np.negative],
+    ),
     "ensemble": mostly(["auto", True, False], ["x"]),
     "estimator": mostly(["kernel", "binned", "isotonic"], ["x"]),
     "calibration_decomposition.estimator": mostly(
         ["kernel", "binned", "isotonic", "cross-fitted"], ["x"]
     ),
+    "fdr": mostly([0.1, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan]),
     "features": mostly([None, [0], (1, 0), ["x"]], [[], "x", 0, [9], [True], [0, 0], [["x"]]]),
+    "independent": FLAG,
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),
     "kind": mostly(["smooth", "nadaraya-watson", "isotonic", "binned"], ["x"]),
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
+    "lag": mostly([1, 1, 2, 7], [0, 1.0, "x"]),
     "layers": LAYERS,
     "leave_it": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
@@ -57,6 +77,11 @@ OPTIONS = {
     "loss": DIVERGENCE,
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
+    "memories": mostly([(None, 5000, 500), (1,), [None], (3, 2)], [(), (0,), (2, 2), "x", None]),
+    "metric": mostly(
+        ["accuracy", "confusion", "log_loss", "brier_score", "roc_auc", "net_benefit", "recall"],
+        ["f1", None],
+    ),
     "method": mostly(["auto", "exact", "grid"], ["x"]),
     "confidence_interval.method": mostly(
         ["auto", "cross-fit", "percentile", "basic", "bca"], ["x"]
@@ -72,6 +97,7 @@ OPTIONS = {
     "adjust": mostly(["min-p", "holm"], ["x"]),
     "max_depth": mostly([1, 2, 3], [0, 1.0]),
     "max_groups": mostly([1000, 20], [0, "x"]),
+    "key_names": mostly([None, None, ["key"]], ["key", ["a", "b"], [None]]),
     "min_samples": mostly([1, 2, 10], [0, "x"]),
     "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
     "n_bins": mostly([1, 2, 10, 15, 1000, "cube_root"], [0, 2.0, None, 2**63]),
@@ -86,7 +112,12 @@ OPTIONS = {
     "on_invalid": mostly(["raise", "drop"], ["x"]),
     "parameters": mostly(["abm", "am", "ab"], ["x"]),
     "population": mostly([True, False, np.True_], [1, None, "x"]),
+    **dict.fromkeys(
+        ["prior", "prior_train"],
+        mostly([None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}], [0, [1, 2], "x", np.nan, {}, [[1]]]),
+    ),
     "proportion": mostly(["quantile", "interval"], ["x"]),
+    "quantile": mostly([None, 0.5, 1, 1e-300], [0, 1.5, "x"]),
     "quantiles": LEVELS,
     "recalibrators": mostly(
         [None, ["temperature"], ["isotonic", "venn_abers"], ["mean_replacement", "platt"]],
@@ -94,6 +125,7 @@ OPTIONS = {
     ),
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
     "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
+    "run_length": mostly([None, 2, 10**15], [1, 2.0, "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
     "multicalibration_error.scale": mostly(["probability", "noise", "share"], ["logit"]),
     "score": DIVERGENCE,
@@ -106,10 +138,21 @@ OPTIONS = {
     "canonical_calibration_error.strategy": mostly(["uniform", "median_variance"], ["sweep"]),
     "target_bandwidth": mostly([1.0, 1e-5, 1e5, 1e-50, 1e300], [0.0, -1.0, np.inf, "x"]),
     "target_smoothing": FLAG,
+    "threshold": mostly([None, None, 0.5, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan, "x"]),
+    "thresholds": mostly([None, [0.5], [0.25, 0.5, 0.9]], [[], 0.5, [1.5], "x", [np.nan]]),
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
+    "power": mostly([0.8, 0.5, np.nextafter(1, 0)], [0.01, 1, "x"]),
+    "quantity": mostly(
+        ["slope", "calibration_in_the_large", "observed_expected_ratio"], ["intercept"]
+    ),
+    "required_samples.statistic": mostly(["cox", "omnibus", "expected_calibration_error"], ["x"]),
     "width": mostly([0.1, 1.0, 0.7, 1e-6], [0, 2]),
 }
+# Bins of monitors have no rule for their number; a tolerance is one of log odds.
+for name in ("CalibrationMonitor", "GroupedMonitor"):
+    OPTIONS[f"{name}.n_bins"] = mostly([1, 10, 1000], [0, "cube_root", 2.0, 1001])
+    OPTIONS[f"{name}.tolerance"] = mostly([0.0, 0.1, 5e-324, 2.99], [-1, 3, np.nan, "x"])
 # Functions with a kernel on predictions, of classes or of distributions.
 OF_CLASSES = ["squared_kernel_calibration_error", "calibration_mean_embedding_error"]
 OF_CLASSES += ["kernel_calibration_test", "mean_embedding_test"]

@@ -105,11 +105,11 @@ def problems(draw, max_rows=6, reductions=REDUCTIONS):
     }
 
 
-def lists(entries, n_rows):
-    """Lists of which at most six items are drawn, and repeated."""
-    n_drawn = min(n_rows, 6)
+def lists(entries, n_rows, most=6):
+    """Lists of which at most so many items are drawn, and repeated."""
+    n_drawn = min(n_rows, most)
     drawn = st.lists(entries, min_size=n_drawn, max_size=n_drawn)
-    return drawn.map(lambda values: [values[i % 6] for i in range(n_rows)])
+    return drawn.map(lambda values: [values[i % most] for i in range(n_rows)])
 
 
 def arrays(entries, length):
@@ -118,14 +118,17 @@ def arrays(entries, length):
 
 @st.composite
 def outcomes(draw, labels, n_rows):
-    """Labels, sometimes soft, mixed or missing, in some container."""
+    """Labels, sometimes soft, mixed or missing, in some container.
+
+    Repeated after seven, so that equal predictions of many rows have different outcomes.
+    """
     entries = st.sampled_from(labels)
     if draw(rarely()):
         entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
     elif len(labels) == 2 and draw(rarely()):
         entries = PROBABILITIES
     kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
-    return draw(st.sampled_from(kinds))(draw(lists(entries, n_rows)))
+    return draw(st.sampled_from(kinds))(draw(lists(entries, n_rows, 7)))
 
 
 @st.composite

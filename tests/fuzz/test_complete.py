@@ -24,7 +24,9 @@ PUBLIC = [
 # Arguments that are data, or made of them; and jobs, which change nothing.
 DATA = {"sample_weight", "labels", "pos_label", "reduction", "groups", "clusters", "classes"}
 DATA |= {"input", "cv"}
-DATA |= {"params", "by", "progress", "n_jobs", "recalibrator", "upper_outcome", "y_true", "y_proba"}
+DATA |= {"params", "by", "time", "monitor", "progress", "n_jobs", "recalibrator"}
+DATA |= {"upper_outcome", "y_true", "y_proba", "sample_weight_new", "classifier"}
+DATA |= {"y_true_check", "y_proba_check", "evidence", "strata", "cause"}
 
 
 def test_everything_public_gets_hostile_arguments():

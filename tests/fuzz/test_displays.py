@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from skcal.diagrams import (
     CalibrationSharpnessDisplay,
+    DecisionCurveDisplay,
     GroupAuditDisplay,
+    MurphyDisplay,
     ReliabilityCurve,
     ReliabilityDisplay,
     SharpnessCurve,
@@ -40,6 +42,11 @@ def draw_audit(y_true, y_proba, groups, **arguments):
     options = {"n_resamples": 9, "random_state": 0, "min_samples": 1, **arguments}
     display = GroupAuditDisplay.from_predictions(y_true, y_proba, groups, **options)
     return display.audit.pvalue, display.ax_.get_ylim()
+
+
+def draw_decisions(**arguments):
+    both = [one.from_predictions(**arguments) for one in (DecisionCurveDisplay, MurphyDisplay)]
+    return [(display.curves, display.bands) for display in both]
 
 
 def report(**arguments):
@@ -93,6 +100,7 @@ CALLS = {
     "reliability": (draw_reliability, RELIABILITY.from_predictions),
     "sharpness": (draw_sharpness, SHARPNESS.from_predictions),
     "groups": (draw_audit, None),
+    "decisions": (draw_decisions, DecisionCurveDisplay.from_predictions),
     "report": (report, calibration_report),
     "estimator": (draw_scored, None),
     "report of an estimator": (report_scored, CalibrationReport.from_estimator),

@@ -45,6 +45,16 @@ def calls(draw, function):
     if function in (inference.audit_groups, metrics.multicalibration_error):
         found["groups"] = draw(groups(len(problem["y_proba"])))
         found["min_samples"] = draw(FEW)
+    if function is inference.pooled_cox_recalibration:
+        if draw(st.booleans()):  # predictions that have log-odds, and outcomes of both kinds
+            found |= {
+                "y_true": np.resize([0, 1, 1], 40),
+                "y_proba": np.resize([0.2, 1e-9, 0.9], 40),
+            }
+            found |= {"labels": None, "sample_weight": None}
+        found["groups"] = np.arange(len(found["y_proba"])) % draw(mostly([2, 4], [1, 3]))
+    if function is inference.net_benefit_difference:
+        found["baseline"] = draw(st.sampled_from(["all", "none", "x", problem["y_proba"]]))
     return draw(options(function, n_resamples=9, random_state=0)) | found
 
 
@@ -58,7 +68,14 @@ def make_test_places(y_true, y_proba, labels, **_):
     return {"test_proba": proba, "test_labels": [known[0], known[-1]]}
 
 
-test_hostile_rows = hostile_calls({f.__name__: (f, calls(f)) for f in FUNCTIONS})
+def call(function):
+    """The function, but for what may not be known: slopes of groups."""
+    if function is not inference.pooled_cox_recalibration:
+        return function
+    return lambda **arguments: function(**arguments).calibration_in_the_large
+
+
+test_hostile_rows = hostile_calls({f.__name__: (call(f), calls(f)) for f in FUNCTIONS})
 
 
 @hostile(calls(inference.isotonic_band), places=reals((3,), PROBABILITIES, NO_PROBABILITIES))

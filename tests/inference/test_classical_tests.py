@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, ndtri
+from scipy.special import expit
 from scipy.stats import chi2, norm
 from sklearn.linear_model import LogisticRegression
 
 from skcal._numerics._classical_tests import kolmogorov_smirnov_pvalue, kuiper_pvalue
 from skcal.inference import cumulative_calibration_test, hosmer_lemeshow_test, spiegelhalter_test
 from skcal.metrics import cumulative_calibration_error
+from tests.r_random import RRandom
 
 
 def test_published_example_of_mcgrad():
@@ -81,19 +82,6 @@ def test_hosmer_lemeshow_over_groups_as_even_as_they_can_be(rng, n_bins):
     assert weighted.statistic == pytest.approx(doubled.statistic)
 
 
-def draw_as_r_does(seed):
-    """Yield the uniform numbers that R draws after set.seed(seed)."""
-    key = []
-    for step in range(50 + 625):
-        seed = (69069 * seed + 1) % 2**32
-        if step > 50:
-            key.append(seed)
-    twister = np.random.MT19937()
-    twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
-    while True:
-        yield int(twister.random_raw()) * 2.3283064365386963e-10
-
-
 def test_published_values_of_hoslem_test():
     """Of ResourceSelection 0.3-2 in R for 5 to 15 groups, by J. Bartlett (2014).
 
@@ -103,9 +91,9 @@ def test_published_values_of_hoslem_test():
     for which percents moved rows. It is so for 9 and 11 groups too, which R itself fills unevenly:
     1 + 99 * (k * (1 / g)) rounds to below a whole number for some k.
     """
-    uniform = draw_as_r_does(43657)
-    x = ndtri([(int(2**27 * next(uniform)) + next(uniform)) / 2**27 for _ in range(100)])
-    y = (np.array([next(uniform) for _ in range(100)]) < expit(x)).astype(int)
+    random = RRandom(43657)
+    x = random.rnorm(100)
+    y = (random.runif(100) < expit(x)).astype(int)
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12).fit(x[:, None], y)
     v = model.predict_proba(x[:, None])[:, 1]
     published = {5: 0.4683388, 6: 0.9216374, 7: 0.996425, 8: 0.9018581, 10: 0.4851488}

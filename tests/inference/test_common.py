@@ -9,6 +9,7 @@ import pytest
 from skcal import inference
 from skcal.inference import (
     audit_groups,
+    audit_groups_from_summary,
     calibration_test,
     calibration_test_from_summary,
     compare_summaries,
@@ -16,48 +17,68 @@ from skcal.inference import (
     confidence_interval_from_summary,
     kernel_calibration_test,
     recalibration_gain,
+    required_samples,
     t_cal_test,
 )
 from skcal.metrics import MEASURES
-from skcal.streaming import CalibrationSummary
+from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.answers import list_numbers
 from tests.inference.samples import draw_binary, draw_classes, summarize
 
 DRAWN = {"n_resamples": 39, "random_state": 0}
 # Weights are read as counts of rows, or as importance of rows with one outcome each.
-COUNTING = ("cox_recalibration", "hosmer_lemeshow_test")
+COUNTING = (
+    *("calibration_belt", "calibration_belt_test", "cox_recalibration"),
+    *("hosmer_lemeshow_test", "observed_expected_ratio"),
+)
 CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
-IMPORTANCE = (*CERTAIN, "t_cal", "audit_groups", "calibration_test", "confidence_interval")
+IMPORTANCE = (
+    *(*CERTAIN, "t_cal", "audit_groups", "calibration_test", "confidence_interval"),
+    "net_benefit_difference",
+)
 
 
-def audit_all(y_true, y_proba, **options):
-    """The audit of one group, that of all rows."""
-    return audit_groups(y_true, y_proba, ["all"] * len(y_proba), **DRAWN | options)
+def bind_third(function, choose, **options):
+    """A function of labels and predictions alone; `choose` makes the third argument."""
+
+    def call(y_true, y_proba, **given):
+        return function(y_true, y_proba, choose(len(y_proba)), **options | given)
+
+    first, second, _, *others = inspect.signature(function).parameters.values()
+    call.__signature__ = inspect.Signature([first, second, *others])
+    call.func = function
+    return call
 
 
-parameters = inspect.signature(audit_groups).parameters.values()
-audit_all.__signature__ = inspect.Signature([p for p in parameters if p.name != "groups"])
-audit_all.func = audit_groups
 # Tests and bands of one binary problem whose rows are independent.
 BINARY = {
     name: getattr(inference, name)
     for name in (*COUNTING, *CERTAIN, "consistency_band", "isotonic_band")
-} | {"t_cal": partial(t_cal_test, **DRAWN), "audit_groups": audit_all}
-# All functions of labels and probabilities; a mean embedding also takes points.
+} | {
+    "t_cal": partial(t_cal_test, **DRAWN),
+    "audit_groups": bind_third(audit_groups, lambda n: ["all"] * n, **DRAWN),
+}
+# All functions of labels and probabilities; mean embeddings take points, a pooled recalibration
+# takes groups, which have tests of their own.
 CALLS = BINARY | {
     "confidence_interval": partial(confidence_interval, **DRAWN),
     "calibration_test": partial(calibration_test, **DRAWN),
     "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
+    "net_benefit_difference": bind_third(inference.net_benefit_difference, lambda n: "all"),
     "kernel_bound": partial(kernel_calibration_test, method="distribution-free"),
     "recalibration_gain": partial(recalibration_gain, random_state=0),
 }
 V = np.round(np.random.default_rng(3).uniform(0.02, 0.98, 120), 2)
 Y = (np.random.default_rng(4).random(120) < V).astype(int)
 FIRST, SECOND = summarize(Y, V), summarize(Y[:70], V[:70])
+GROUPED = GroupedSummary().update(Y, V, by=V > 0.5)
 # Functions that draw, with rows that make other numbers of other draws.
 FEW = {"n_resamples": 50}
 RANDOM = {
+    audit_groups_from_summary: lambda **options: audit_groups_from_summary(
+        GROUPED, min_samples=1, **FEW | options
+    )[:1],
     audit_groups: lambda **options: audit_groups(Y, V, V > 0.5, **FEW | options)[:1],
     confidence_interval: partial(confidence_interval, Y, V, **FEW),
     confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST, **FEW),
@@ -66,6 +87,7 @@ RANDOM = {
     compare_summaries: partial(compare_summaries, FIRST, SECOND, **FEW),
     kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V),
+    required_samples: partial(required_samples, V, effect={"slope": 0.3}, **FEW),
     t_cal_test: partial(t_cal_test, Y, V, **FEW),
 }
 
@@ -88,7 +110,9 @@ def test_every_function_is_among_them():
         f for name in inference.__all__ if inspect.isroutine(f := getattr(inference, name))
     ]
     called = {getattr(call, "func", call) for call in CALLS.values()}
-    assert {f for f in functions if takes(f, "y_proba")} == {*called, inference.mean_embedding_test}
+    labelled = {f for f in functions if takes(f, "y_true")}
+    apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
+    assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}
     weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}
     assert weighted == {*COUNTING, *IMPORTANCE}
@@ -156,10 +180,17 @@ def test_weights_are_counts(call):
     weights = 1 + np.arange(120) % 3
     expected = call(np.repeat(Y, weights), np.repeat(V, weights))
     assert_same(call(Y, V, sample_weight=weights), expected)
+
+
+@parametrize([name for name in COUNTING if name != "calibration_belt"])
+def test_counts_of_any_size(call):
     rows = [0, 1, 0, 1], [0.2, 0.3, 0.4, 0.7]
     for power in (99, 101, 200):  # many rows are not few, and next to none not many
         result = call(*rows, sample_weight=[10.0**power, 1, 1, 1])
-        assert getattr(result, "test", result).pvalue == np.finfo(float).tiny
+        if isinstance(result, inference.Interval):
+            assert result.low <= result.estimate <= result.high < 1e-90
+        else:
+            assert getattr(result, "test", result).pvalue == np.finfo(float).tiny
         with pytest.raises(ValueError, match=r"sample_weight is read as counts .* 2; got 4e-"):
             call(*rows, sample_weight=10.0**-power * np.ones(4))
     with pytest.raises(ValueError, match="at least 2; got 1"):
@@ -304,6 +335,13 @@ of_summaries = pytest.mark.parametrize(
     ],
 )
 WEIGHTS = "{} must hold labels without weights, .*; got soft labels, or weights other than 0 and 1"
+
+
+def test_clusters_and_groups_are_told_apart():
+    with pytest.raises(TypeError, match=r"'groups'.*given as clusters"):
+        confidence_interval(**ROWS, groups=[0, 0, 1, 1])
+    with pytest.raises(TypeError, match=r"'clusters'.*must be independent; groups of them"):
+        calibration_test(**ROWS, clusters=[0, 0, 1, 1])
 
 
 @of_summaries

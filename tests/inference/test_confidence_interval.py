@@ -12,7 +12,12 @@ from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
 from skcal._cross_fit import WeightedParts
 from skcal._numerics._bootstrap import accelerated_interval
 from skcal.datasets import make_shrunk
-from skcal.inference import _row_source, confidence_interval, confidence_interval_from_summary
+from skcal.inference import (
+    _row_source,
+    confidence_interval,
+    confidence_interval_from_summary,
+    observed_expected_ratio,
+)
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._resamples import CellResamples, RowResamples, SmoothResamples, Units
 from skcal.inference._row_source import RowSource
@@ -65,6 +70,8 @@ NORMS = {
     "kernel_calibration_error": 120,
     "cumulative_calibration_error": 200,
     "smooth_ece": 120,
+    "decision_calibration_error": 60,
+    "integrated_calibration_index": 20,
 }
 
 
@@ -168,6 +175,24 @@ def test_certain_predictions_that_all_come_true(name):
     # Soft labels are no outcomes of chance: nothing more may happen.
     soft = np.linspace(0, 1, 300)
     assert confidence_interval(soft, soft, measure=name, random_state=0).high < 1e-3
+
+
+def test_measures_with_an_estimate(rng):
+    """Ratios of observed to expected outcomes, whose clusters are drawn as a whole."""
+    v = rng.uniform(0.2, 0.8, 300)
+    y = (rng.random(300) < v).astype(int)
+    options = {"method": "percentile", "n_resamples": 99, "random_state": 0}
+    options["clusters"] = np.arange(300) // 3
+    found = confidence_interval(y, v, measure=observed_expected_ratio, **options)
+    assert found.estimate == pytest.approx(y.sum() / v.sum())
+
+    def divide(y_true, y_proba, sample_weight=None):
+        return np.average(y_true, weights=sample_weight) / np.average(
+            y_proba, weights=sample_weight
+        )
+
+    expected = confidence_interval(y, v, measure=divide, **options)
+    np.testing.assert_allclose(found[:3], expected[:3], rtol=1e-9)
 
 
 def test_impossible_outcomes_count_in_full():

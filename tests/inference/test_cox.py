@@ -6,7 +6,9 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
+from skcal._numerics._logistic import fit_logistic
 from skcal.inference import cox_recalibration
+from tests.r_random import RRandom
 
 INF = np.inf
 
@@ -59,9 +61,59 @@ def test_independent_optimiser(rng, confidence_level):
     level = result.calibration_in_the_large
     assert w @ expit(level.estimate + logit(v)) == pytest.approx(w @ y, rel=1e-7)
     assert level.low < level.estimate < level.high
+    middle = compute_deviance([level.estimate, 1], y, v, w)
+    for test, above, below in (
+        (result.intercept_test, compute_deviance([0, 1], y, v, w), middle),
+        (result.slope_test, middle, best.fun),
+    ):
+        expected = above - below, chi2.sf(above - below, 1), (above - below) / (2 * w.sum())
+        np.testing.assert_allclose(test[:3], expected, rtol=1e-6)
     least = compute_deviance([level.estimate, 1], y, v, w)
     for end in level[1:]:
         assert compute_deviance([end, 1], y, v, w) - least == pytest.approx(critical, rel=1e-7)
+
+
+def draw_example(random, n):
+    """Features and labels of the man page traindata.Rd of CalibrationCurves."""
+    x = np.column_stack([random.rnorm(n) for _ in range(4)])
+    return x, random.rbinom_1(expit(0.1 + x @ [0.5, 1.2, -0.75, 0.8])).astype(float)
+
+
+def test_published_values_of_calibration_curves():
+    """val.prob.ci.2(pHat, yTest) in the vignette of CalibrationCurves, after set.seed(1782).
+
+    https://bavodc.github.io/websiteCalibrationCurves/articles/CalibrationCurves.html
+    """
+    random = RRandom(1782)
+    train, test = (draw_example(random, n) for n in (1000, 500))
+    *coefficients, intercept = fit_logistic(*train, fit_intercept=True)
+    result = cox_recalibration(test[1], expit(test[0] @ coefficients + intercept))
+    assert result.calibration_in_the_large.estimate == pytest.approx(0.22404680, abs=5e-9)
+    assert result.slope.estimate == pytest.approx(0.82278297, abs=5e-9)
+    assert result.test.statistic == pytest.approx(8.43195136, abs=5e-9)
+    assert result.test.pvalue == pytest.approx(0.01475792, abs=5e-9)
+
+
+def test_published_values_of_pmcalibration():
+    """logistic_cal(y, p) and rms::val.prob(p, y) after set.seed(2345), with two and three digits.
+
+    https://stephenrho.github.io/pmcalibration/
+    """
+    random = RRandom(2345)
+    x, other = random.rnorm(1000), random.rnorm(1000)
+    y = random.rbinom_1(expit(-1 + x + other + x * other))
+    result = cox_recalibration(y, expit(-1 + x + other))
+    level = result.calibration_in_the_large
+    np.testing.assert_allclose(level, [-0.11, -0.27, 0.046], atol=5e-3)
+    np.testing.assert_allclose(result.slope, [1.06, 0.91, 1.220], atol=5e-3)
+    for test, statistic, pvalue in (
+        (result.test, 2.57, 0.28),
+        (result.intercept_test, 1.91, 0.17),
+        (result.slope_test, 0.65, 0.42),
+    ):
+        np.testing.assert_allclose(test[:2], [statistic, pvalue], atol=5e-3)
+    found = [result.intercept.estimate, result.slope.estimate, *result.test[:2]]
+    np.testing.assert_array_equal(np.round(found, 3), [-0.076, 1.062, 2.566, 0.277])
 
 
 @pytest.mark.parametrize("scale", [0.1, 1e12, 1e90])

@@ -17,7 +17,11 @@ from skcal._numerics._brownian import exceed_range
 from skcal._numerics._group_statistics import KuiperStatistic
 from skcal._numerics._monte_carlo import adjust_by_holm, step_down
 from skcal._numerics._poisson_binomial import find_law, find_laws
-from skcal.inference import audit_groups, cumulative_calibration_test, make_groups
+from skcal.inference import (
+    audit_groups,
+    cumulative_calibration_test,
+    make_groups,
+)
 from skcal.metrics import multicalibration_error
 from tests.answers import list_numbers
 from tests.inference.samples import draw_binary, draw_classes
@@ -144,6 +148,15 @@ def test_laws_of_several_sums(rng):
         padded[first[k] : first[k] + laws.shape[1]] = laws[k]
         np.testing.assert_allclose(padded[start : start + len(law)], law, rtol=1e-9, atol=1e-13)
     assert laws.sum(axis=1) == pytest.approx(1)
+
+
+def test_published_law_of_the_range():
+    """Of Brownian motion on [0, 1], at its mean, 2 sqrt(2 / pi), and usual levels (Feller 1951)."""
+    np.testing.assert_allclose(
+        exceed_range(np.array([2 * np.sqrt(2 / np.pi)])), 0.4308603, atol=1e-7
+    )
+    critical = np.array([2.241175, 2.497672, 3.023341])
+    np.testing.assert_allclose(exceed_range(critical), [0.1, 0.05, 0.01], rtol=1e-4)
 
 
 def test_pvalues_of_the_range_do_not_end():

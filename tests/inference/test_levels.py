@@ -16,6 +16,7 @@ smirnov = partial(inference.cumulative_calibration_test, deviation="max")
 blocks = partial(kernel_calibration_test, method="block")
 biased = partial(kernel_calibration_test, method="distribution-free", unbiased=False)
 unbiased = partial(kernel_calibration_test, method="distribution-free", unbiased=True)
+belt = inference.calibration_belt_test
 embedding = partial(inference.mean_embedding_test, test_proba=[0.2, 0.8], test_labels=[1, 1])
 slow = partial(pytest.param, marks=pytest.mark.slow)
 
@@ -38,7 +39,7 @@ def find_pvalues(test, rng, n_runs, draw, **options):
         *((spiegelhalter, 1000, weighted) for weighted in (False, True)),
         *(slow(test, 2000, weighted) for test in (kuiper, smirnov) for weighted in (False, True)),
         *(slow(t_cal_test, n, weighted) for n in (30, 200) for weighted in (False, True)),
-        *(slow(test, n, False) for test, n in ((hosmer_lemeshow, 2000), (cox, 1000))),
+        *(slow(test, n, False) for test, n in ((hosmer_lemeshow, 2000), (cox, 1000), (belt, 1000))),
     ],
 )
 def test_level(rng, test, n, weighted):
@@ -96,7 +97,7 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
 @pytest.mark.parametrize(
     "test",
     [
-        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, cox, t_cal_test),
+        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, cox, belt, t_cal_test),
         *(kernel_calibration_test, partial(blocks, block_size=lambda n: n // 10), embedding),
         *(slow(calibration_test), slow(partial(calibration_test, statistic="smooth_ece"))),
     ],

@@ -53,6 +53,7 @@ def test_how_far_moving_the_predictions_moves_the_value(name, options, bound, de
         ("squared_calibration_error", {"debias": False, "strategy": "uniform"}, 2),
         ("cumulative_calibration_error", {}, 1),
         ("interval_calibration_error", {}, 3),
+        ("decision_calibration_error", {}, 4),
         ("canonical_calibration_error", {"n_bins": 15}, 1),
     ],
 )

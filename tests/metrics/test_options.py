@@ -28,9 +28,11 @@ GIVEN = TWO | {
 }
 # A value of each option that no function takes.
 BAD = {
+    "act": (">>", "must be one of '>', '>='; got '>>'"),
     "bandwidth": (np.inf, "must be at least .* and finite|must be at least .* below"),
     "bin_width_penalty": ("yes", "must be True or False; got 'yes'"),
     "block_size": (1, "must be at least 2; got 1"),
+    "curve": ("spline5", "must be one of .* Did you mean 'spline'"),
     "debias": ("residual", "Did you mean 'residuals'"),
     "cv": (1, "must be at least 2; got 1"),
     "deviation": ("maximum", "must be one of 'range', 'max'; got 'maximum'"),
@@ -50,16 +52,21 @@ BAD = {
     "n_terms": (0, "must be at least 1; got 0"),
     "norm": (0.5, "must be at least 1; got 0.5"),
     "proportion": ("quantiles", "must be one of .* Did you mean 'quantile'"),
+    "quantile": (1.5, "must be above 0 and at most 1; got 1.5"),
     "quantiles": ("95%", "must hold real numbers"),
     "random_state": ("three", "must be None, an integer"),
     "recalibrator": ("plat", "must be one of .* Did you mean 'platt'"),
-    "reduction": ("class-wise", "must be one of .* Did you mean 'classwise'"),
+    "reduction": (
+        "class-wise",
+        "Did you mean 'classwise'|must be one of 'auto', 'confidence'; got",
+    ),
     "sample_weight": ([1, -1], "must be finite and not negative"),
     "scale": ("logits", "Did you mean 'logit'|must be one of 'probability', 'noise', 'share'"),
     "score": ("crps", "must be one of 'brier', 'log'; got 'crps'"),
     "squared": ("yes", "must be True or False; got 'yes'"),
     "strategy": ("equal", "must be one of"),
     "target_bandwidth": (-1.0, "must be at least"),
+    "thresholds": ("10%", "must hold real numbers"),
     "tol": (9e-6, "must be at least"),
     "unbiased": ("biased", "must be True or False"),
     "width": (1e-16, "must be at least"),
@@ -102,6 +109,8 @@ LAW = metrics.distribution_kernel_calibration_error, LAWS
 COVERAGE = metrics.interval_coverage, LAWS
 ENCE = metrics.expected_normalized_calibration_error, SPREADS
 QUANTILES = metrics.quantile_calibration_error, LEVELS
+SCORES, BENEFIT = (metrics.elementary_score_curve, TWO), (metrics.net_benefit_curve, TWO)
+DECISION = metrics.decision_calibration_witness, CLASSES
 MEDIAN, CLASSWISE = {"strategy": "median_variance"}, {"reduction": "classwise"}
 
 
@@ -127,6 +136,12 @@ OWN = [
     (CURVE, {"scale": np.sqrt}, "scale must be one of 'probability', 'logit'"),
     (CURVE, CLASSES | CLASSWISE, "must give one binary problem.*got 'classwise"),
     (WITNESS, CLASSWISE, "reduction must give one binary problem.*'classwise"),
+    (DECISION, CLASSWISE, "reduction must give one binary problem.*'classwise"),
+    (SCORES, {"thresholds": [0.5, 1.5]}, r"thresholds must lie in \[0, 1\]; got 1.5"),
+    (SCORES, {"thresholds": [np.nan]}, r"thresholds must lie in \[0, 1\]; got nan"),
+    (SCORES, {"thresholds": []}, r"thresholds must be one-dimensional.*; got shape \(0,\)"),
+    (BENEFIT, {"thresholds": [0.0]}, r"thresholds must lie strictly between 0 and 1; got 0\."),
+    (BENEFIT, {"thresholds": 0.5}, r"thresholds must be one-dimensional.*; got shape \(\)"),
     (KERNEL, {"method": "binning", "kernel": "gaussian"}, '"binning" needs kernel="laplace"'),
     (CANONICAL, {"distance": lambda p, q: -1.0}, r"finite, non-negative number; got -1\.0"),
     (CANONICAL, {"distance": lambda p, q: np.inf}, "finite, non-negative number; got inf"),

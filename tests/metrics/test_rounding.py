@@ -61,6 +61,7 @@ EXACT = [
     (CUMULATIVE, {}, cumulative_range, (6, 4)),
     (CUMULATIVE, MAXIMUM, cumulative_maximum, (6, 2)),
     ("averaged_two_bin_calibration_error", {}, exact.exact_two_bins, (12, 8)),
+    ("decision_calibration_error", {}, exact.exact_decision, (12, 8)),
     ("upper_calibration_distance", {}, exact.exact_upper_distance, (8, 4)),
     ("corp_decomposition", {}, exact.exact_miscalibration, (16, 12)),
     ("calibration_decomposition", ISOTONIC, exact.exact_isotonic_calibration, (12, 6)),

@@ -42,6 +42,8 @@ def list_theorems(y, v, weights):
     grid = measure("smooth_calibration_bounds", method="grid")
     smooth_ece, kernel = measure("smooth_ece"), measure("kernel_calibration_error")
     intervals = measure("interval_calibration_error")
+    decision = measure("decision_calibration_error")
+    cumulative = measure("cumulative_calibration_error")
     surrogate = measure("surrogate_interval_calibration_error")
     binned = [
         measure("expected_calibration_error", n_bins=n, bin_width_penalty=True) for n in (15, 100)
@@ -65,6 +67,8 @@ def list_theorems(y, v, weights):
         "smCE_grid <= smCE": (grid.low, smooth),
         "smCE <= smCE_grid + h / 2": (smooth, grid.high),
         "dCE_low <= dCE": (low, distance),
+        "2 smCE^2 / 3 <= decision error": (2 * smooth**2 / 3, decision),
+        "decision error <= 2 cumulative error": (decision, 2 * cumulative),
     }
     for w in (1e-3, 0.1, 0.5):
         one, two = (measure("random_interval_calibration_error", width=k * w) for k in (1, 2))

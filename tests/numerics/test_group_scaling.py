@@ -5,7 +5,12 @@ import pytest
 from scipy.special import expit
 
 from skcal._numerics import _group_scaling
-from skcal._numerics._group_scaling import GroupDesign, find_log_loss, fit_group_scaling
+from skcal._numerics._group_scaling import (
+    GroupDesign,
+    find_factor,
+    find_log_loss,
+    fit_group_scaling,
+)
 
 
 def draw(rng, n=600):
@@ -148,3 +153,15 @@ def test_scores_that_are_sure_and_wrong(rng, monkeypatch, offset):
         expected = _group_scaling._Problem(*part).minimise(penalties, np.zeros(8))
         expected = design.take(test).correct(expected)
         np.testing.assert_allclose(held_out[test], expected, rtol=1e-3)
+
+
+def test_factor_has_the_least_loss_with_some_doubt(rng):
+    odds, corrections = rng.normal(size=(2, 400, 1))
+    codes = (rng.random(400) < expit(odds + 0.4 * corrections)[:, 0]).astype(int)
+    mass, grid = rng.integers(1, 4, 400) / 8, np.linspace(0, 1, 1001)
+    scores = odds + grid * corrections
+    losses = mass @ find_log_loss(codes[:, None], scores) + 5 * grid**2
+    best = grid[losses.argmin()]
+    assert 0.1 < best < 0.9
+    assert find_factor(odds, corrections, codes, mass) == pytest.approx(best, abs=1e-3)
+    assert find_factor(odds, -corrections, codes, mass) == 0

@@ -4,6 +4,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from skcal._numerics import _scores as scores
 
@@ -22,6 +23,10 @@ def test_log_odds_and_probabilities():
     exact, exact_others = find_exact_logs()
     np.testing.assert_allclose(scores.log_odds(LOGITS), exact - exact_others, rtol=1e-12)
     np.testing.assert_allclose(scores.find_probabilities(LOGITS), np.exp(exact), rtol=1e-13)
+    inside = scores.combine_odds(exact - exact_others)
+    np.testing.assert_allclose(inside, np.exp(exact), rtol=1e-13, atol=1e-300)
+    assert ((inside > 0) & (inside < 1)).all()
+    np.testing.assert_allclose(scores.combine_odds(np.array([[-3.0]])), expit([[3.0, -3.0]]))
     np.testing.assert_array_equal(scores.log_odds(np.array([[0.0, 900.0]])), [[900.0]])
     shifted = scores.find_probabilities(LOGITS + 1024 * np.arange(4)[:, None])
     np.testing.assert_allclose(shifted, np.exp(exact), rtol=1e-12)

@@ -219,7 +219,7 @@ def test_parameters_that_cannot_be_written(value):
         RandomizedSmoothing(random_state=value).fit(X, y).to_dict()
 
 
-@pytest.mark.parametrize("value", [len, {1, 2}, {1: 2}, 1j, np.longdouble(1), np.array([1j])])
+@pytest.mark.parametrize("value", [len, {1, 2}, {(1,): 2}, 1j, np.longdouble(1), np.array([1j])])
 def test_attributes_that_cannot_be_written(value):
     X, y = make_scores(2)
     fitted = TemperatureScaling().fit(X, y)

@@ -227,7 +227,7 @@ def test_bad_options_of_both(meta, options, message):
     model = meta(**{"estimator": GaussianNB()} | options)
     with pytest.raises(ValueError, match=message):
         getattr(model, "fit_transform", model.fit)(X, Y)
-    if meta is CrossFitProba and "estimator" in options:
+    if meta is CrossFitProba and ("estimator" in options or isinstance(options["cv"], str)):
         with pytest.raises(ValueError, match=message):
             model.fit(X, Y)
 
@@ -520,3 +520,21 @@ def test_bad_numbers_of_classes_and_scores():
         RecalibratedClassifierCV(GaussianNB()).fit([[1.0], [2.0]], ["ant", "ant"])
     with pytest.raises(ValueError, match="one score for each of the 4 classes"):
         RecalibratedClassifierCV(Pairs(), LOGITS).fit(*make_features(4))
+
+
+class Unsure(GaussianNB):
+    """A classifier that has no answer for one row."""
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        proba[3] = np.nan
+        return proba
+
+
+@both_estimators
+def test_scores_that_are_no_numbers(meta):
+    model = meta(Unsure())
+    with pytest.raises(
+        ValueError, match="predict_proba must give numbers; got nan at row 3 from Uns"
+    ):
+        getattr(model, "fit_transform", model.fit)(X, Y)

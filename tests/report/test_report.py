@@ -13,12 +13,12 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal._validation import check_rng
+from skcal._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import calibration_test, confidence_interval, recalibration_gain
 from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece
 from skcal.report import ModelReport, calibration_report
 from skcal.report._sections import list_sections
-from skcal.report._sentence import show_percentages
 
 FEW = {"n_resamples": 19, "random_state": 0}
 SOFT = [[0.7, 0.3], [0.4, 0.6]]
@@ -271,13 +271,13 @@ def test_dictionary_holds_every_section(report):
 
 def test_diagram_can_be_drawn(report):
     display = report.models[None].diagram
-    before = dict(vars(display))
+    before, open_figures = dict(vars(display)), mpl.pyplot.get_fignums()
     assert display.smooth_ece == report.models[None].measures["smooth_ece"].estimate
     page = report._repr_html_()
     assert page == report._repr_html_()
     # What the page needs is drawn on a copy, and on a figure that pyplot does not know of.
     assert vars(display) == before
-    assert not mpl.pyplot.get_fignums()
+    assert mpl.pyplot.get_fignums() == open_figures
     axes = display.plot(mpl.figure.Figure().add_subplot()).ax_
     assert "(Positive label: 1)" in axes.get_xlabel()
     # What is drawn is no part of the dictionary, which it can be drawn from.

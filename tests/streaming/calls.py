@@ -31,6 +31,7 @@ CALLS = [
     ("cumulative_calibration_error", {}),
     ("cumulative_calibration_error", {"deviation": "max"}),
     ("averaged_two_bin_calibration_error", {}),
+    ("decision_calibration_error", {}),
 ]
 
 

@@ -68,10 +68,10 @@ def test_labels_that_are_not_named_and_have_no_meaning():
         ({"pos_label": 1}, ["a", "b"], half, r"type of pos_label=1; got \['a', 'b'\]"),
         ({"pos_label": 2}, [1, 1], halves, "labels must name both columns of y_proba"),
         ({"pos_label": "b"}, ["a", "b"], halves, "labels must name both columns of y_proba"),
-        ({}, [0, 0, 0], thirds, "labels must name the 3 columns of y_proba when the summary is"),
-        ({}, ["a", "b"], halves, "labels must name labels other than 0 and 1, or -1 and 1 when"),
+        ({}, [0, 0, 0], thirds, "labels must name the 3 columns of y_proba from the start"),
+        ({}, ["a", "b"], halves, "labels must name labels other than 0 and 1, or -1 and 1 from"),
         ({}, ["a", "b"], half, "pos_label must say which of the labels"),
-        ({}, [3, 8], halves, "labels must name labels other than 0 and 1, or -1 and 1 when"),
+        ({}, [3, 8], halves, "labels must name labels other than 0 and 1, or -1 and 1 from"),
     ):
         with pytest.raises(ValueError, match=message):
             CalibrationSummary(**settings).update(labels, proba)
@@ -83,7 +83,7 @@ def test_labels_that_are_not_named_and_have_no_meaning():
 
 
 def refuses_both_codings():
-    return pytest.raises(ValueError, match="or -1 and 1 in all parts; got both 0 and -1")
+    return pytest.raises(ValueError, match="or -1 in all parts; got both 0 and -1")
 
 
 @pytest.mark.parametrize("zero", [[0], [0.5], [False], [0, 1]])

@@ -1,13 +1,15 @@
-"""The band around a curve: by points, of all non-decreasing curves, or of calibrated bins."""
+"""The band around a curve: by points, of curves of some kind, or of calibrated bins."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from skcal._estimates._belt import LARGEST_RATIO, find_belt
 from skcal._estimates._bins import bound_bins
 from skcal._estimates._isotonic import bound_sample
 from skcal._estimates._smooth import bound_curve
+from skcal._independent_rows import check_counts, check_log_odds, select_labelled_rows
 from skcal._numerics._score_interval import find_score_interval
 from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
@@ -15,7 +17,8 @@ from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_colo
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import merge_style
 
-BANDS = ("wilson", "isotonic", "consistency")
+BANDS = ("wilson", "isotonic", "belt", "consistency")
+_BELT = "GiViTI belt"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -38,8 +41,8 @@ class Band(LayerData):
 class BandLayer(Layer):
     """Band around the curve, bars for bins (`fill_between`, `LineCollection` for bars).
 
-    Data: `prob_pred`, `low` and `high`, its ends there, and `kind`, one of "wilson", "isotonic"
-    and "consistency".
+    Data: `prob_pred`, `low` and `high`, its ends there, and `kind`, one of "wilson", "isotonic",
+    "belt" and "consistency".
     """
 
     name = "band"
@@ -52,6 +55,11 @@ class BandLayer(Layer):
             if estimate.options.kind == "isotonic" or not source.is_counted:
                 return None
             low, high = _bound_points(estimate, level)
+        elif kind == "belt":
+            sample, _ = select_labelled_rows(source.rows)
+            check_counts(sample)
+            check_log_odds(sample, LARGEST_RATIO)
+            places, _, low, high, _ = find_belt(sample, level)
         else:
             source.check_counts()
             if kind == "isotonic":
@@ -63,7 +71,7 @@ class BandLayer(Layer):
     def draw(self, ax, curve, line, user_style, view):
         band = curve.layers[self.name]
         # Bins are apart, and so are their bands.
-        if curve.kind == "binned" and band.kind != "isotonic":
+        if curve.kind == "binned" and band.kind not in ("isotonic", "belt"):
             return [_draw_bars(ax, band, line, user_style, view)]
         alone = ()
         ends = band.prob_pred, band.low, band.high
@@ -71,11 +79,18 @@ class BandLayer(Layer):
             ends = _trace_steps(*ends)
             # The band has a gap where no non-decreasing curve fits.
             shown = ends[1] <= ends[2]
+        elif band.kind == "belt":
+            shown = None
         else:
-            shown = find_supported(curve, band.prob_pred, view.frame.scale)
+            # Also where no positive is near: that few are expected there is what the band tells.
+            shown = find_supported(curve, band.prob_pred)
+            ends = band.prob_pred, *(view.frame.clip(end) for end in ends[1:])
             if len(band.prob_pred) == len(curve.prob_pred):
-                alone = find_alone(curve, view.frame)
-        area = ax.fill_between(*ends, where=shown, **_style_area(band, line, user_style, view))
+                alone = find_alone(curve, view.frame, shown)
+        style = _style_area(band, line, user_style, view)
+        if band.kind == "belt" and all(one.get_label() != _BELT for one in ax.collections):
+            style = {"label": _BELT, **style}  # it need not follow the curve
+        area = ax.fill_between(*ends, where=shown, **style)
         if not len(alone):
             return [area]
         return [area, _draw_bars(ax, band, line, user_style, view, alone)]

@@ -68,7 +68,7 @@ def _draw_ribbon(ax, curve, line, default, user_style, rescale, told):
     given = merge_style({}, user_style, LineCollection)
     ribbon = LineCollection(segments, **{"zorder": 1.9, **default, **given})
     if told not in given:
-        keep_density(ribbon, curve, density, partial(rescale, density=density))
+        keep_density(ribbon, curve, density, partial(rescale, density=density), "curve")
     return ax.add_collection(ribbon, autolim=False)
 
 

@@ -15,18 +15,47 @@ from skcal.diagrams._layer import Layer, LayerData
 HEIGHT = 0.13
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Density(LayerData):
+    """A density of the predictions that is known at some of them."""
+
+    prob_pred: Any
+    density: Any
+
+    def __post_init__(self):
+        store_array(self, "prob_pred")
+        store_array(self, "density", 0.0, HIGHEST, like="prob_pred")
+
+
 class DensityLayer(Layer):
-    """Density of the predictions, filled, at the bottom of the diagram (`fill_between`)."""
+    """Density of the predictions, filled, at the bottom of the diagram (`fill_between`).
+
+    Data: `prob_pred`, and the `density` there, of a narrow bandwidth that all diagrams share.
+    Without data it is the density behind the curve.
+    """
 
     name = "density"
+    Data = Density
+
+    def is_known(self, curve):
+        return self.name in curve.layers or curve.density is not None
+
+    def compute(self, estimate):
+        fine = estimate.trace_finely()
+        return Density(prob_pred=fine.grid, density=fine.density)
 
     def draw(self, ax, curve, line, user_style, view):
-        shown = _find_inside(curve.density_grid, view.frame)
-        places, density = curve.density_grid[shown], curve.density[shown]
+        data = curve.layers.get(self.name)
+        places, density, kind = curve.density_grid, curve.density, "curve"
+        if data is not None:
+            places, density, kind = data.prob_pred, data.density, "rows"
+        shown = _find_inside(places, view.frame)
+        places, density = places[shown], density[shown]
         style = _style_density(line, user_style, view)
         # The height is a share of the axes, not a probability: it needs no y scale.
         area = ax.fill_between(places, density, transform=ax.get_xaxis_transform(), **style)
-        keep_density(area, curve, density, partial(_rescale_height, axis=ax.get_xaxis_transform()))
+        rescale = partial(_rescale_height, axis=ax.get_xaxis_transform())
+        keep_density(area, curve, density, rescale, kind)
         return [area]
 
 
@@ -61,12 +90,12 @@ class SplitDensityLayer(Layer):
     Data = SplitDensity
 
     def compute(self, estimate):
-        smooth = estimate.smooth
-        positive = smooth.density * smooth.prob_true
+        fine = estimate.trace_finely()
+        positive = fine.density * fine.prob_true
         return SplitDensity(
-            prob_pred=smooth.grid,
+            prob_pred=fine.grid,
             # Rounding may leave next to nothing below zero.
-            negative=np.maximum(smooth.density - positive, 0.0),
+            negative=np.maximum(fine.density - positive, 0.0),
             positive=positive,
         )
 

@@ -6,7 +6,12 @@ from scipy.special import logit
 from scipy.stats import binomtest, norm
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import confidence_interval, consistency_band, isotonic_band
+from skcal.inference import (
+    calibration_belt,
+    confidence_interval,
+    consistency_band,
+    isotonic_band,
+)
 from skcal.metrics import smooth_ece_curve
 from tests.diagrams.artists import (
     assert_vertices,
@@ -182,6 +187,23 @@ def test_isotonic_band_of_one_prediction_is_seen():
     assert band.get_edgecolor()[0, 3] > 0
 
 
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
+def test_belt_is_that_of_inference(kind, scale, rows):
+    """With weights as counts, and an area for every kind of curve."""
+    options = {"sample_weight": np.arange(500) % 3, "confidence_level": 0.8}
+    display = draw(*rows, kind=kind, scale=scale, band="belt", **options)
+    expected = calibration_belt(*rows, **options)
+    for name in ("prob_pred", "low", "high"):
+        np.testing.assert_array_equal(getattr(read_band(display), name), getattr(expected, name))
+    for ends in (expected.low, expected.high):
+        assert_vertices(display.band_, expected.prob_pred, ends)
+    again = draw(*rows, kind=kind, scale=scale, band="belt", ax=display.ax_, **options)
+    assert [text.get_text() for text in again.ax_.get_legend().get_texts()].count(
+        "GiViTI belt"
+    ) == 1
+
+
 def test_consistency_bars_are_those_of_inference(rows):
     options = {"n_bins": 6, "strategy": "quantile", "confidence_level": 0.8}
     display = draw(*rows, kind="binned", band="consistency", **options)
@@ -207,6 +229,8 @@ def test_bands_that_cannot_be(rows):
         ({"band": "isotonic", "reduction": "full"}, "band='isotonic' needs independent rows"),
         ({"band": "isotonic", "sample_weight": np.ones(500)}, "sample_weight must be None"),
         ({"band": "isotonic", "confidence_level": 0}, "confidence_level must be above 0"),
+        ({"band": "belt", "reduction": "full"}, "band='belt' needs independent rows"),
+        ({"band": "belt", "sample_weight": np.full(500, 1e-4)}, "sample_weight is read as counts"),
         ({"confidence_level": 95}, "confidence_level must be at least 0 and below 1; got 95"),
         ({"interval": True, "reduction": "full"}, "interval=True needs independent rows"),
         ({"interval": True, "random_state": "a"}, "random_state must be None, an integer"),
@@ -215,3 +239,5 @@ def test_bands_that_cannot_be(rows):
             draw(*rows, **options)
     with pytest.raises(ValueError, match="y_true must hold labels"):
         draw(rows[1] ** 2, rows[1], band="isotonic")
+    with pytest.raises(ValueError, match="y_proba must lie between 0 and 1, both excluded"):
+        draw([0, 1, 0], [0.1, 0.5, 1.0], band="belt")

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.colors import rgb_to_hsv, to_rgba
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
+from skcal.metrics import smooth_ece_curve
 from tests.diagrams.artists import read_heights, read_vertices
 
 draw = ReliabilityDisplay.from_predictions
@@ -25,9 +26,10 @@ def read_top(display):
 def test_height_is_the_density(rows):
     display = draw(*rows)
     (curve,), density, ax = display.curves, display.density_, display.ax_
-    low, high = read_heights(density, curve.density_grid)
+    data = curve.layers["density"]
+    low, high = read_heights(density, data.prob_pred)
     assert (low == 0).all()
-    np.testing.assert_array_equal(high, curve.density)
+    np.testing.assert_array_equal(high, data.density)
     assert read_top(display) == pytest.approx(HEIGHT, rel=1e-9)
     # x is that of the data.
     ends = density.get_transform().transform([(0.25, 0.0), (0.75, 0.0)])
@@ -37,6 +39,26 @@ def test_height_is_the_density(rows):
         density = display.plot(layer_kwargs={"density": style}).density_
         np.testing.assert_allclose(density.get_facecolor()[0], to_rgba("green", 0.5))
         assert density.get_linewidth() == 3
+
+
+@pytest.mark.parametrize(("scale", "bandwidth"), [("probability", 0.02), ("logit", 0.1)])
+def test_density_shows_where_rows_are_whatever_the_error_is(scale, bandwidth, rows):
+    """One narrow bandwidth for all models: with that of the curve a wrong one would look vague."""
+    y, proba = rows
+    for outcomes in (y, 1 - y):
+        (curve,) = draw(outcomes, proba, scale=scale).curves
+        data = curve.layers["density"]
+        expected = smooth_ece_curve(
+            y, proba, scale=scale, bandwidth=bandwidth, n_points=len(data.prob_pred)
+        )
+        np.testing.assert_allclose(data.prob_pred, expected.grid)
+        np.testing.assert_allclose(data.density, expected.density)
+    # 92 % of the rows are above .99, and so is what is seen of them.
+    crowded = np.append(np.full(920, 0.995), np.linspace(0.3, 0.99, 80))
+    y = (np.random.default_rng(0).random(1000) < 0.7).astype(int)
+    data = draw(y, crowded).curves[0].layers["density"]
+    far = np.where(data.prob_pred < 0.9, data.density, 0)
+    assert np.trapezoid(far, data.prob_pred) < 0.1
 
 
 def test_densities_on_shared_axes_share_a_scale(rows):
@@ -49,15 +71,18 @@ def test_densities_on_shared_axes_share_a_scale(rows):
             found[name] = draw(*samples[name], bandwidth=0.05, ax=ax)
             ax = found[name].ax_
         wide, narrow = found["wide"], found["narrow"]
-        ratio = wide.curves[0].density.max() / narrow.curves[0].density.max()
-        assert ratio < 0.5
+        ratio, thickened = (
+            find(wide.curves[0]).max() / find(narrow.curves[0]).max()
+            for find in (lambda one: one.layers["density"].density, lambda one: one.density)
+        )
+        assert ratio < thickened < 0.5
         assert read_top(narrow) == pytest.approx(HEIGHT, rel=1e-9)
         assert read_top(wide) == pytest.approx(ratio * HEIGHT, rel=1e-9)
         added = [
             (np.array(one.curve_width_.get_linewidths()) - one.line_.get_linewidth()).max()
             for one in (wide, narrow)
         ]
-        assert added[0] / added[1] == pytest.approx(ratio, rel=0.05)
+        assert added[0] / added[1] == pytest.approx(thickened, rel=0.05)
     # Folds share it too.
     curves = [wide.curves[0], narrow.curves[0]]
     display = ReliabilityDisplay(curves=curves).plot()
@@ -81,13 +106,14 @@ def test_split_density(rows):
     display = draw(*rows, layers=["split_density"])
     (curve,) = display.curves
     data = curve.layers["split_density"]
-    np.testing.assert_array_equal(data.prob_pred, curve.density_grid)
-    np.testing.assert_allclose(data.negative + data.positive, curve.density, rtol=1e-12)
+    whole = draw(*rows).curves[0].layers["density"]
+    np.testing.assert_array_equal(data.prob_pred, whole.prob_pred)
+    np.testing.assert_allclose(data.negative + data.positive, whole.density, rtol=1e-12)
     # The part of outcome 1 is a density of its rows times their share.
     total = np.trapezoid(data.positive, data.prob_pred)
     assert total == pytest.approx(rows[0].mean(), abs=1e-3)
     low, high = display.ax_.get_xlim()
-    unit = HEIGHT * (high - low) / curve.density.max()
+    unit = HEIGHT * (high - low) / whole.density.max()
     bottom, top = (read_heights(area, data.prob_pred) for area in display.split_density_)
     zero = 0 * data.prob_pred
     np.testing.assert_allclose(bottom - low, [zero, unit * data.negative], atol=1e-12)

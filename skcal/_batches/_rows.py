@@ -73,7 +73,7 @@ def list_samples(y_true, y_proba, sample_weight, settings, negative=None):
 
 def _refuse_labels(reason):
     raise ValueError(
-        f"labels must name {reason} when the summary is made, because a part of the rows may not "
+        f"labels must name {reason} from the start, because a part of the rows may not "
         "hold all of them; got None."
     )
 
@@ -138,8 +138,8 @@ def agree_on_negative(*labels):
     found = {label for label in labels if label is not None}
     if len(found) > 1:
         raise ValueError(
-            "y_true must hold 0 and 1 (or soft labels) in all parts, or -1 and 1 in all parts; got "
-            "both 0 and -1. Name other labels with labels=."
+            "y_true must have the negative label 0 in all parts, or -1 in all parts; got both 0 "
+            "and -1. Name other labels with labels=."
         )
     return found.pop() if found else None
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skcal.streaming._rows import as_labels
+from skcal._batches._rows import as_labels
 
 
 class KeyColumns(tuple[np.ndarray, ...]):
@@ -36,6 +36,27 @@ def find_groups(by):
         codes, pairs = pd.factorize(codes * len(values) + of_column)
         keys = [(*keys[p // len(values)], values[p % len(values)]) for p in pairs.tolist()]
     return codes, keys
+
+
+def list_groups(by, columns):
+    """Keys of the groups, each with the numbers of its rows, or a ValueError.
+
+    Parameters
+    ----------
+    by : see `find_groups`
+    columns : dict
+        Arrays that must have a row for each key, by name; None where there is none.
+    """
+    codes, keys = find_groups(by)
+    for name, values in columns.items():
+        if values is not None and np.shape(values)[:1] != codes.shape:
+            raise ValueError(
+                f"by must have a key for each row of {name}; got {len(codes)} keys and shape "
+                f"{np.shape(values)}."
+            )
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(keys)))
+    return list(zip(keys, np.split(order, ends[:-1]), strict=True)) if keys else []
 
 
 def _split_columns(by):
@@ -85,6 +106,14 @@ def _number_keys(column):
 def _as_python(key):
     """A scalar of NumPy as one of Python, anything else as it is."""
     return key.item() if isinstance(key, np.number | np.bool_ | np.str_) else key
+
+
+def make_index(groups):
+    """Index of a table with a row for each group of a mapping."""
+    keys = list(groups)
+    if keys and all(isinstance(key, tuple) for key in keys) and len(set(map(len, keys))) == 1:
+        return pd.MultiIndex.from_tuples(keys)
+    return pd.Index(keys, tupleize_cols=False)
 
 
 # ------------------------------------------------------------------------------- as plain data

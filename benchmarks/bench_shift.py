@@ -1,0 +1,158 @@
+"""Rows without labels: base rates and metrics, coverage of intervals, levels of tests, and times.
+
+``python benchmarks/bench_shift.py`` draws 1000 samples of each kind for base rates, which takes ten
+minutes, and a fifth as many for metrics, which takes twenty; an argument sets another number. Half
+of the rows are labelled.
+
+Base rates: the rate of positives among labelled rows is .3. "information" is the interval of
+maximum likelihood that counts the new rows alone.
+
+Metrics: labelled log odds have mean 0 and standard deviation 1.5, new ones -.5 and 1.2. "as they
+are" takes predictions at their word. "rows alone" is the interval that counts the new rows and no
+error of the recalibrator, "population" and "these rows" are those of `estimate_performance`.
+"""
+
+import sys
+import time
+
+import numpy as np
+from scipy.special import expit, softmax
+from timing import describe_machine, print_table, show_time
+
+from skcal.recalibration import PlattScaling, SplineRecalibration
+from skcal.shift import PriorShift, estimate_performance, estimate_prior
+
+MODELS = {"calibrated": 1.0, "log-odds doubled": 2.0, "log-odds halved": 0.5}
+RATES = (0.1, 0.3, 0.02)
+N_ROWS = 2000
+HEADER = ["model", "new rate", "estimate", "maximum likelihood", "recalibrated"]
+METRICS_HEADER = ["model", "metric", "true", "as they are", "estimate", "rows alone"]
+METRICS_HEADER += ["population", "these rows", "width", "refused"]
+HEADER += ["information", "interval", "width", "change", "fit"]
+
+
+def draw(rng, rate, sharpness):
+    """Labels, and scores of normal features for a rate of .3, their log-odds stretched."""
+    y = (rng.random(N_ROWS) < rate).astype(int)
+    log_odds = 1.6 * rng.normal(1.6 * y) - 1.28
+    return y, expit(sharpness * log_odds + np.log(0.3 / 0.7))[:, None]
+
+
+def find_likeliest(y, old, new):
+    """Rate of maximum likelihood, and its standard error where only new rows are left to chance."""
+    shift = PriorShift().fit(old, y)
+    rate, train = shift.adapt(new).prior_[1], shift.prior_train_[1]
+    slopes = new / train - (1 - new) / (1 - train)
+    mixed = rate * new / train + (1 - rate) * (1 - new) / (1 - train)
+    return rate, 1 / np.sqrt(np.sum((slopes / mixed) ** 2))
+
+
+def try_sample(rng, rate, sharpness):
+    (y, old), (_, new) = draw(rng, 0.3, sharpness), draw(rng, rate, sharpness)
+    found = estimate_prior(y, old, new)
+    platt = PlattScaling().fit(old, y)
+    mapped, error = find_likeliest(y, platt.transform(old), platt.transform(new))
+    return (
+        found.estimate[1],
+        find_likeliest(y, old, new)[0],
+        mapped,
+        abs(mapped - rate) <= 1.96 * error,
+        found.low[1] <= rate <= found.high[1],
+        found.high[1] - found.low[1],
+        found.change_test.pvalue <= 0.05,
+        found.fit_test.pvalue <= 0.05,
+    )
+
+
+def tabulate(n_samples):
+    for name, sharpness in MODELS.items():
+        for rate in RATES:
+            rng = np.random.default_rng(0)
+            tried = np.array([try_sample(rng, rate, sharpness) for _ in range(n_samples)])
+            means, spread = tried.mean(axis=0), tried.std(axis=0)
+            estimates = [f"{means[k]:.3f} +- {spread[k]:.3f}" for k in range(3)]
+            shares = [f"{means[k]:.3f}" for k in range(3, 8)]
+            yield [name, f"{rate:g}", *estimates, *shares]
+
+
+def draw_shifted(rng, sharpness):
+    """Labels and predictions of old rows, and the same of new ones with other features."""
+    log_odds = rng.normal(0, 1.5, N_ROWS), rng.normal(-0.5, 1.2, N_ROWS)
+    return [
+        part
+        for row in log_odds
+        for part in ((rng.random(N_ROWS) < expit(row)).astype(int), expit(sharpness * row))
+    ]
+
+
+# Mean of each metric given the label, by row: of predictions v with labels of the chances q.
+METRICS = {
+    "accuracy": lambda q, v: np.where(v >= 0.5, q, 1 - q),
+    "log_loss": lambda q, v: -q * np.log(v) - (1 - q) * np.log1p(-v),
+    "brier_score": lambda q, v: q * (1 - v) ** 2 + (1 - q) * v**2,
+}
+
+
+def try_metric(rng, metric, sharpness, true):
+    y, old, y_new, new = draw_shifted(rng, sharpness)
+    data = {"metric": metric, "random_state": rng}
+    found, alone = (
+        estimate_performance(y, old, new, population=population, **data)
+        for population in (True, False)
+    )
+    if found.reason is not None or alone.reason is not None:
+        return [np.nan] * 6 + [1]
+    values = METRICS[metric](
+        SplineRecalibration().fit(old[:, None], y).predict_proba(new[:, None])[:, 1], new
+    )
+    error = 1.96 * values.std() / np.sqrt(N_ROWS)
+    known = METRICS[metric](y_new, new).mean()
+    return [
+        METRICS[metric](new, new).mean(),
+        found.estimate,
+        abs(values.mean() - true) <= error,
+        found.low <= true <= found.high,
+        alone.low <= known <= alone.high,
+        found.high - found.low,
+        0,
+    ]
+
+
+def tabulate_metrics(n_samples):
+    for name, sharpness in MODELS.items():
+        log_odds = np.random.default_rng(1).normal(-0.5, 1.2, 10**6)
+        for metric, find in METRICS.items():
+            true = find(expit(log_odds), expit(sharpness * log_odds)).mean()
+            rng = np.random.default_rng(0)
+            tried = [try_metric(rng, metric, sharpness, true) for _ in range(n_samples)]
+            means = np.nanmean(np.array(tried, dtype=float), axis=0)
+            yield [name, metric, f"{true:.3f}", *(f"{mean:.3f}" for mean in means)]
+
+
+def list_times():
+    rng = np.random.default_rng(0)
+    for n_rows, n_classes in ((10**5, 2), (10**6, 2), (10**5, 10), (10**6, 10), (50_000, 1000)):
+        y = rng.integers(n_classes, size=n_rows)
+        logits = rng.normal(size=(n_rows, n_classes))
+        logits[np.arange(n_rows), y] += 2.0
+        proba = softmax(2 * logits, axis=1)
+        shift = PriorShift().fit(proba, y)
+        new = proba[y < max(n_classes // 2, 1)]
+        new = np.resize(new, (n_rows, n_classes))  # half of the classes are gone
+        start = time.process_time()
+        shift.adapt(new)
+        yield [f"{n_rows:,}", str(n_classes), show_time(time.process_time() - start)]
+
+
+def main(n_samples):
+    print(describe_machine())
+    print()
+    print_table(HEADER, list(tabulate(n_samples)))
+    print()
+    print_table(METRICS_HEADER, list(tabulate_metrics(max(n_samples // 5, 2))))
+    print()
+    print_table(["rows", "classes", "`adapt`, CPU time"], list(list_times()))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

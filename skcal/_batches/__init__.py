@@ -1,0 +1,1 @@
+"""Batches of rows that come one after another: what summaries and monitors read alike."""

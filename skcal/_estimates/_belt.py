@@ -1,0 +1,99 @@
+"""The calibration belt of a sample."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from skcal._numerics._belt import (
+    PolynomialLikelihood,
+    exceed_selected,
+    find_critical,
+    merge_places,
+)
+from skcal._numerics._cox import sum_by_log_odds
+
+# The first degree, by the data that predictions are assessed on. That of training data is fitted
+# already: intercept and slope are 0 and 1.
+FIRST_DEGREES = {"external": 1, "training": 2}
+# Steps between the places of a belt, of equal length in probability and in log odds.
+_N_STEPS = 50
+# Weights within this factor of each other have an information that float64 resolves.
+LARGEST_RATIO = 1e12
+# More distinct predictions than these are merged for the ends of the belt.
+_MOST_PLACES = 1 << 12
+
+
+class Belt(NamedTuple):
+    """Places of a belt, the fitted curve and the ends there, and the degree of the polynomial."""
+
+    prob_pred: Any
+    prob_true: Any
+    low: Any
+    high: Any
+    degree: int
+
+
+def measure_deviance(sample, data):
+    """Statistic, p-value before it is clipped, and mean log loss that the fitted curve gains."""
+    likelihood, fit = _fit(*_sum_rows(sample), data)
+    gain = likelihood.find_gain(fit)
+    statistic = float(2 * likelihood.total_weight * gain)
+    return statistic, exceed_selected(statistic, *_count_degrees(fit, data)), gain
+
+
+def find_belt(sample, confidence_level, data="external"):
+    """The `Belt` of a sample whose log odds are finite.
+
+    Raises
+    ------
+    ValueError
+        If a polynomial of the chosen degree separates the outcomes.
+    """
+    sums = _sum_rows(sample)
+    prob_pred, places = _choose_places(sample.predictions)
+    likelihood, fit = _fit(*sums, data, places)
+    if fit.coefficients is None:
+        raise ValueError(
+            "y_true must hold outcomes that overlap: a polynomial of the log odds of degree "
+            f"{fit.degree}, which they choose, separates them, so that its coefficients are "
+            "infinite. Give more rows, or use isotonic_band."
+        )
+    prob_true = expit(likelihood.evaluate(fit))
+    if len(likelihood.log_odds) > _MOST_PLACES:
+        likelihood = PolynomialLikelihood(*merge_places(*sums), places)
+        fit = likelihood.fit(fit.degree)
+    critical = find_critical(confidence_level, *_count_degrees(fit, data))
+    low, high = expit(likelihood.bound(fit, critical))
+    return Belt(prob_pred, prob_true, low, high, fit.degree)
+
+
+def _sum_rows(sample):
+    weights = np.ones(len(sample.predictions)) if sample.weights is None else sample.weights
+    return sum_by_log_odds(sample.predictions, sample.outcomes, weights)
+
+
+def _fit(log_odds, positive, negative, data, places=()):
+    likelihood = PolynomialLikelihood(log_odds, positive, negative, places)
+    if likelihood.max_degree < FIRST_DEGREES[data]:
+        raise ValueError(
+            f"y_proba must hold at least {FIRST_DEGREES[data] + 1} different predictions for "
+            f"data={data!r}; got {len(log_odds)}."
+        )
+    return likelihood, likelihood.choose(FIRST_DEGREES[data])
+
+
+def _count_degrees(fit, data):
+    """Degrees of freedom that were selected, and those that were not."""
+    first = FIRST_DEGREES[data]
+    return fit.degree - first, {1: 2, 2: 1}[first]
+
+
+def _choose_places(predictions):
+    """Predictions at even steps of probability and of log odds, and their log odds."""
+    low, high = predictions.min(), predictions.max()
+    even = np.linspace(low, high, _N_STEPS + 1)[1:-1]
+    even_odds = expit(np.linspace(logit(low), logit(high), _N_STEPS + 1)[1:-1])
+    inside = np.clip(np.append(even, even_odds), low, high)
+    prob_pred = np.unique(np.append(inside, [low, high]))
+    return prob_pred, logit(prob_pred)

@@ -1,0 +1,172 @@
+"""Metrics of predictions whose labels are known by their probabilities alone.
+
+Each is made of the predictions once, and takes the probabilities of the labels, `chances`, and
+weights of the rows as often as wanted. Chances of 0 and 1 give the metric of known labels.
+"""
+
+import numpy as np
+from scipy.special import xlogy
+
+
+def make_metric(name, proba, threshold):
+    """The function that gives a metric of these predictions.
+
+    Parameters
+    ----------
+    name : str
+        One of `METRICS`.
+    proba : ndarray of shape (n_samples, n_classes)
+        Of two classes the positive one last.
+    threshold : float
+        From this prediction on the positive one of two classes is predicted. Of more classes the
+        one with the largest probability is.
+
+    Returns
+    -------
+    function
+        Of ``chances``, ndarray of shape (n_samples, n_classes), and ``weights``, ndarray of shape
+        (n_samples,); gives a float, or an ndarray of the confusion. NaN where it is not defined.
+    """
+    return METRICS[name](proba, threshold)
+
+
+def predict_classes(proba, threshold):
+    """Column of the predicted class of each row."""
+    if proba.shape[1] == 2:
+        return (proba[:, 1] >= threshold).astype(np.intp)
+    return proba.argmax(axis=1)
+
+
+def _average_rows(find_values):
+    """Metric that is a weighted mean of a value of each row."""
+
+    def make(proba, threshold):
+        of_rows = find_values(proba, threshold)
+        return lambda chances, weights: float(weights @ of_rows(chances) / weights.sum())
+
+    return make
+
+
+def _find_hits(proba, threshold):
+    predicted = predict_classes(proba, threshold)
+    return lambda chances: chances[np.arange(len(chances)), predicted]
+
+
+def _find_log_losses(proba, threshold):
+    return lambda chances: -xlogy(chances, proba).sum(axis=1)
+
+
+def _find_brier_scores(proba, threshold):
+    squares = (proba**2).sum(axis=1)
+    half = 0.5 if proba.shape[1] == 2 else 1.0
+    return lambda chances: half * (squares - 2 * (chances * proba).sum(axis=1) + 1)
+
+
+def _find_net_benefits(proba, threshold):
+    acts = predict_classes(proba, threshold)
+    odds = threshold / (1 - threshold)
+    return lambda chances: acts * (chances[:, 1] - odds * chances[:, 0])
+
+
+def _make_confusion(proba, threshold):
+    predicted, n_classes = predict_classes(proba, threshold), proba.shape[1]
+
+    def confusion(chances, weights):
+        sums = [np.bincount(predicted, weights * chance, n_classes) for chance in chances.T]
+        return np.stack(sums) / weights.sum()
+
+    return confusion
+
+
+def _make_precision(proba, threshold):
+    return _make_share_of_hits(proba, threshold, lambda acts, positive: acts)
+
+
+def _make_recall(proba, threshold):
+    return _make_share_of_hits(proba, threshold, lambda acts, positive: positive)
+
+
+def _make_share_of_hits(proba, threshold, choose):
+    """Right positive predictions among all rows that `choose` says, by their sums."""
+    acts = predict_classes(proba, threshold)
+
+    def share(chances, weights):
+        positive = chances[:, 1]
+        return _divide(weights @ (acts * positive), weights @ choose(acts, positive))
+
+    return share
+
+
+def _make_roc_auc(proba, threshold):
+    r"""Expected number of pairs in the right order, over the expected number of pairs.
+
+    A pair is a positive and a negative row. Sums of chances by distinct prediction, in order, count
+    them; rows paired with themselves are taken off, which have counted as ties.
+    """
+    _, place = np.unique(proba[:, 1], return_inverse=True)
+
+    def roc_auc(chances, weights):
+        negative, positive = (np.bincount(place, weights * chance) for chance in chances.T)
+        below = np.cumsum(negative) - negative / 2
+        alone = weights**2 @ (chances[:, 0] * chances[:, 1])
+        return _divide(positive @ below - alone / 2, positive.sum() * negative.sum() - alone)
+
+    return roc_auc
+
+
+def _divide(count, total):
+    return float(count / total) if total > 0 else np.nan
+
+
+METRICS = {
+    "accuracy": _average_rows(_find_hits),
+    "confusion": _make_confusion,
+    "precision": _make_precision,
+    "recall": _make_recall,
+    "log_loss": _average_rows(_find_log_losses),
+    "brier_score": _average_rows(_find_brier_scores),
+    "roc_auc": _make_roc_auc,
+    "net_benefit": _average_rows(_find_net_benefits),
+}
+# Those that have a positive class.
+BINARY = ("precision", "recall", "roc_auc", "net_benefit")
+
+
+def draw_labels(chances, rng):
+    """Labels of these chances, as chances of 0 and 1."""
+    ends = np.cumsum(chances, axis=1)[:, :-1]
+    drawn = (rng.random((len(chances), 1)) >= ends).sum(axis=1)
+    return np.equal.outer(drawn, np.arange(chances.shape[1])).astype(np.float64)
+
+
+def find_ends(values, confidence_level):
+    """Percentiles of resampled values, in which the truth is as likely anywhere as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_resamples, ...)
+        NaN where a resample has none.
+    confidence_level : float
+
+    Returns
+    -------
+    low, high : float or ndarray
+        The order statistics at (n + 1) times the tails, and the outermost ones where these are
+        fewer than one. NaN where no resample has a value.
+    """
+    # A value is not defined in whole resamples, never in parts of one.
+    defined = values[~np.isnan(values.reshape(len(values), -1)).any(axis=1)]
+    ordered = np.sort(defined, axis=0)
+    if len(ordered) == 0:
+        return values[0], values[0]
+    # Rounding would make a whole number of ranks one less.
+    rank = int((len(ordered) + 1) * (1 - confidence_level) / 2 + 1e-9)
+    place = max(rank, 1) - 1
+    return ordered[place], ordered[len(ordered) - 1 - place]
+
+
+def find_share_outside(old, new, weights):
+    """Largest share of new scores below, or above, all old ones of the same column."""
+    weights = np.ones(len(new)) if weights is None else weights
+    outside = [new < old.min(axis=0), new > old.max(axis=0)]
+    return float(max((weights @ side).max() for side in outside) / weights.sum())

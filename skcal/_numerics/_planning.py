@@ -1,0 +1,143 @@
+"""Rows that a study needs: how much each tells of an error, and a search for their number."""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtri, chndtr, chndtrinc, expit, ndtri, rel_entr
+
+# Most that the number of rows is multiplied by between two steps of a search, and least.
+_LONGEST_STEP = 8.0
+_SHORTEST_STEP = 1.02
+# Estimated powers of 0 and of 1 count as this far from them: they have no finite quantile.
+_EXTREME = 1e-3
+
+
+def find_shift(log_odds, weights, slope, mean):
+    """The intercept a with which expit(a + slope * log odds) has a given mean.
+
+    Parameters
+    ----------
+    log_odds : ndarray of shape (n_samples,)
+        May be infinite, but not all.
+    weights : ndarray of shape (n_samples,)
+        Sum to 1.
+    slope : float
+        Positive.
+    mean : float
+        Between the sums of the weights of log odds of infinity, and of more than minus infinity.
+    """
+    stretched = slope * log_odds
+
+    def excess(intercept):
+        return weights @ expit(intercept + stretched) - mean
+
+    step, ends = 1.0, [0.0, 0.0]
+    for place, side in enumerate((-1, 1)):
+        while side * excess(ends[place]) < 0:
+            ends[place] += side * step
+            step *= 2
+    return brentq(excess, *ends, xtol=1e-14) if ends[0] < ends[1] else 0.0
+
+
+def find_variances(log_odds, chances, weights):
+    """Inverse Fisher information of a row on the slope, and on an intercept without a slope.
+
+    Parameters
+    ----------
+    log_odds, chances, weights : ndarray of shape (n_samples,)
+        Chances are the probabilities of outcome 1; weights sum to 1.
+
+    Returns
+    -------
+    slope, alone : float
+        The squared standard errors of n rows are 1 / n of these.
+    """
+    mass = weights * chances * (1 - chances)
+    level = mass.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):  # next to certain outcomes tell nothing
+        middle = mass @ log_odds / level
+        return 1 / (mass @ (log_odds - middle) ** 2), 1 / level
+
+
+def find_divergence(predictions, truth, weights):
+    """Kullback-Leibler divergence of a row's outcome from its prediction; may be infinite."""
+    divergence = rel_entr(truth, predictions) + rel_entr(1 - truth, 1 - predictions)
+    return max(weights @ divergence, np.finfo(float).eps)  # what is less is rounding
+
+
+def find_noncentrality(power, alpha, degrees):
+    """Noncentrality with which a chi-squared test at the level alpha has a power above alpha."""
+    return float(chndtrinc(chdtri(degrees, alpha), degrees, 1 - power))
+
+
+def find_chi_squared_power(noncentrality, alpha, degrees):
+    """Power of a chi-squared test at the level alpha."""
+    return float(1 - chndtr(chdtri(degrees, alpha), degrees, noncentrality))
+
+
+def find_best_size(divergence, power, alpha):
+    """About the rows that the likelihood ratio needs, and so at least what any test needs.
+
+    It knows what to look for, and rejects on one side.
+    """
+    return (ndtri(power) - ndtri(alpha)) ** 2 / (2 * divergence)
+
+
+def search_size(find_power, power, alpha, start, largest, slack):
+    """A number of rows with the wanted power, and not much more than that.
+
+    Quantiles of the normal law at the powers are interpolated over the root of the number of rows,
+    of which they are about linear functions; no rows have the power alpha.
+
+    Parameters
+    ----------
+    find_power : callable
+        The power with a number of rows.
+    power, alpha : float
+    start : int
+        Number of rows to begin with.
+    largest : int
+    slack : float
+        Power that may be more than wanted. Else the search ends where 2 % fewer rows, or one less,
+        have too little.
+
+    Returns
+    -------
+    int or None
+        None where the largest number of rows is not enough.
+    """
+    low, high, n_rows = (0, alpha), None, min(start, largest)
+    while True:
+        found = find_power(n_rows)
+        if found >= power:
+            high = n_rows, found
+            if found <= power + slack:
+                return n_rows
+        elif n_rows == largest:
+            return None
+        else:
+            low = n_rows, found
+        if high is not None and high[0] <= max(low[0] + 1, _SHORTEST_STEP * low[0]):
+            return high[0]
+        n_rows = _guess(low, high, power + slack / 2, alpha, largest)
+
+
+def _guess(low, high, power, alpha, largest):
+    """The next number of rows, above that of low and below that of high."""
+    points = [low, high or (0, alpha)]
+    roots, quantiles = zip(*((n**0.5, ndtri(_move_inside(p))) for n, p in points), strict=True)
+    rise = quantiles[1] - quantiles[0]
+    wanted = ndtri(_move_inside(power)) - quantiles[0]
+    root = roots[0] + wanted * (roots[1] - roots[0]) / rise if rise else np.inf
+    guess = max(root, 0.0) ** 2
+    if high is None:
+        top = _LONGEST_STEP * low[0]
+        # A curve that has not begun to rise says nothing of where it will.
+        guess = top if rise * (roots[1] - roots[0]) <= 0 else min(guess, top)
+        return min(max(int(np.ceil(guess)), low[0] + 1), largest)
+    bottom, top = _SHORTEST_STEP * low[0], high[0] / _SHORTEST_STEP
+    guess = np.clip(guess, bottom, top) if bottom < top else (low[0] * high[0]) ** 0.5
+    return int(np.clip(np.ceil(guess), low[0] + 1, high[0] - 1))
+
+
+def _move_inside(power):
+    return min(max(power, _EXTREME), 1 - _EXTREME)

@@ -1,0 +1,197 @@
+"""Base rates of unlabelled rows from labelled ones of another population, with their chance.
+
+Functions h of the scores have the mean sum_k rate_k E[h | k] in every population that shares the
+laws of the scores within the classes. The means of both samples therefore tell the rates, whatever
+the functions are; how they were found has no say in the chance of the rates, to first order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.legendre import legvander
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+# Degrees of the polynomials of the ranks of the scores, for two classes and for more.
+_DEGREES, _FEW_DEGREES = 5, 3
+# Up to this many classes have ranks of their own; else the largest score of each row has.
+_MANY_CLASSES = 10
+# Eigenvalues of a correlation matrix below this are those of functions that repeat others.
+_SMALLEST_EIGENVALUE = 1e-6
+
+
+class Moments(NamedTuple):
+    """Means of functions of the scores, and the covariance matrices of these means.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_groups, n_functions)
+    covariances : ndarray of shape (n_groups, n_functions, n_functions)
+    """
+
+    means: np.ndarray
+    covariances: np.ndarray
+
+
+def find_moments(values, weights, codes=None, n_groups=1):
+    """Moments of rows in groups, of which each has at least two rows of positive weight.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_functions)
+    weights : ndarray of shape (n_samples,) or None
+    codes : ndarray of shape (n_samples,), default=None
+        Number of the group of each row; by default all are in one.
+    n_groups : int, default=1
+    """
+    weights = np.ones(len(values)) if weights is None else weights
+    means, covariances = [], []
+    for group in range(n_groups):
+        rows = slice(None) if codes is None else codes == group
+        share = weights[rows] / weights[rows].sum()
+        mean = share @ values[rows]
+        spread = (values[rows] - mean) * share[:, None]
+        # With equal weights the divisor of the sum of squares is n (n - 1), as usual.
+        left = max(share @ (1 - share), np.finfo(np.float64).tiny)
+        covariances.append(spread.T @ spread / left)
+        means.append(mean)
+    return Moments(np.array(means), np.array(covariances))
+
+
+def solve_rates(old, new):
+    """Rates at which the means of the classes mix to that of the new rows.
+
+    Parameters
+    ----------
+    old : Moments
+        Of the classes, as many as there are functions, which sum to 1 in every row.
+    new : Moments
+        Of the new rows.
+
+    Returns
+    -------
+    rates : ndarray of shape (n_classes,)
+        The sum is 1; some may be negative by chance.
+    inverse : ndarray of shape (n_classes, n_classes)
+        ``inverse @ functions`` has the mean 1 in its own class and 0 in others.
+    """
+    inverse = np.linalg.inv(old.means.T)
+    return inverse @ new.means[0], inverse
+
+
+def clip_rates(rates, floor=0.0):
+    """Rates that are not below a floor and sum to 1."""
+    rates = np.maximum(rates, floor)
+    return rates / rates.sum()
+
+
+def bound_rates(rates, inverse, old, new, confidence_level):
+    """Ends of the interval of each rate: as in Fieller's, what a test would not reject.
+
+    With a rate r of a class the estimate has the variance a + b r^2 + c (1 - r)^2: of the new rows,
+    of the old ones of this class, and of those of others in their estimated proportions.
+    """
+    z = ndtri((1 + confidence_level) / 2)
+    own = np.einsum("ki,cij,kj->ck", inverse, old.covariances, inverse)  # class, coordinate
+    noise = np.einsum("ki,ij,kj->k", inverse, new.covariances[0], inverse)
+    positive = clip_rates(rates)
+    ends = []
+    for k, rate in enumerate(rates):
+        others = np.delete(positive, k)
+        total = others.sum()
+        others = others / total if total > 0 else np.full(len(others), 1 / len(others))
+        mixed = others**2 @ np.delete(own[:, k], k)
+        ends.append(_solve_interval(rate, z**2 * noise[k], z**2 * own[k, k], z**2 * mixed))
+    low, high = np.array(ends).T
+    return np.minimum(low, positive), np.maximum(high, positive)
+
+
+def _solve_interval(rate, a, b, c):
+    """The r in [0, 1] with (rate - r)^2 <= a + b r^2 + c (1 - r)^2; all where there is no end."""
+    square, half, rest = 1 - b - c, rate - c, rate**2 - a - c
+    if square <= 0:  # the classes can hardly be told apart
+        return 0.0, 1.0
+    root = np.sqrt(max(half**2 - square * rest, 0.0))
+    return tuple(np.clip([(half - root) / square, (half + root) / square], 0.0, 1.0))
+
+
+def compare_means(first, second):
+    """Chi-squared statistic of equal means of two groups, and its degrees of freedom."""
+    whitened = _whiten(first.covariances[0] + second.covariances[0])
+    return float(np.sum((whitened @ (first.means[0] - second.means[0])) ** 2)), len(whitened)
+
+
+def fit_means(rates, old, new):
+    """Chi-squared statistic of the best mixture of the classes, and its degrees of freedom.
+
+    It is the smallest over all rates that sum to 1, negative ones too, with the covariance of the
+    given ones [Hansen's test of overidentifying restrictions].
+    """
+    covariance = new.covariances[0] + np.tensordot(clip_rates(rates) ** 2, old.covariances, axes=1)
+    whitened = _whiten(covariance)
+    left = whitened @ (new.means[0] - old.means[-1])
+    directions = whitened @ (old.means[:-1] - old.means[-1]).T
+    if len(whitened) == 0:
+        return 0.0, 0
+    best, _, rank, _ = np.linalg.lstsq(directions, left, rcond=None)
+    return float(np.sum((left - directions @ best) ** 2)), len(whitened) - int(rank)
+
+
+def _whiten(covariance):
+    """A matrix W with W C W' = 1, without the functions that vary no more or repeat others."""
+    scale = np.sqrt(np.diag(covariance))
+    varies = scale > 0
+    scale = scale[varies]
+    correlation = covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > _SMALLEST_EIGENVALUE * len(values)
+    whitened = np.zeros((kept.sum(), len(covariance)))
+    whitened[:, varies] = vectors[:, kept].T / np.sqrt(values[kept])[:, None] / scale
+    return whitened
+
+
+def describe_scores(old, new):
+    """Polynomials of the ranks of class scores among those of all rows, for both samples.
+
+    Parameters
+    ----------
+    old, new : ndarray of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    old, new : ndarray of shape (n_samples, n_functions)
+    """
+    n_classes, both = old.shape[1], np.concatenate([old, new])
+    if n_classes == 2:
+        columns, degree = both[:, 1:], _DEGREES
+    elif n_classes <= _MANY_CLASSES:
+        columns, degree = both, _FEW_DEGREES
+    else:
+        columns, degree = both.max(axis=1, keepdims=True), _DEGREES
+    ranks = (2 * rankdata(columns, axis=0) - 1) / len(both) - 1  # inside (-1, 1)
+    functions = legvander(ranks, degree)[:, :, 1:].reshape(len(both), -1)
+    return functions[: len(old)], functions[len(old) :]
+
+
+def find_largest_gap(rates, old, codes, old_weights, new, new_weights):
+    """Largest gap between the distribution functions of a class's scores and of the mixture.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (n_classes,)
+    old, new : ndarray of shape (n_samples, n_classes)
+    codes : ndarray of shape (n_old,)
+    old_weights, new_weights : ndarray of shape (n_samples,) or None
+    """
+    old_weights = np.ones(len(old)) if old_weights is None else old_weights
+    new_weights = np.ones(len(new)) if new_weights is None else new_weights
+    mass = np.bincount(codes, old_weights, minlength=len(rates))
+    mixed = (clip_rates(rates) / mass)[codes] * old_weights
+    signed = np.concatenate([mixed, -new_weights / new_weights.sum()])
+    largest = 0.0
+    for scores in np.concatenate([old, new])[:, int(len(rates) == 2) :].T:
+        order = np.argsort(scores)
+        gaps = np.cumsum(signed[order])
+        is_last = np.append(np.diff(scores[order]) > 0, True)  # of equal scores
+        largest = max(largest, float(np.abs(gaps[is_last]).max()))
+    return largest

@@ -1,0 +1,87 @@
+"""Random-effects meta-analysis: a mean over groups whose true values differ."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import ndtr
+from scipy.stats import t
+
+# Standard deviations among groups that are weighed, and between which, in typical errors of an
+# estimate and in ranges of the estimates.
+_N_STEPS, _SMALLEST, _LARGEST = 1000, 1e-3, 1e3
+
+
+class RandomEffects(NamedTuple):
+    """Mean of the groups, the interval of it, that of one more group, and how much they differ."""
+
+    mean: float
+    low: float
+    high: float
+    low_of_next: float
+    high_of_next: float
+    heterogeneity: float
+
+
+def pool_effects(values, errors, confidence_level):
+    """Pool estimates of groups whose true values are normal.
+
+    The standard deviation among groups is the most likely one by the restricted likelihood. The
+    interval of the mean is that of Hartung and Knapp, no narrower than with the usual standard
+    error. That of one more group averages over standard deviations, weighed by their restricted
+    likelihood: to take the most likely one for the true one makes it too narrow.
+
+    Parameters
+    ----------
+    values, errors : ndarray of shape (n_groups,)
+        Estimates and their standard errors, above 0; at least two groups.
+    confidence_level : float
+
+    Returns
+    -------
+    RandomEffects
+        Of two groups the interval of one more is infinite.
+    """
+    n_groups, scale, centre = len(values), np.median(errors), np.median(values)
+    values, variances = (values - centre) / scale, (errors / scale) ** 2
+
+    def fit(spread):
+        """Mean, its variance with and without the scatter, and the restricted log-likelihood."""
+        weights = 1 / (variances[:, None] + np.square(spread))
+        total = weights.sum(axis=0)
+        mean = values @ weights / total
+        scatter = (weights * (values[:, None] - mean) ** 2).sum(axis=0)
+        likelihood = (np.log(weights).sum(axis=0) - np.log(total) - scatter) / 2
+        return mean, 1 / total, np.maximum(scatter / (n_groups - 1), 1.0) / total, likelihood
+
+    last = _LARGEST * max(np.ptp(values), 1.0)
+    spreads = np.append(0.0, np.geomspace(_SMALLEST, last, _N_STEPS))
+    means, variances_of_mean, _, likelihood = fit(spreads)
+    best = likelihood.argmax()
+    most_likely = 0.0
+    if best > 0:
+        bounds = spreads[[best - 1, min(best + 1, _N_STEPS)]]
+        most_likely = minimize_scalar(
+            lambda spread: -fit(spread)[3][0], bounds=bounds, options={"xatol": 1e-10}
+        ).x
+    (mean,), _, (variance,), _ = fit(most_likely)
+    tail = (1 + confidence_level) / 2
+    reach = t.ppf(tail, n_groups - 1) * np.sqrt(variance)
+    low, high = -np.inf, np.inf
+    if n_groups > 2:
+        shares = np.exp(likelihood - likelihood[best]) * np.gradient(spreads)
+        shares /= shares.sum()
+        widths = np.sqrt(spreads**2 + variances_of_mean)
+
+        def find_quantile(level):
+            def exceed(place):
+                return shares @ ndtr((place - means) / widths) - level
+
+            ends = 1.0
+            while exceed(-ends) > 0 or exceed(ends) < 0:
+                ends *= 4
+            return brentq(exceed, -ends, ends)
+
+        low, high = find_quantile(1 - tail), find_quantile(tail)
+    ends = np.array([mean, mean - reach, mean + reach, low, high])
+    return RandomEffects(*(centre + scale * ends).tolist(), float(scale * most_likely))

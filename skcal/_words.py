@@ -1,0 +1,68 @@
+"""Numbers, labels and times in sentences."""
+
+from numbers import Real
+
+import numpy as np
+
+_LONGEST_LABEL = 24
+# Distances from 0 or 1 below this are shown as powers of ten.
+_TINY = 1e-4
+# Whole numbers below this are shown with all digits, such as Unix times in nanoseconds.
+_LARGEST_WHOLE = 1e21
+
+
+def show_label(label):
+    """A label as Python shows it, cut if it is long."""
+    text = repr(label)
+    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 3] + "..."
+
+
+def show_moment(time):
+    """A time, which is a number with all of its digits, or a Timestamp with its hour if any."""
+    if not isinstance(time, Real):
+        return time.strftime("%Y-%m-%d" if time == time.normalize() else "%Y-%m-%d %H:%M")
+    time = float(time)
+    is_whole = time.is_integer() and abs(time) < _LARGEST_WHOLE
+    return str(int(time)) if is_whole else repr(time)
+
+
+def show_error(value):
+    """A number with two digits, or three decimals."""
+    return f"{value:.3f}" if value >= 0.01 or value == 0 else f"{value:.1g}"
+
+
+def show_pvalue(pvalue):
+    """A p-value, as in "p = 0.02"."""
+    if pvalue < 0.001:
+        return "p < 0.001"
+    return f"p = {pvalue:.2f}" if pvalue >= 0.1 else f"p = {pvalue:.2g}"
+
+
+def show_percentages(*values):
+    """Percentages with enough decimals to tell them apart."""
+    difference = 100 * (max(values) - min(values))
+    decimals = 1
+    if 0 < difference < 1:
+        # More than two only next to 0 % and 100 %.
+        most = 2 if min(values) > 0.01 and max(values) < 0.99 else 4
+        decimals = int(min(-np.floor(np.log10(difference)), most))
+    return tuple(f"{100 * value:.{decimals}f} %" for value in values)
+
+
+def show_places(low, high):
+    """The range of predictions of a region, with decimals that tell its ends apart."""
+    if low == high and low in (0, 1):
+        return f"at {low:g}"
+    decimals = 2 if high - low >= 0.02 else 4
+    first, last = (_show_place(value, decimals) for value in (low, high))
+    return f"at {first}" if first == last else f"between {first} and {last}"
+
+
+def _show_place(value, decimals):
+    """A prediction; one near 0 or 1 is not shown as 0 or 1, whose rows are others."""
+    distance = min(value, 1 - value)
+    if 0 < distance < _TINY:
+        return f"{value:.0e}" if value < 0.5 else f"1 - {distance:.0e}"
+    if 0 < distance < 10.0**-decimals:
+        decimals = int(np.ceil(-np.log10(distance)))
+    return f"{value:.{decimals}f}"

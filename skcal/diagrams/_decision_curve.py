@@ -1,0 +1,172 @@
+"""Decision curves: net benefit over thresholds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skcal._decisions import band_net_benefit
+from skcal._validation import check_flag
+from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
+from skcal.metrics import NetBenefitCurve, net_benefit_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# How far below 0 the axes go at most, in parts of the highest value; lines leave them there.
+_DEPTH, _MARGIN = 0.35, 0.08
+# A net benefit below this part of the highest one is nothing to look at. Where all that is above
+# lies in less than half of the thresholds, the axes end this many times as far out.
+_NOTHING, _BEYOND = 0.01, 1.2
+
+
+class DecisionCurveDisplay(ThresholdDisplay):
+    r"""Decision curves: the net benefit of acting on the predictions of models.
+
+    Beside them is the net benefit of those who always act ("treat all"), and of those who never do
+    ("treat none"), which is 0. A model is of use at the thresholds where its curve is above both.
+
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
+    :meth:`from_cv_results` to create a display.
+
+    Parameters
+    ----------
+    curves : list of NetBenefitCurve
+        The curves, see :func:`skcal.metrics.net_benefit_curve`.
+    bands : list of (low, high), default=None
+        Ends of the band of each curve, arrays of shape (n_thresholds,).
+    name : str or list of str, default=None
+        Name for the legend, or one for each curve.
+    pos_label : int, float, bool or str, default=None
+        The label at whose probability one acts; part of the label of the x axis unless None.
+    confidence_level : float, default=None
+        Level of the bands, for the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Artists
+        The curves.
+    bands_ : list of matplotlib Artists
+        Their bands.
+    ref_lines_ : list of matplotlib Artists
+        Net benefit of those who always act, and of those who never do.
+    ax_ : matplotlib Axes
+        Axes with the diagram.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    MurphyDisplay : The same decisions, as losses on the scale of every proper score.
+    skcal.metrics.net_benefit_curve : The numbers.
+    skcal.inference.net_benefit_difference : Whether one model is of more use than another.
+
+    Notes
+    -----
+    The band of a curve covers it at all thresholds at once, with probability `confidence_level`. It
+    is a band of this curve alone: whether a model is better than another one, or than acting
+    always, is told by :func:`~skcal.inference.net_benefit_difference`, whose bands are narrower
+    because the rows are the same.
+
+    The x axis ends early where the outcome is rare: when all that is above acting never lies in
+    less than half of the thresholds. Set its limits to see the rest.
+
+    References
+    ----------
+    .. [1] A. J. Vickers, E. B. Elkin (2006). Decision curve analysis: a novel method for evaluating
+       prediction models. Medical Decision Making 26. :doi:`10.1177/0272989X06295361`
+
+    Examples
+    --------
+    >>> from skcal.diagrams import DecisionCurveDisplay
+    >>> display = DecisionCurveDisplay.from_predictions(
+    ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
+    ... )
+    >>> [line.get_label() for line in display.ref_lines_]
+    ['Treat all', 'Treat none']
+    """
+
+    _Curve = NetBenefitCurve
+    _field = "net_benefit"
+    _y_label = "Net benefit"
+    _act = ">="
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | list[str] | None = None,
+        standardized: bool = False,
+        curve_kwargs: dict[str, Any] | list[dict[str, Any]] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        name : str or list of str, default=None
+            Name for the legend. None takes the name of the display.
+        standardized : bool, default=False
+            Whether to divide by the base rate of the rows, which is the highest net benefit that
+            is possible, so that 1 is perfect.
+        curve_kwargs : dict or list of dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves. With several curves of one
+            name, a list gives every curve its own look and legend entry.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the bands.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the lines that models are compared with.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        check_flag("standardized", standardized)
+        unit = _find_base_rate if standardized else None
+        self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, unit=unit)
+        if standardized:
+            self.ax_.set_ylabel("Net benefit / base rate")
+        return self
+
+    @classmethod
+    def _compute(cls, y_true, y_proba, **options):
+        return net_benefit_curve(y_true, y_proba, **options)
+
+    @classmethod
+    def _compute_band(cls, actions, thresholds, level):
+        return band_net_benefit(actions, "none", thresholds, level)
+
+    def _list_lines(self, curve, unit):
+        yield "Treat all", "--", curve.thresholds, curve.treat_all / unit
+        yield "Treat none", "-", curve.thresholds, curve.treat_none
+
+    def _finish(self, ax):
+        values = [line.get_ydata() for line in ax.lines]
+        ends = [path.vertices[:, 1] for band in ax.collections for path in band.get_paths()]
+        top = max(max(part.max() for part in [*values, *ends]), 1e-6)
+        lowest = min(part.min() for part in values)
+        shown = (
+            np.asarray(line.get_xdata())[line.get_ydata() > _NOTHING * top] for line in ax.lines
+        )
+        (first, last), useful = ax.get_xlim(), np.concatenate(list(shown))
+        end = useful.max(initial=first) if len(useful) else last
+        if end - first < (last - first) / 2:
+            ax.set_xlim(first, first + _BEYOND * (end - first))
+        place_legend(ax, max(lowest - _MARGIN * top, -_DEPTH * top), (1 + _MARGIN) * top)
+
+
+def _find_base_rate(curve):
+    """From the net benefit of acting always, at the first threshold."""
+    t = curve.thresholds[0]
+    rate = (1 - t) * curve.treat_all[0] + t
+    if rate <= 0:
+        raise ValueError("standardized must be False where no row has the positive label.")
+    return rate

@@ -1,0 +1,270 @@
+"""The course of the evidence of a monitor, and calibration before and after a change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from skcal._validation import check_flag
+from skcal._words import show_moment
+from skcal.diagrams._estimate import name_problem
+from skcal.diagrams._frame import draw_diagonal, finish_axes, name_axes, open_figure
+from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+from skcal.monitoring import CalibrationMonitor
+
+_SIZE = (9.5, 4.6)  # inches of a figure of its own
+_MARKERS = "os^"
+
+
+class MonitorDisplay:
+    """Evidence of a monitor over rows or dates, and calibration before and after a change.
+
+    On the left the evidence against calibration, as powers of ten, with the line that it crosses
+    at an alarm, the alarm, and the estimated change point; of many rows, and of those of one date,
+    the largest evidence. On the right the mean outcome of the rows in each bin over their mean
+    prediction, before and after the change point (or before, during and after a deviation that is
+    over), each with a 95 % interval of Wilson for itself alone.
+
+    It is recommended to use :meth:`from_monitor` to create a display.
+
+    Parameters
+    ----------
+    monitor : CalibrationMonitor
+        What is drawn, as it is when `plot` is called.
+
+    Attributes
+    ----------
+    line_ : matplotlib Artist
+        Course of the evidence.
+    detector_line_ : matplotlib Artist or None
+        Course of the detector of changes, of a monitor with `run_length`.
+    threshold_line_ : matplotlib Artist
+        Line at 1 / `alpha`.
+    alarm_line_ : matplotlib Artist or None
+        Vertical line at the alarm of the evidence, if there is one.
+    change_alarm_points_ : matplotlib Artist or None
+        Points at the alarms of the detector, if there are any, at the height of its threshold.
+    change_line_ : matplotlib Artist or None
+        Vertical line at the estimated change point, if there is one.
+    points_ : list of matplotlib Artists
+        Points of the bins, for each period.
+    ref_line_ : matplotlib Artist
+        The diagonal.
+    axes_ : ndarray of matplotlib Axes
+        Axes of the evidence, and of the bins.
+    figure_ : matplotlib Figure
+        Figure with both.
+
+    See Also
+    --------
+    skcal.monitoring.CalibrationMonitor : The numbers, and `describe`, which tells them in words.
+
+    Notes
+    -----
+    The change point was chosen from the same rows. Points before it look a little better, and
+    points after it a little worse than they are; the evidence alone says whether there is a change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.diagrams import MonitorDisplay
+    >>> from skcal.monitoring import CalibrationMonitor
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(4000)
+    >>> truth = np.where(np.arange(4000) < 2000, y_proba, y_proba**1.5)
+    >>> monitor = CalibrationMonitor().update(rng.random(4000) < truth, y_proba)
+    >>> display = MonitorDisplay.from_monitor(monitor)
+    >>> [ax.get_xlabel() for ax in display.axes_]
+    ['Row', 'Predicted probability (Positive label: 1)']
+    """
+
+    def __init__(self, monitor: CalibrationMonitor) -> None:
+        self.monitor = monitor
+
+    @classmethod
+    def from_monitor(
+        cls, monitor: CalibrationMonitor, *, ax: Any = None, **plot_kwargs: Any
+    ) -> MonitorDisplay:
+        """Draw a monitor.
+
+        Parameters
+        ----------
+        monitor : CalibrationMonitor
+            A monitor that has taken in some rows.
+        ax : array-like of two matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        MonitorDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import MonitorDisplay
+        >>> from skcal.monitoring import CalibrationMonitor
+        >>> monitor = CalibrationMonitor().update([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4])
+        >>> display = MonitorDisplay.from_monitor(monitor, despine=True)
+        >>> display.axes_[0].get_title()
+        'No alarm in 4 rows'
+        """
+        return cls(monitor).plot(ax=ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        line_kwargs: dict[str, Any] | None = None,
+        threshold_kwargs: dict[str, Any] | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> MonitorDisplay:
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : array-like of two matplotlib axes, default=None
+            Axes to draw on. None creates a new figure.
+        line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the course of the evidence.
+        threshold_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `axhline` for the line at 1 / `alpha`.
+        point_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `errorbar` for the points and intervals of the bins.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonal.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        if not isinstance(self.monitor, CalibrationMonitor):
+            raise ValueError(
+                f"monitor must be a CalibrationMonitor; got a {type(self.monitor).__name__}."
+            )
+        if self.monitor.n_samples_ == 0:
+            raise ValueError("monitor holds no rows; update it with some first.")
+        check_flag("despine", despine)
+        check_look(
+            line_kwargs=line_kwargs,
+            threshold_kwargs=threshold_kwargs,
+            point_kwargs=point_kwargs,
+            ref_line_kwargs=ref_line_kwargs,
+        )
+        with open_figure(ax, 2, panels=ax is None) as axes:
+            left, right = axes
+            if ax is None:
+                left.figure.set_size_inches(_SIZE)
+            self._draw_evidence(left, line_kwargs, threshold_kwargs)
+            # Below the panel no line of the evidence passes through it.
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
+            left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
+            self.ref_line_ = draw_diagonal(right, ref_line_kwargs)
+            self._draw_points(right, point_kwargs)
+            finish_axes(right, name_axes(*name_problem(self.monitor, None)), despine=despine)
+            if despine:
+                left.spines[["top", "right"]].set_visible(False)
+            self.axes_, self.figure_ = axes, left.figure
+        return self
+
+    def _draw_evidence(self, ax, line_style, threshold_style):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+        from matplotlib.lines import Line2D
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        monitor, history = self.monitor, self.monitor.history_
+        axis = "time" if "time" in history else "row"
+        # Rows of one date would make a vertical line.
+        history = history.groupby(axis, as_index=False).max()
+        look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": "Evidence against calibration"}
+        look = merge_style(look, line_style, Line2D)
+        (self.line_,) = ax.plot(history[axis], history["log_e_value"] / np.log(10), **look)
+        self.detector_line_ = None
+        if "log_detector" in history:
+            look = {**CURVE_STYLES[2], "linewidth": 1.2, "label": "Detector of changes"}
+            detector = history["log_detector"].replace(-np.inf, np.nan) / np.log(10)
+            (self.detector_line_,) = ax.plot(history[axis], detector, **look)
+            look |= {"linewidth": 0.8, "label": f"Its threshold {monitor.run_length:,}"}
+            ax.axhline(np.log10(monitor.run_length), **look)
+        look = {"color": CURVE_STYLES[1]["color"], "linestyle": "--", "linewidth": 1.2}
+        look["label"] = f"Threshold {1 / monitor.alpha:.4g}"
+        look = merge_style(look, threshold_style, Line2D)
+        self.threshold_line_ = ax.axhline(-np.log10(monitor.alpha), **look)
+        self._mark_alarms(ax, axis, history[axis].iloc[0])
+        ax.set_title(self._tell_alarms(axis), fontsize="medium")
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda k, _: f"$10^{{{k:g}}}$"))
+        ax.set_xlabel(axis.capitalize())
+        ax.set_ylabel("Evidence")
+        if history[axis].dtype.kind == "M":
+            ticks = AutoDateLocator(maxticks=8)
+            ax.xaxis.set_major_locator(ticks)
+            ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(4, integer=axis == "row"))
+            show = "{:,.0f}".format if axis == "row" else show_moment
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
+
+    def _mark_alarms(self, ax, axis, start):
+        """Lines at the alarm and the change point, and points at the alarms of the detector."""
+        monitor, has_times = self.monitor, axis == "time"
+        self.alarm_line_ = self.change_alarm_points_ = self.change_line_ = None
+        if monitor.alarm_ is not None:
+            look = {"color": CURVE_STYLES[1]["color"], "linewidth": 1.0, "label": "Alarm"}
+            place = monitor.alarm_time_ if has_times else monitor.alarm_
+            self.alarm_line_ = ax.axvline(place, **look)
+        alarms = monitor.change_alarms_
+        if len(alarms):
+            look = {"color": CURVE_STYLES[2]["color"], "marker": "v", "markersize": 5}
+            look |= {"linestyle": "none", "label": "Alarm at a change"}
+            heights = np.full(len(alarms), np.log10(monitor.run_length))
+            (self.change_alarm_points_,) = ax.plot(alarms[axis], heights, **look)
+        if monitor.change_point_ is not None:
+            look = {"color": "0.3", "linestyle": ":", "linewidth": 1.2, "label": "Estimated change"}
+            since = monitor.change_time_ if has_times else monitor.change_point_
+            self.change_line_ = ax.axvline(start if since is None else since, **look)
+
+    def _tell_alarms(self, axis):
+        """The title: the alarm, and the last one at a change."""
+        monitor, found = self.monitor, []
+        for name, row, time in (
+            ("", monitor.alarm_, monitor.alarm_time_),
+            ("at a change ", monitor.change_alarm_, monitor.change_alarm_time_),
+        ):
+            if row is not None:
+                place = f"row {row:,}" if axis == "row" else show_moment(time)
+                found.append(f"{name}at {place}")
+        rows = "1 row" if monitor.n_samples_ == 1 else f"{monitor.n_samples_:,} rows"
+        return "Alarm " + "; last ".join(found) if found else f"No alarm in {rows}"
+
+    def _draw_points(self, ax, style):
+        from matplotlib.lines import Line2D
+
+        self.points_ = []
+        table = self.monitor.to_frame()
+        what = "deviation" if "during" in set(table["period"]) else "change"
+        for k, (period, part) in enumerate(table.groupby("period", sort=False)):
+            hits = (part["n_samples"] * part["mean_outcome"]).round().astype(int)
+            ends = np.array(
+                [
+                    binomtest(hit, size).proportion_ci(method="wilson")
+                    for hit, size in zip(hits, part["n_samples"], strict=True)
+                ]
+            )
+            means = part["mean_outcome"].to_numpy()
+            reach = np.maximum([means - ends[:, 0], ends[:, 1] - means], 0)
+            size = int(part["n_samples"].sum())
+            name = "all rows" if period == "all" else f"{period} the {what}"
+            look = {"marker": _MARKERS[k], "markersize": 5, "linestyle": "none", "elinewidth": 1}
+            look |= {"color": CURVE_STYLES[k]["color"], "label": f"{name} ({size:,})"}
+            look = merge_style(look, style, Line2D)
+            points, _, _ = ax.errorbar(part["mean_prediction"], means, yerr=reach, **look)
+            self.points_.append(points)

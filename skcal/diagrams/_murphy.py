@@ -1,0 +1,94 @@
+"""Murphy diagrams: elementary scores over thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skcal._decisions import band_elementary_score
+from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
+from skcal.metrics import ElementaryScoreCurve, elementary_score_curve
+
+
+class MurphyDisplay(ThresholdDisplay):
+    r"""Murphy diagram: the mean loss of those who act above a threshold.
+
+    Whoever loses t by a false alarm and 1 - t by a miss acts at probabilities above t. A model
+    whose curve is lower everywhere is better by every proper score; the area under the curve is
+    half of its Brier score.
+
+    It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or
+    :meth:`from_cv_results` to create a display.
+
+    Parameters
+    ----------
+    curves : list of ElementaryScoreCurve
+        The curves, see :func:`skcal.metrics.elementary_score_curve`.
+    bands : list of (low, high), default=None
+        Ends of the band of each curve, arrays of shape (n_thresholds,).
+    name : str or list of str, default=None
+        Name for the legend, or one for each curve.
+    pos_label : int, float, bool or str, default=None
+        The label at whose probability one acts; part of the label of the x axis unless None.
+    confidence_level : float, default=None
+        Level of the bands, for the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Artists
+        The curves.
+    bands_ : list of matplotlib Artists
+        Their bands.
+    ref_lines_ : list of matplotlib Artists
+        Losses of those who predict the base rate.
+    ax_ : matplotlib Axes
+        Axes with the diagram.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    DecisionCurveDisplay : The same decisions, as net benefit.
+    skcal.metrics.elementary_score_curve : The numbers.
+    skcal.metrics.decision_calibration_error : The largest part of the loss that recalibration
+        would save.
+
+    Notes
+    -----
+    The band of a curve covers it at all thresholds at once, with probability `confidence_level`.
+    Bands of models that predict the same rows may overlap where one of them is certainly better;
+    :func:`~skcal.inference.net_benefit_difference` compares them.
+
+    References
+    ----------
+    .. [1] W. Ehm, T. Gneiting, A. I. Jordan, F. Krüger (2016). Of quantiles and expectiles:
+       consistent scoring functions, Choquet representations and forecast rankings. Journal of the
+       Royal Statistical Society B 78. :doi:`10.1111/rssb.12154`
+
+    Examples
+    --------
+    >>> from skcal.diagrams import MurphyDisplay
+    >>> display = MurphyDisplay.from_predictions([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.8])
+    >>> display.ax_.get_ylabel()
+    'Mean loss (elementary score)'
+    """
+
+    _Curve = ElementaryScoreCurve
+    _field = "score"
+    _y_label = "Mean loss (elementary score)"
+    _act = ">"
+
+    @classmethod
+    def _compute(cls, y_true, y_proba, *, thresholds, **options):
+        t = np.arange(201) / 200 if thresholds is None else thresholds
+        return elementary_score_curve(y_true, y_proba, thresholds=t, **options)
+
+    @classmethod
+    def _compute_band(cls, actions, thresholds, level):
+        return band_elementary_score(actions, thresholds, level)
+
+    def _list_lines(self, curve, unit):
+        yield "Base rate", ":", curve.thresholds, curve.base_rate_score
+
+    def _finish(self, ax):
+        ax.autoscale(axis="y")
+        place_legend(ax, 0.0, ax.get_ylim()[1])

@@ -1,0 +1,217 @@
+"""Sums of outcomes that all groups of rows share, and the statistics of the groups."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._independent_rows import list_weights
+from skcal._numerics._group_statistics import (
+    IMPOSSIBLE,
+    KuiperStatistic,
+    MeanStatistic,
+    SlopeStatistic,
+    find_cells,
+)
+from skcal._numerics._merging import BernoulliSums, BinomialSums, WeightedBernoulliSums
+from skcal._numerics._order import sort_numbers
+from skcal._numerics._score_interval import find_exact_interval
+
+STATISTICS = {"mean": MeanStatistic, "slope": SlopeStatistic, "kuiper": KuiperStatistic}
+# Cells of predictions in which the rows of a pattern are merged; the mean needs none.
+_N_CELLS = {"mean": 1, "slope": 64, "kuiper": 64}
+# Sums that are drawn at a time.
+_BUDGET = 1 << 21
+
+
+class Atoms(NamedTuple):
+    """Rows of one pattern of memberships in one cell of predictions, by pattern, then by cell.
+
+    Attributes
+    ----------
+    source : object
+        Its ``draw(rng, n_draws)`` returns weighted sums of outcomes of a calibrated model.
+    size : int
+        How many numbers it makes for a draw.
+    number : ndarray of int of shape (n_atoms,)
+        The pattern times the number of cells, plus the cell.
+    mass, mean, outcomes, variance : ndarray of shape (n_atoms,)
+        Sums of the weights, of the predictions and of the outcomes, and the variance of the latter
+        under calibration.
+    """
+
+    source: object
+    size: int
+    number: np.ndarray
+    mass: np.ndarray
+    mean: np.ndarray
+    outcomes: np.ndarray
+    variance: np.ndarray
+
+
+class CountedCells(NamedTuple):
+    """Numbers of rows with the same key and the same prediction.
+
+    Attributes
+    ----------
+    key : ndarray of int of shape (n_cells,)
+    predictions : ndarray of shape (n_cells,)
+    n_rows, n_positive : ndarray of int of shape (n_cells,)
+        All rows, and those of outcome 1.
+    """
+
+    key: np.ndarray
+    predictions: np.ndarray
+    n_rows: np.ndarray
+    n_positive: np.ndarray
+
+
+class GroupStatistics:
+    """Statistics of groups, of the sample and of draws.
+
+    Parameters
+    ----------
+    groups : Groups
+    statistic : str
+        A key of `STATISTICS`.
+    impossible : ndarray of shape (n_groups,)
+        How often an outcome came that was predicted to be impossible.
+    atoms : Atoms or None
+        None where all outcomes were certain.
+    """
+
+    def __init__(self, groups, statistic, impossible, atoms):
+        self._n_groups, self._impossible, self._atoms = len(groups.names), impossible > 0, atoms
+        if atoms is None:
+            return
+        pattern, cell = np.divmod(atoms.number, _N_CELLS[statistic])
+        known, pattern = np.unique(pattern, return_inverse=True)
+        # A weighted mean of predictions next to 1 may round to 1.
+        ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+        places = np.clip(atoms.mean / atoms.mass, *ends)
+        make = STATISTICS[statistic]
+        self._statistic = make(groups.members[:, known], pattern, cell, places, atoms.variance)
+
+    def find_observed(self):
+        """Statistics of the sample, and logarithms of their asymptotic p-values."""
+        statistics = log_pvalues = np.zeros(self._n_groups)
+        if self._atoms is not None:
+            residuals = (self._atoms.outcomes - self._atoms.mean)[:, None]
+            statistics = self._statistic.measure(residuals)[:, 0]
+            log_pvalues = self._statistic.find_log_pvalues(statistics)
+        impossible = self._impossible
+        return np.where(impossible, np.inf, statistics), np.where(
+            impossible, IMPOSSIBLE, np.maximum(log_pvalues, IMPOSSIBLE)
+        )
+
+    def draw(self, rng, n_draws):
+        """Logarithms of p-values of drawn outcomes, in shape (n_draws, n_groups)."""
+        if self._atoms is None:
+            return np.zeros((n_draws, self._n_groups))
+        step = max(1, _BUDGET // self._atoms.size)
+        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
+        return np.concatenate([self._draw(rng, size) for size in sizes])
+
+    def _draw(self, rng, n_draws):
+        sums = self._atoms.source.draw(rng, n_draws)
+        residuals = np.ascontiguousarray((sums - self._atoms.mean).T)
+        statistics = self._statistic.measure(residuals)
+        return self._statistic.find_log_pvalues(statistics.T)
+
+
+def merge_rows_of_groups(sample, groups, statistic):
+    """Statistics of groups of the rows of a Sample."""
+    predictions, outcomes = sample.predictions, sample.outcomes
+    weights, n_cells = _scale_weights(sample.weights), _N_CELLS[statistic]
+    is_certain = (predictions == 0) | (predictions == 1)
+    impossible = groups.sum_rows(is_certain & (outcomes != predictions))
+    variance = predictions * (1 - predictions)
+    if weights is not None:
+        variance *= weights**2
+    rows = np.flatnonzero(~is_certain & (variance > 0))
+    if len(rows) == 0:
+        return GroupStatistics(groups, statistic, impossible, None)
+    number = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
+    if weights is None:
+        number, order = sort_numbers(number)
+    else:  # draws must not depend on the order of the rows
+        order = np.lexsort([weights[rows], predictions[rows], number])
+        number = number[order]
+    rows = rows[order]
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    mean, outcomes, variance = predictions[rows], outcomes[rows], variance[rows]
+    if weights is None:
+        source = BernoulliSums(mean, starts)
+        mass = np.diff(starts, append=len(rows)).astype(np.float64)
+    else:
+        weights = weights[rows]
+        source = WeightedBernoulliSums(mean, starts, weights)
+        mass = np.add.reduceat(weights, starts)
+        mean, outcomes = weights * mean, weights * outcomes
+    sums = (np.add.reduceat(values, starts) for values in (mean, outcomes, variance))
+    atoms = Atoms(source, len(starts), number[starts], mass, *sums)
+    return GroupStatistics(groups, statistic, impossible, atoms)
+
+
+def merge_cells_of_groups(cells, groups, statistic):
+    """Statistics of groups of counted rows; the entries of `groups` are the keys of the cells."""
+    n_cells, pattern = _N_CELLS[statistic], groups.pattern[cells.key]
+    predictions, n_rows, positive = cells.predictions, cells.n_rows, cells.n_positive
+    wrong = np.where(predictions == 0, positive, np.where(predictions == 1, n_rows - positive, 0))
+    impossible = groups.sum_rows(np.bincount(cells.key, wrong, len(groups.pattern)))
+    variance = n_rows * predictions * (1 - predictions)
+    inside = np.flatnonzero(variance > 0)
+    if len(inside) == 0:
+        return GroupStatistics(groups, statistic, impossible, None)
+    number = pattern[inside] * n_cells + find_cells(predictions[inside], n_cells, n_rows[inside])
+    order = np.argsort(number, kind="stable")
+    number, inside = number[order], inside[order]
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    source = BinomialSums(predictions[inside], n_rows[inside], starts)
+    sums = (
+        np.add.reduceat(values[inside], starts).astype(np.float64)
+        for values in (n_rows, n_rows * predictions, positive, variance)
+    )
+    atoms = Atoms(source, len(inside), number[starts], *sums)
+    return GroupStatistics(groups, statistic, impossible, atoms)
+
+
+def describe_rows(sample, groups, alpha):
+    """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
+    weights, predictions = list_weights(sample), sample.predictions
+    weights = weights / weights.max()
+    variance = weights**2 * predictions * (1 - predictions)
+    terms = weights, weights**2, variance, weights * sample.outcomes, weights * predictions
+    return _describe_means(map(groups.sum_rows, terms), alpha)
+
+
+def describe_cells(cells, groups, alpha):
+    """The same of counted rows."""
+    n_rows, predictions = cells.n_rows, cells.predictions
+    variance = n_rows * predictions * (1 - predictions)
+    terms = n_rows, n_rows, variance, cells.n_positive, n_rows * predictions
+    sums = (np.bincount(cells.key, values, len(groups.pattern)) for values in terms)
+    return _describe_means(map(groups.sum_rows, sums), alpha)
+
+
+def _describe_means(sums, alpha):
+    mass, squares, variance, outcome, prediction = sums
+    outcome, prediction = outcome / mass, prediction / mass
+    n_rows = np.minimum(
+        _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
+    )
+    n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
+    low, high = find_exact_interval(outcome, n_rows, alpha)
+    return outcome, prediction, low - prediction, high - prediction
+
+
+def _scale_weights(weights):
+    """Weights of which the largest is 1; None where all are equal."""
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return weights / weights.max()
+
+
+def _divide(values, squares):
+    """Effective numbers of rows: infinite where nothing varies."""
+    with np.errstate(over="ignore"):
+        return np.divide(values, squares, where=squares > 0, out=np.full(len(values), np.inf))

@@ -1,0 +1,157 @@
+"""Is one decision rule of more use than another: net benefits with a simultaneous band."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcal._decisions import (
+    band_net_benefit,
+    check_band,
+    count_actions,
+    read_net_benefit_thresholds,
+    reduce_to_decisions,
+)
+from skcal._records import show_record
+from skcal._typing import ArrayLike
+from skcal._validation import check_option
+
+
+class NetBenefitDifference(NamedTuple):
+    """Net benefit of predictions beyond a baseline, with a band.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        In (0, 1).
+    difference : ndarray of shape (n_thresholds,)
+        Net benefit minus that of the baseline, in true positives per row.
+    low, high : ndarray of shape (n_thresholds,)
+        Ends of the band. All intervals hold at once.
+    """
+
+    thresholds: np.ndarray
+    difference: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def net_benefit_difference(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    baseline: ArrayLike | Literal["all", "none"],
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    thresholds: ArrayLike | None = None,
+    act: Literal[">", ">="] = ">=",
+    confidence_level: float = 0.95,
+) -> NetBenefitDifference:
+    r"""Difference of net benefits, with a band that holds at all thresholds at once.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    baseline : {"all", "none"} or array-like
+        What is compared with: to act always, to act never, which has a net benefit of 0, or on
+        other predictions for the same rows, in the form of `y_proba`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights, of rows that are independent.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest; other predictions as a baseline need it then.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    thresholds : array-like of shape (n_thresholds,), default=None
+        Thresholds strictly between 0 and 1, 1000 at most; by default 0.01, 0.02, ..., 0.99. The
+        fewer they are, the narrower is the band: name those that matter.
+    act : {">", ">="}, default=">="
+        Whether one acts at predictions v > t or v >= t; the latter is the custom in medicine.
+    confidence_level : float, default=0.95
+        Probability, in (0, 1), that the band covers the difference at all thresholds.
+
+    Returns
+    -------
+    NetBenefitDifference
+        Named tuple of ``thresholds``, ``difference``, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if labels are soft.
+
+    See Also
+    --------
+    skcal.metrics.net_benefit_curve : The net benefits; it has the definition.
+    skcal.diagrams.DecisionCurveDisplay : The net benefits of models, drawn with bands.
+
+    Notes
+    -----
+    Where ``low`` is above 0, decisions by the predictions are of more use than the baseline, at all
+    these thresholds at once. Only decisions that differ count, so that the band is narrower than
+    two bands of net benefits suggest.
+
+    At a threshold t a row gains 1, -1, :math:`t/(1-t)`, :math:`-t/(1-t)` or nothing. From the
+    shares of these, an interval for the mean contains what the likelihood ratio or the score test
+    would accept, each at the probability of a mean under which the sample is most likely [1]_; both
+    stay right where few rows are of one kind, or none. The critical value is the quantile of the
+    largest of the standardised errors at all thresholds, taken as jointly normal with the
+    covariances of the rows. All is computed without random numbers.
+
+    In simulations (calibrated and over-confident models, a rare event of 2 %, a forest with
+    predictions of 0 and 1, and clumped predictions; 100 to 5000 rows) the whole band covered in
+    94 to 100 % of samples.
+
+    References
+    ----------
+    .. [1] A. B. Owen (1988). Empirical likelihood ratio confidence intervals for a single
+       functional. Biometrika 75. :doi:`10.1093/biomet/75.2.237`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import net_benefit_difference
+    >>> rng = np.random.default_rng(0)
+    >>> y_proba = rng.random(2000)
+    >>> y_true = (rng.random(2000) < y_proba).astype(int)
+    >>> found = net_benefit_difference(y_true, y_proba, "all", thresholds=[0.1, 0.5])
+    >>> found.low > 0
+    array([ True,  True])
+    """
+    t = read_net_benefit_thresholds(thresholds)
+    level = check_band(t, act, confidence_level)
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+
+    def act_on(proba, name):
+        names = "y_true", name
+        sample = reduce_to_decisions(y_true, proba, reduction=reduction, names=names, **data)
+        return count_actions(sample, t, act)
+
+    own = act_on(y_proba, "y_proba")
+    if isinstance(baseline, str):
+        check_option("baseline", baseline, ("all", "none"))
+        other = baseline
+    else:
+        other = act_on(baseline, "baseline")
+        if not np.array_equal(other.sample.outcomes, own.sample.outcomes):
+            raise ValueError(
+                "baseline must predict the same outcomes; the labels with the largest "
+                "probabilities are not the same in all rows. Choose one class with pos_label."
+            )
+    return NetBenefitDifference(t, *band_net_benefit(own, other, t, level))

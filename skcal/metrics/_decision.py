@@ -1,0 +1,521 @@
+"""What miscalibration costs a decision maker: elementary scores, net benefit, the largest loss."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcal._decisions import (
+    ACTS,
+    check_act,
+    read_net_benefit_thresholds,
+    read_thresholds,
+    reduce_to_decisions,
+    round_thresholds,
+)
+from skcal._estimates._isotonic import pool_isotonically
+from skcal._numerics._decision import find_worst_threshold, sum_before, sum_from
+from skcal._records import show_record
+from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._typing import ArrayLike, Reduction
+
+
+class DecisionCalibrationWitness(NamedTuple):
+    """The decision maker whom miscalibration costs most.
+
+    Attributes
+    ----------
+    threshold : float
+        Where the decision changes: a false alarm costs t, a miss 1 - t.
+    act : {">", ">="}
+        Whether one acts at predictions v > t or v >= t.
+    error : float
+        What is lost there, the decision calibration error.
+    """
+
+    threshold: float
+    act: str
+    error: float
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+class ElementaryScoreCurve(NamedTuple):
+    """Elementary scores as a function of the threshold.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        In [0, 1].
+    score : ndarray of shape (n_thresholds,)
+        Mean loss of one who acts above the threshold.
+    base_rate_score : ndarray of shape (n_thresholds,)
+        The same for one who always predicts the base rate.
+    """
+
+    thresholds: np.ndarray
+    score: np.ndarray
+    base_rate_score: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+class NetBenefitCurve(NamedTuple):
+    """Net benefit as a function of the threshold: a decision curve.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        In (0, 1).
+    net_benefit : ndarray of shape (n_thresholds,)
+        Of those who act by the predictions, in true positives per row.
+    treat_all : ndarray of shape (n_thresholds,)
+        Of those who always act.
+    treat_none : ndarray of shape (n_thresholds,)
+        Of those who never act: zeros.
+    """
+
+    thresholds: np.ndarray
+    net_benefit: np.ndarray
+    treat_all: np.ndarray
+    treat_none: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def decision_calibration_error(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Reduction = "auto",
+) -> float:
+    r"""Decision calibration error: the most that any decision maker could gain by recalibration.
+
+    Decision makers with any losses in [0, 1] take the predictions for probabilities. The error is
+    the mean loss that an increasing recalibration would save the one who gains most by it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`.
+
+    Returns
+    -------
+    float
+        The error in [0, 1], in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    decision_calibration_witness : The threshold at which the error is attained.
+    elementary_score_curve : The losses at all thresholds.
+    cumulative_calibration_error : Twice this is an upper bound.
+
+    Notes
+    -----
+    Who loses t by a false alarm and 1 - t by a miss acts where the probability is above t. The
+    mean loss is the elementary score
+
+    .. math:: S_t(v) = \mathbb{E}\bigl[ t\, 1_{v > t} (1 - y) + (1 - t)\, 1_{v \le t}\, y \bigr],
+
+    and every proper score is a mixture of elementary scores. Isotonic regression, PAV, minimizes
+    all of them at once among the increasing functions of v. With losses scaled to [0, 1] the
+    error is
+
+    .. math:: \max_{t \in [0, 1]} \frac{S_t(v) - S_t(\mathrm{PAV}(v))}{\max(t, 1 - t)},
+
+    where t is also approached from above and from below: who acts at v >= t counts as well. It is
+    the calibration decision loss [1]_ for increasing recalibrations [2]_, and zero for calibrated
+    predictions only. Between the values of v and of PAV(v) the gain is linear in t, so that the
+    maximum is at one of them or at 1/2: it is exact, and takes O(n log n).
+
+    The error is at most twice :func:`cumulative_calibration_error`, and at least 2/3 of the square
+    of :func:`smooth_calibration_error`, because moving predictions along its witness gains as much
+    in squared error [3]_. That it is small shows only that no *increasing* function of the
+    predictions would help anyone much.
+
+    References
+    ----------
+    .. [1] L. Hu, Y. Wu (2024). Predict to minimize swap regret for all payoff-bounded tasks. FOCS
+       65. :doi:`10.48550/arXiv.2404.13503`
+    .. [2] P. Gopalan, K. Stavropoulos, K. Talwar, P. Tankala (2025). Efficient calibration for
+       decision making. :doi:`10.48550/arXiv.2511.13699`
+    .. [3] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). When does optimizing a proper loss
+       yield calibration? NeurIPS 36. :doi:`10.48550/arXiv.2305.18764`
+
+    Examples
+    --------
+    A forecast of 0.3 for what happens half of the time costs most whose threshold is just there:
+    they should act, and it would gain them 0.2, of a loss of at most 0.7.
+
+    >>> from skcal.metrics import decision_calibration_error
+    >>> round(decision_calibration_error([0, 1], [0.3, 0.3]), 6)
+    0.285714
+    """
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    return average_over_samples(lambda sample: _find_worst(sample).error, samples)
+
+
+def decision_calibration_witness(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence", "full"] = "auto",
+) -> DecisionCalibrationWitness:
+    """Decision maker who would gain most by recalibration.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence", "full"}, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`expected_calibration_error`. A witness needs a reduction to one binary problem.
+
+    Returns
+    -------
+    DecisionCalibrationWitness
+        Named tuple of
+
+        - ``threshold``, float: where the decision changes;
+        - ``act``, ">" or ">=": whether one acts at v > t or v >= t;
+        - ``error``, float: what is lost there, the decision calibration error.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    decision_calibration_error : The error alone; it has the definition.
+
+    Notes
+    -----
+    The error times max(t, 1 - t) is the difference between the elementary scores of the
+    predictions and of their isotonic regression at the threshold t. Of several worst thresholds one
+    is taken; where nothing is lost it is 1/2.
+
+    Examples
+    --------
+    >>> from skcal.metrics import decision_calibration_witness
+    >>> witness = decision_calibration_witness([0, 1], [0.3, 0.3])
+    >>> witness.threshold, witness.act
+    (0.3, '>')
+    """
+    samples = reduce_to_samples(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    if len(samples) > 1:
+        raise ValueError(
+            f"reduction must give one binary problem for a witness; got {reduction!r}, which "
+            f"gives {len(samples)}. Choose one class with pos_label, or reduction='confidence'."
+        )
+    return _find_worst(samples[0])
+
+
+def elementary_score_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    thresholds: ArrayLike | None = None,
+    act: Literal[">", ">="] = ">",
+) -> ElementaryScoreCurve:
+    r"""Elementary scores: the mean loss of those who act above a threshold (Murphy diagram).
+
+    A forecast whose curve is lower everywhere is better by every proper score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    thresholds : array-like of shape (n_thresholds,), default=None
+        Thresholds in [0, 1]; by default 0, 1 and the distinct predictions, where the curve jumps.
+    act : {">", ">="}, default=">"
+        Whether one acts at predictions v > t or v >= t.
+
+    Returns
+    -------
+    ElementaryScoreCurve
+        Named tuple of ``thresholds``, ``score`` and ``base_rate_score``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    net_benefit_curve : The same losses, as decision curve analysis shows them.
+    skcal.diagrams.MurphyDisplay : The curves, drawn.
+    decision_calibration_error : The largest part of them that recalibration would save.
+
+    Notes
+    -----
+    A false alarm costs t and a miss 1 - t,
+
+    .. math:: S_t(v) = \mathbb{E}\bigl[ t\, 1_{v > t} (1 - y) + (1 - t)\, 1_{v \le t}\, y \bigr].
+
+    Every proper score is a mixture of elementary scores [1]_: :math:`2 \int S_t\, dt` is the
+    Brier score and :math:`\int S_t / (t (1 - t))\, dt` the log loss. Between neighbouring default
+    thresholds the curve is linear, from the score with ``act=">"`` at the lower one to that with
+    ``act=">="`` at the upper one.
+
+    References
+    ----------
+    .. [1] W. Ehm, T. Gneiting, A. I. Jordan, F. Krüger (2016). Of quantiles and expectiles:
+       consistent scoring functions, Choquet representations and forecast rankings. Journal of the
+       Royal Statistical Society B 78. :doi:`10.1111/rssb.12154`
+
+    Examples
+    --------
+    >>> from skcal.metrics import elementary_score_curve
+    >>> curve = elementary_score_curve([0, 1, 1], [0.2, 0.4, 0.8], thresholds=[0.1, 0.5])
+    >>> curve.score.round(3)
+    array([0.033, 0.167])
+    """
+    check_act(act)
+    t = read_thresholds(thresholds, None, is_open=False)
+    sample = reduce_to_decisions(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    if t is None:
+        t, score = _score_jumps(sample, act)
+    else:
+        score = _score(sample, t, _find_first(sample, t, act))
+    base_rate = _find_base_rate(sample)
+    of_base_rate = 1 - t
+    of_base_rate *= base_rate
+    np.minimum(of_base_rate, t * (1 - base_rate), out=of_base_rate)
+    return ElementaryScoreCurve(t, score, of_base_rate)
+
+
+def net_benefit_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    thresholds: ArrayLike | None = None,
+    act: Literal[">", ">="] = ">=",
+) -> NetBenefitCurve:
+    r"""Net benefit of decisions by the predictions, and of acting always or never.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights.
+    pos_label : label, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        How class probabilities become one binary problem: "confidence" takes the largest
+        probability and whether its label came true, "auto" the positive label of a binary problem
+        (or `pos_label`) and the confidence otherwise.
+    thresholds : array-like of shape (n_thresholds,), default=None
+        Thresholds strictly between 0 and 1; by default 0.01, 0.02, ..., 0.99.
+    act : {">", ">="}, default=">="
+        Whether one acts at predictions v > t or v >= t; the latter is the custom in medicine.
+
+    Returns
+    -------
+    NetBenefitCurve
+        Named tuple of ``thresholds``, ``net_benefit``, ``treat_all`` and ``treat_none``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    skcal.inference.net_benefit_difference : The net benefit beyond another one, with a band.
+    skcal.diagrams.DecisionCurveDisplay : The curves, drawn.
+    elementary_score_curve : The same as losses on the scale of every proper score.
+
+    Notes
+    -----
+    With shares of true and false positives among all rows [1]_,
+
+    .. math:: \mathrm{NB}(t) = \mathbb{E}[1_{v \ge t}\, y]
+              - \frac{t}{1 - t}\, \mathbb{E}[1_{v \ge t} (1 - y)].
+
+    It is :math:`\mathbb{E}[y] - S_t / (1 - t)`, with the elementary score :math:`S_t`.
+
+    References
+    ----------
+    .. [1] A. J. Vickers, E. B. Elkin (2006). Decision curve analysis: a novel method for evaluating
+       prediction models. Medical Decision Making 26. :doi:`10.1177/0272989X06295361`
+
+    Examples
+    --------
+    >>> from skcal.metrics import net_benefit_curve
+    >>> curve = net_benefit_curve([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.8], thresholds=[0.2, 0.5])
+    >>> curve.net_benefit
+    array([0.4375, 0.25  ])
+    >>> curve.treat_all
+    array([0.375, 0.   ])
+    """
+    check_act(act)
+    t = read_net_benefit_thresholds(thresholds)
+    sample = reduce_to_decisions(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=reduction,
+    )
+    first = _find_first(sample, t, act)
+    hits, alarms = _sum_hits(sample, first), _sum_alarms(sample, first)
+    base_rate = _find_base_rate(sample)
+    odds = t / (1 - t)
+    treat_all = base_rate - odds * (1 - base_rate)
+    net_benefit = (hits - odds * alarms) / sample.sorted.total_weight
+    return NetBenefitCurve(t, net_benefit, treat_all, np.zeros(len(t)))
+
+
+def _find_worst(sample):
+    """Witness of one sample."""
+    ties = sample.sorted
+    gain, threshold, is_inclusive = find_worst_threshold(
+        *(ties.predictions, ties.weight, ties.positive, *pool_isotonically(ties)),
+        is_counted=_is_counted(sample),
+    )
+    error = min(gain / ties.total_weight, 1.0)
+    return DecisionCalibrationWitness(threshold, ACTS[is_inclusive], error)
+
+
+def _find_base_rate(sample):
+    return min(sample.sorted.positive.sum() / sample.sorted.total_weight, 1.0)
+
+
+def _find_first(sample, thresholds, act):
+    """From which distinct prediction on one acts, at each threshold."""
+    predictions = sample.sorted.predictions
+    thresholds = round_thresholds(thresholds, sample)
+    return np.searchsorted(predictions, thresholds, "left" if act == ACTS[True] else "right")
+
+
+def _score_jumps(sample, act):
+    """0, the distinct predictions and 1, and the elementary scores there."""
+    predictions = sample.sorted.predictions
+    shift = int(act != ACTS[True])
+    score = _score(sample, predictions, slice(shift, shift + len(predictions)))
+    # Beyond the predictions all act at 0, where alarms cost nothing, or none at 1, where misses do.
+    ends = int(predictions[0] > 0), int(predictions[-1] < 1)
+    return np.pad(predictions, ends, constant_values=(0.0, 1.0)), np.pad(score, ends)
+
+
+def _score(sample, thresholds, first):
+    """Elementary scores, in place: arrays of all rows would take as long as the sums."""
+    score = _sum_alarms(sample, first)
+    score *= thresholds
+    misses = sum_before(sample.sorted.positive, first, is_counted=_is_counted(sample))
+    misses *= 1 - thresholds
+    score += misses
+    score /= sample.sorted.total_weight
+    return score
+
+
+def _sum_hits(sample, first):
+    return sum_from(sample.sorted.positive, first, is_counted=_is_counted(sample))
+
+
+def _sum_alarms(sample, first):
+    negative = sample.sorted.weight - sample.sorted.positive
+    np.maximum(negative, 0.0, out=negative)
+    return sum_from(negative, first, is_counted=_is_counted(sample))
+
+
+def _is_counted(sample):
+    return sample.weights is None and sample.outcomes.dtype.kind in "bui"

@@ -1,0 +1,165 @@
+"""Experts that bet against the predictions of one binary problem, and what they have gained."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics._sequential_bets import (
+    EXPERTS,
+    Past,
+    bet,
+    bet_at_once,
+    discount,
+    find_cells,
+    find_log_factors,
+    learn_at_once,
+    make_past,
+)
+from skcal._sample import CHUNK
+from skcal.monitoring._rises import Marks, Rise, follow, make_marks
+
+
+class Rules(NamedTuple):
+    """What rows are judged by.
+
+    Attributes
+    ----------
+    memories : tuple of int or None
+        In rows.
+    n_bins : int
+    tolerance : float
+        In log odds.
+    lag : int
+    batch : {"rows", "whole", "dependent"}
+    log_level : float
+        Logarithm of the evidence that is an alarm.
+    log_run_length : float or None
+        Logarithm of the detector that is an alarm.
+    is_brief : bool, default=False
+        Whether only evidence and alarms are wanted, not what describes them, which costs more.
+    """
+
+    memories: tuple[int | None, ...]
+    n_bins: int
+    tolerance: float
+    lag: int
+    batch: str
+    log_level: float
+    log_run_length: float | None
+    is_brief: bool = False
+
+
+class Experts(NamedTuple):
+    """State of the experts; each update makes a new one.
+
+    Attributes
+    ----------
+    past : Past
+        What bets are made from.
+    counts : ndarray of shape (3, n_cells)
+        Rows, predictions and outcomes, added up in each cell.
+    log_wealth : ndarray of shape (n_experts,)
+    low, top : Marks
+        Where the wealth was lowest, and where it was highest since then: in between the expert has
+        gained.
+    over : Rise or None
+        The last clear rise that was over.
+    """
+
+    past: Past
+    counts: np.ndarray
+    log_wealth: np.ndarray
+    low: Marks
+    top: Marks
+    over: Rise | None
+
+    @property
+    def gains(self):
+        """By how much the logarithm of the wealth has risen since its lowest point."""
+        return self.log_wealth - self.low.logs
+
+
+def make_experts(rules):
+    """Experts before the first row."""
+    n_experts, n_cells = len(rules.memories) * len(EXPERTS), rules.n_bins + 2
+    marks = make_marks(n_experts, n_cells)
+    past = make_past(len(rules.memories), rules.n_bins)
+    return Experts(past, np.zeros((3, n_cells)), np.zeros(n_experts), marks, marks, None)
+
+
+def play(experts, rules, predictions, outcomes, rows, times):
+    """Bet on rows one after the other.
+
+    Parameters
+    ----------
+    experts : Experts
+    rules : Rules
+    predictions, outcomes : float ndarray of shape (n,)
+        At most as many as `choose_block` says.
+    rows : int ndarray of shape (n,)
+        Their numbers, from 1.
+    times : ndarray of shape (n,) or None
+
+    Returns
+    -------
+    experts : Experts
+    log_sums : ndarray of shape (n_experts, n)
+        Logarithms of the products of the factors by which their wealth is multiplied.
+    """
+    cells = find_cells(predictions, rules.n_bins)
+    bets, past = bet(experts.past, predictions, outcomes, cells, rules.memories)
+    factors = find_log_factors(bets, predictions, outcomes, rules.tolerance)
+
+    def count(ends):
+        return _count(cells, predictions, outcomes, experts.counts.shape[1], ends)
+
+    steps = factors.reshape(-1, len(rows))
+    return _gain(experts._replace(past=past), rules, steps, count, rows, times)
+
+
+def play_at_once(experts, rules, predictions, outcomes, row, time, *, is_dependent):
+    """Bet on rows that arrive at once, of which the last has the number `row`; see `play`.
+
+    Their order does not matter. If they may depend on each other, wealth is multiplied by the mean
+    of the factors, otherwise by their product.
+    """
+    past = discount(experts.past, rules.memories, len(predictions))
+    step, counts = 0.0, 0.0
+    for start in range(0, len(predictions), CHUNK):
+        part = slice(start, start + CHUNK)
+        chunk = (predictions[part], outcomes[part])
+        cells = find_cells(chunk[0], rules.n_bins)
+        bets = bet_at_once(experts.past, chunk[0], cells)
+        factors = find_log_factors(bets, *chunk, rules.tolerance)
+        step = step + (np.exp(factors) if is_dependent else factors).sum(axis=-1)
+        past = learn_at_once(past, *chunk, cells)
+        counts = counts + _count(cells, *chunk, experts.counts.shape[1], np.array([len(cells) - 1]))
+    step = np.log(step / len(predictions)) if is_dependent else step
+    rows, times = np.array([row]), None if time is None else np.array([time])
+    new = experts._replace(past=past)
+    return _gain(new, rules, step.reshape(-1, 1), lambda _: counts, rows, times)
+
+
+def _gain(experts, rules, steps, count, rows, times):
+    """Experts with wealth after steps, and sums of these."""
+    sums = np.cumsum(steps, axis=1)
+    wealth = experts.log_wealth[:, None] + sums
+    if rules.is_brief:
+        return experts._replace(log_wealth=wealth[:, -1].copy()), sums
+
+    def count_all(ends):
+        return experts.counts + count(ends)
+
+    rises = experts.low, experts.top, experts.over
+    counts, *rises = follow(*rises, rules.log_level, wealth, rows, times, count_all)
+    return Experts(experts.past, counts, wealth[:, -1].copy(), *rises), sums
+
+
+def _count(cells, predictions, outcomes, n_cells, ends):
+    """Rows, predictions and outcomes, added up in cells until each of some places."""
+    parts = np.repeat(n_cells * np.arange(len(ends)), np.diff(ends, prepend=-1)) + cells
+    size = len(ends) * n_cells
+    counted = [np.bincount(parts, of_rows, size) for of_rows in (None, predictions, outcomes)]
+    return np.stack(counted).reshape(3, -1, n_cells).cumsum(axis=1).swapaxes(0, 1)

@@ -1,0 +1,199 @@
+"""Censored times as outcomes at a horizon, with weights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._arrays import read_numbers
+from skcal._numerics._censoring import find_followed
+from skcal._records import show_record
+from skcal._typing import ArrayLike
+from skcal._validation import check_integer, check_labels, check_number, show_labels
+
+
+class HorizonOutcomes(NamedTuple):
+    """Outcomes at a horizon.
+
+    Attributes
+    ----------
+    y_true : ndarray of int of shape (n_samples,)
+        1 where the event came up to the horizon; 0 where it did not, or where that is not known.
+    sample_weight : ndarray of shape (n_samples,)
+        0 where it is not known, and else at least 1.
+    """
+
+    y_true: np.ndarray
+    sample_weight: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def at_horizon(
+    event: ArrayLike,
+    time: ArrayLike,
+    *,
+    horizon: float,
+    strata: ArrayLike | None = None,
+    cause: int | None = None,
+) -> HorizonOutcomes:
+    r"""Outcomes at a horizon of times that may be censored, with weights that make up for it.
+
+    With them every measure, diagram and recalibrator of predicted risks works for survival models.
+
+    Parameters
+    ----------
+    event : array-like of shape (n_samples,)
+        1 or True where `time` is that of the event, 0 or False where it was censored then. With
+        `cause` the kind of the event, a positive integer, or 0.
+    time : array-like of shape (n_samples,)
+        Times until the event, or until a row was censored, not negative.
+    horizon : float
+        The event up to this time is the outcome. Positive, and not later than all times.
+    strata : array-like of shape (n_samples,), default=None
+        Labels of parts of the rows in which censoring is alike; by default it is alike in all.
+    cause : int, default=None
+        Kind of event whose risk is predicted, where an event of another kind makes it impossible.
+        None says that there is one kind.
+
+    Returns
+    -------
+    HorizonOutcomes
+        Named tuple of ``y_true`` and ``sample_weight``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if no row of a stratum is followed up to the horizon.
+
+    See Also
+    --------
+    aj_calibration : Mean risks at many times.
+    d_calibration : A test of all times at once.
+
+    Notes
+    -----
+    With :math:`G(t)` the Kaplan-Meier estimate of the probability not to be censored before t, the
+    weight of a row with time t is [1]_ [2]_
+
+    .. math:: \frac{1\{t \le h,\ \mathrm{event}\}}{G(t)} + \frac{1\{t \ge h\} - 1\{t = h,\
+              \mathrm{event}\}}{G(h)},
+
+    with events of all kinds, and 0 for rows that were censored before the horizon h. At equal times
+    events come before censoring, so that a row that is censored at h is known to have no event up
+    to h: follow-up may end at the horizon. Weighted means then estimate those of all rows without
+    bias as their number grows, if censoring depends neither on the event nor on the predictions, or
+    on them through the strata alone.
+
+    The weights sum to the number of rows. Without strata the weighted mean of the outcomes is the
+    Kaplan-Meier estimate of the risk, and with `cause` that of Aalen and Johansen.
+
+    Weights are estimates themselves, and of rows that are few where most are censored. Intervals
+    and bands take them for known; exact tests of calibration do not hold with them.
+
+    An event of another kind is no censoring: who died of something else has not had this event at
+    any later time, and counts with the outcome 0. Say so with `cause`.
+
+    References
+    ----------
+    .. [1] J. M. Robins, D. M. Finkelstein (2000). Correcting for noncompliance and dependent
+       censoring in an AIDS clinical trial with inverse probability of censoring weighted (IPCW)
+       log-rank tests. Biometrics 56. :doi:`10.1111/j.0006-341X.2000.00779.x`
+    .. [2] E. Graf, C. Schmoor, W. Sauerbrei, M. Schumacher (1999). Assessment and comparison of
+       prognostic classification schemes for survival data. Statistics in Medicine 18.
+       :doi:`10.1002/(SICI)1097-0258(19990915/30)18:17/18<2529::AID-SIM274>3.0.CO;2-5`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.metrics import smooth_ece
+    >>> from skcal.shift import at_horizon
+    >>> at_horizon([1, 0, 1, 0], [1, 2, 3, 4], horizon=3)
+    HorizonOutcomes(y_true=array([1, 0, 1, 0]), sample_weight=array([1. , 0. , 1.5, 1.5]))
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.05, 0.5, size=5000)
+    >>> time, end = rng.exponential(1 / rate), rng.exponential(5, size=5000)
+    >>> outcomes = at_horizon(time <= end, np.minimum(time, end), horizon=2)
+    >>> risk = 1 - np.exp(-2 * rate)
+    >>> smooth_ece(outcomes.y_true, risk, sample_weight=outcomes.sample_weight) < 0.02
+    True
+    """
+    if cause is None:
+        is_event, times = read_times(event, time)
+        is_outcome = is_event
+    else:
+        is_event, is_outcome, times = read_causes(event, time, cause)
+    horizon = check_number("horizon", horizon, 0)
+    if horizon == 0:
+        raise ValueError("horizon must be above 0; got 0.")
+    if strata is None:
+        names, member = [None], np.zeros(len(times), dtype=np.intp)
+    else:
+        labels, member = np.unique(check_labels("strata", strata), return_inverse=True)
+        names = labels.tolist()
+        if len(member) != len(times):
+            raise ValueError(
+                f"strata must hold a label for each of the {len(times)} rows; got {len(member)}."
+            )
+    is_over = is_event & (times <= horizon)
+    weights = np.zeros(len(times))
+    for k, name in enumerate(names):
+        rows = np.flatnonzero(member == k)
+        latest = times[rows].max()
+        if latest < horizon:
+            where = "" if name is None else f" of stratum {name!r}"
+            raise ValueError(
+                f"horizon must not be later than the last time{where}, {latest:g}; got {horizon:g}."
+            )
+        followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
+        is_known = is_over[rows] | (times[rows] >= horizon)
+        weights[rows[is_known]] = 1 / followed[is_known]
+    return HorizonOutcomes((is_over & is_outcome).astype(np.intp), weights)
+
+
+def read_times(event, time):
+    """Events as booleans, and times."""
+    event, time = _read_pair(event, time)
+    is_wrong = ~np.isin(event, (0, 1))
+    if is_wrong.any():
+        bad = np.flatnonzero(is_wrong)[0]
+        raise ValueError(f"event must hold 0 and 1, or booleans; got {event[bad]} at row {bad}.")
+    return event.astype(bool), time
+
+
+def read_causes(event, time, cause):
+    """Whether rows have an event, whether it is of the kind that is asked for, and times."""
+    event, time = _read_pair(event, time)
+    is_wrong = ~((event >= 0) & np.isfinite(event) & (event == np.floor(event)))
+    if is_wrong.any():
+        bad = np.flatnonzero(is_wrong)[0]
+        raise ValueError(
+            "event must hold kinds of events, positive integers, and 0 for none; got "
+            f"{event[bad]} at row {bad}."
+        )
+    cause = check_integer("cause", cause, 1)
+    is_kind = event == cause
+    if not is_kind.any():
+        raise ValueError(
+            "cause must be a kind of event that occurs, one of "
+            f"{show_labels(np.unique(event[event > 0]))}; got {cause}."
+        )
+    return event > 0, is_kind, time
+
+
+def _read_pair(event, time):
+    """Events and times as arrays of numbers of one shape."""
+    time = read_numbers("time", time).astype(np.float64)
+    if time.ndim != 1 or len(time) == 0:
+        raise ValueError(f"time must be one-dimensional and not empty; got shape {time.shape}.")
+    if not (np.isfinite(time) & (time >= 0)).all():
+        bad = np.flatnonzero(~(np.isfinite(time) & (time >= 0)))[0]
+        raise ValueError(f"time must be finite and not negative; got {time[bad]} at row {bad}.")
+    event = read_numbers("event", event)
+    if event.shape != time.shape:
+        raise ValueError(
+            f"event must have the shape of time, {time.shape}; got shape {event.shape}."
+        )
+    return event, time

@@ -1,0 +1,279 @@
+"""Base rates of rows without labels, with intervals, and whether they explain the scores."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skcal._held_out import deal_splits, fit_to_columns, predict_columns
+from skcal._numerics._classical_tests import chi_squared_pvalue
+from skcal._numerics._prior_estimate import (
+    bound_rates,
+    clip_rates,
+    compare_means,
+    describe_scores,
+    find_largest_gap,
+    find_moments,
+    fit_means,
+    solve_rates,
+)
+from skcal._numerics._prior_shift import fit_prior, shift_probabilities
+from skcal._records import show_record
+from skcal._reduction import check_predictions
+from skcal._refinement import choose_recalibrator, list_vectors
+from skcal._typing import ArrayLike
+from skcal._validation import check_confidence_level
+from skcal.inference import TestResult
+from skcal.shift._new_rows import check_counts, read_new
+
+# Rows of y_true are recalibrated by maps fitted on the others.
+_N_FOLDS = 5
+# The functions whose means are compared are those of the best rates of the step before.
+_N_STEPS = 2
+# The means of the classes differ by less than this share in their least different direction.
+_SMALLEST_DIFFERENCE = 1e-10
+
+
+class PriorEstimate(NamedTuple):
+    """Base rates of rows without labels.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (n_classes,)
+        Rate of each class among the new rows, in the order of the columns; of two classes the
+        positive one is last. The sum is 1.
+    low : ndarray of shape (n_classes,)
+        Lower ends of the intervals, one for each class by itself.
+    high : ndarray of shape (n_classes,)
+        Upper ends.
+    change_test : TestResult
+        Test of the hypothesis that the rates are those of the labelled rows. Its estimate is half
+        the sum of the absolute differences.
+    fit_test : TestResult
+        Test of the hypothesis that new rates explain the new scores. Its estimate is the largest
+        gap between the distribution function of a class's scores and what the rates make of it. A
+        small p-value says that something else has changed, and that the estimate means nothing.
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    change_test: TestResult
+    fit_test: TestResult
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def estimate_prior(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    y_proba_new: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    sample_weight_new: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    recalibrator: Any = None,
+    confidence_level: float = 0.95,
+) -> PriorEstimate:
+    r"""Estimate base rates of rows without labels, from the scores of labelled rows.
+
+    The classes must look the same in both samples (label shift), which is tested as far as scores
+    tell. Scores need not be calibrated, and labelled rows may have any rates, such as those of a
+    sampler; rows must be independent, and the classifier must not have seen the labelled ones.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels of rows of the old population, with at least two rows of each class.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Their predicted probabilities, out of fold if the classifier was fitted on them: of the
+        positive label, or one column per label.
+    y_proba_new : array-like of shape (n_new,), (n_new, 1) or (n_new, n_classes)
+        Predicted probabilities of the new rows, in the same columns.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of the labelled rows.
+    sample_weight_new : array-like of shape (n_new,), default=None
+        Non-negative weights of the new rows.
+    pos_label : label, default=None
+        The positive label of two classes; by default the last label. A single column needs it, or
+        `labels`, unless labels are {0, 1} or {-1, 1}.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    recalibrator : recalibrator, str or None, default=None
+        Cross-fitted on the labelled rows first, which makes intervals shorter where scores are far
+        from calibrated; itself or by its name.
+    confidence_level : float, default=0.95
+        Level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    PriorEstimate
+        Named tuple of ``estimate``, ``low`` and ``high``, one for each class, and of
+        ``change_test`` and ``fit_test``; see :class:`PriorEstimate`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if a class has fewer than two labelled rows, or if the scores
+        cannot tell the classes apart.
+
+    See Also
+    --------
+    PriorShift : Corrects probabilities for new rates.
+    skcal.monitoring.CalibrationMonitor : Watches calibration as labels arrive.
+
+    Notes
+    -----
+    Label shift says that every function h of the scores has the mean
+    :math:`\sum_k \pi_k\, \mathbb{E}[h \mid k]` in the new population. With one function for each
+    class this is a system of linear equations for the rates, whose coefficients are means of the
+    labelled rows [1]_ [2]_. The functions are the posterior probabilities at the rates of maximum
+    likelihood, which :meth:`PriorShift.adapt` finds; for calibrated scores these lose nothing, and
+    for others the equations hold as well, so that no error of calibration enters.
+
+    The variance of the estimate is that of the mean of the new rows plus, for each class,
+    :math:`\pi_k^2` times that of its mean of labelled rows; that the functions are estimated
+    adds nothing in first order, because the equations hold for all functions. The interval of a
+    class holds the rates that are within the normal quantile of the estimate with their own
+    variance, and is [0, 1] where the scores hardly tell the classes apart; estimate and ends are
+    cut to [0, 1]. Intervals that count the new rows alone are too short.
+
+    The test of a change compares the means of these functions in both samples by a chi-squared
+    statistic of K - 1 degrees of freedom. The test of the fit adds Legendre polynomials of the
+    ranks of the scores, five for two classes and three for each of more (from 11 classes on five
+    of the largest score); its statistic is the smallest squared distance, in units of chance, of
+    their means in the new rows from all mixtures of those of the classes, chi-squared with one
+    degree for each function less K - 1 [3]_. It sees whether scores look as label shift makes them
+    look; a shift that acts on scores as other rates do cannot be seen without labels.
+
+    All are approximations for many rows. With a recalibrator each labelled row is mapped by a fit
+    on the other folds, and functions of new rows are averaged over the folds; the test of the fit
+    reads the scores as they are.
+
+    References
+    ----------
+    .. [1] M. Saerens, P. Latinne, C. Decaestecker (2002). Adjusting the outputs of a classifier to
+       new a priori probabilities: a simple procedure. Neural Computation 14.
+       :doi:`10.1162/089976602753284446`
+    .. [2] Z. C. Lipton, Y.-X. Wang, A. Smola (2018). Detecting and correcting for label shift with
+       black box predictors. ICML 35. :doi:`10.48550/arXiv.1802.03916`
+    .. [3] L. P. Hansen (1982). Large sample properties of generalized method of moments estimators.
+       Econometrica 50. :doi:`10.2307/1912775`
+
+    Examples
+    --------
+    Log-odds that are twice too large, and half as many positives as before:
+
+    >>> import numpy as np
+    >>> from skcal.shift import estimate_prior
+    >>> rng = np.random.default_rng(0)
+    >>> y, y_new = (rng.random(2000) < 0.3).astype(int), rng.random(2000) < 0.15
+    >>> scores, new = (rng.normal(2 * label - 1) for label in (y, y_new))
+    >>> proba, proba_new = (1 / (1 + np.exp(-4 * s + 1.7)) for s in (scores, new))
+    >>> found = estimate_prior(y, proba, proba_new)
+    >>> bool(found.low[1] < 0.15 < found.high[1] < 0.2)
+    True
+    >>> found.change_test.pvalue < 1e-6 < 0.01 < found.fit_test.pvalue
+    True
+
+    Scores that became noisier are no change of rates:
+
+    >>> noisy = 1 / (1 + np.exp(-4 * (new + rng.normal(size=2000)) + 1.7))
+    >>> estimate_prior(y, proba, noisy).fit_test.pvalue < 1e-6
+    True
+    """
+    confidence_level = check_confidence_level(confidence_level)
+    rows = check_predictions(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+    )
+    old, codes, weights = list_vectors(rows.to_vectors())
+    new, new_weights = read_new(y_proba_new, rows, sample_weight_new)
+    check_counts(codes, old.shape[1], rows.labels)
+    functions = _find_functions(recalibrator, (old, codes, weights), (new, new_weights))
+    of_classes = find_moments(functions[0], weights, codes, old.shape[1])
+    of_new = find_moments(functions[1], new_weights)
+    rates, inverse = solve_rates(of_classes, of_new)
+    low, high = bound_rates(rates, inverse, of_classes, of_new, confidence_level)
+    estimate = clip_rates(rates)
+    counts = np.bincount(codes, weights, minlength=len(rates))
+    change = np.abs(estimate - counts / counts.sum()).sum() / 2
+    return PriorEstimate(
+        estimate,
+        low,
+        high,
+        _test(compare_means(find_moments(functions[0], weights), of_new), change),
+        _test_fit(rates, (old, codes, weights), (new, new_weights)),
+    )
+
+
+def _find_functions(recalibrator, old_rows, new_rows):
+    """Functions of the scores, one for each class, of the old rows and of the new ones.
+
+    They are posterior probabilities at the best rates that were found.
+    """
+    (old, codes, weights), (new, new_weights) = old_rows, new_rows
+    old, versions = _recalibrate(recalibrator, old, codes, weights, new)
+    counts = np.bincount(codes, weights, minlength=old.shape[1])
+    train = counts / counts.sum()
+    rates = fit_prior(np.mean(versions, axis=0), train, new_weights)
+    for _ in range(_N_STEPS):
+        rates = clip_rates(rates, _find_floor(new))
+        shifted = shift_probabilities(old, train, rates)
+        shifted_new = np.mean([shift_probabilities(v, train, rates) for v in versions], axis=0)
+        of_classes = find_moments(shifted, weights, codes, old.shape[1])
+        _check_differences(of_classes.means)
+        rates = solve_rates(of_classes, find_moments(shifted_new, new_weights))[0]
+    return shifted, shifted_new
+
+
+def _recalibrate(recalibrator, old, codes, weights, new):
+    """Old rows by maps that were fitted on other ones, and the new rows by each of the maps."""
+    if recalibrator is None:
+        return old, [new]
+    recalibrator = choose_recalibrator(recalibrator, None)
+    versions, held_out = [], np.empty_like(old)
+    for train, test in deal_splits(old, codes, weights, _N_FOLDS):
+        weight = None if weights is None else weights[train]
+        fitted = fit_to_columns(recalibrator, old[train], codes[train], weight)
+        held_out[test] = predict_columns(fitted, old[test])
+        versions.append(predict_columns(fitted, new))
+    return held_out, versions
+
+
+def _check_differences(means):
+    values = np.linalg.svd(means, compute_uv=False)
+    if values[-1] <= _SMALLEST_DIFFERENCE * values[0]:
+        raise ValueError(
+            "y_proba cannot tell the classes apart: the scores of a class are, on average, those "
+            "of a mixture of others, so that new scores tell nothing of its rate."
+        )
+
+
+def _test_fit(rates, old_rows, new_rows):
+    """Test of the scores as they are: maps of several folds would not be one function."""
+    (old, codes, weights), (new, new_weights) = old_rows, new_rows
+    counts = np.bincount(codes, weights, minlength=len(rates))
+    pair = counts / counts.sum(), clip_rates(rates, _find_floor(new))
+    # The last function follows from the others.
+    shifted = [shift_probabilities(scores, *pair)[:, :-1] for scores in (old, new)]
+    ranked = describe_scores(old, new)
+    functions, functions_new = map(np.hstack, zip(shifted, ranked, strict=True))
+    of_classes = find_moments(functions, weights, codes, len(rates))
+    gap = find_largest_gap(rates, old, codes, weights, new, new_weights)
+    return _test(fit_means(rates, of_classes, find_moments(functions_new, new_weights)), gap)
+
+
+def _find_floor(new):
+    """Lowest rate of a function: at 0 it would be 0, and would tell nothing."""
+    return 1 / np.sum(new.shape)
+
+
+def _test(found, estimate):
+    """A statistic and its degrees of freedom; of none nothing can be said against."""
+    statistic, degrees = found
+    pvalue = chi_squared_pvalue(statistic, degrees) if degrees > 0 else 1.0
+    return TestResult(float(statistic), pvalue, float(estimate))

@@ -1,0 +1,54 @@
+"""The entrance for labelled rows of one population and rows without labels of another."""
+
+import numpy as np
+
+from skcal._arrays import list_column_names, read_numbers
+from skcal._refinement import list_vectors
+from skcal._validation import (
+    check_column_order,
+    check_proba,
+    check_sample_weight,
+    show_labels,
+)
+
+
+def read_new(y_proba_new, rows, sample_weight):
+    """New rows as vectors in the columns of the old ones, and their weights.
+
+    Parameters
+    ----------
+    y_proba_new, sample_weight : array-like
+    rows : Predictions
+        The old rows.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_new, n_classes)
+    weights : ndarray of shape (n_new,) or None
+    """
+    proba = check_proba("y_proba_new", read_numbers("y_proba_new", y_proba_new))
+    weights = check_sample_weight(sample_weight, len(proba), "sample_weight_new")
+    if proba.shape[1:] != rows.proba.shape[1:]:
+        raise ValueError(
+            "y_proba_new must have the columns of y_proba; got the shapes "
+            f"{proba.shape} and {rows.proba.shape}."
+        )
+    if proba.ndim == 2 and rows.labels is not None:
+        check_column_order("y_proba_new", list_column_names(y_proba_new), rows.labels)
+    nothing = np.zeros(len(proba), dtype=np.intp)
+    vectors = rows._replace(proba=proba, target=nothing, weights=weights).to_vectors()
+    proba, _, weights = list_vectors(vectors, "y_proba_new")
+    if len(proba) < 2:
+        raise ValueError("y_proba_new must hold at least two rows with a positive weight; got 1.")
+    return proba, weights
+
+
+def check_counts(codes, n_classes, labels):
+    """Raise a ValueError unless there are two rows of each class."""
+    counts = np.bincount(codes, minlength=n_classes)
+    if counts.min() < 2:
+        few = np.arange(n_classes) if labels is None else labels
+        raise ValueError(
+            "y_true must hold at least two rows of each class with a positive weight; got fewer of "
+            f"{show_labels(few[counts < 2])}."
+        )

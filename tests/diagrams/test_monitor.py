@@ -1,0 +1,216 @@
+"""Pictures of monitors: what is drawn, where, and what is refused."""
+
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.dates import num2date
+from scipy.stats import binomtest
+
+from skcal.diagrams import MonitorDisplay
+from skcal.monitoring import CalibrationMonitor
+
+DAYS = pd.date_range("2026-03-02", periods=20)
+
+
+def feed(change=0.0, *, times=None, **settings):
+    """A monitor of 20 batches, of which the later half is predicted too low by a change."""
+    rng, monitor = np.random.default_rng(0), CalibrationMonitor(**settings)
+    for number in range(20):
+        v = rng.uniform(0.2, 0.6, 200)
+        y = rng.random(200) < v + change * (number >= 10)
+        monitor.update(y, v, time=None if times is None else times[number])
+    return monitor
+
+
+def test_course_alarm_and_change():
+    monitor = feed(0.2)
+    display = MonitorDisplay.from_monitor(monitor)
+    history = monitor.history_
+    expected = np.column_stack([history["row"], history["log_e_value"] / np.log(10)])
+    np.testing.assert_allclose(display.line_.get_xydata(), expected)
+    np.testing.assert_allclose(display.threshold_line_.get_ydata(), np.log10(20))
+    assert display.alarm_line_.get_xdata() == [monitor.alarm_] * 2
+    assert display.change_line_.get_xdata() == [monitor.change_point_] * 2
+    assert display.detector_line_ is None
+    left, right = display.axes_
+    assert left.get_title() == f"Alarm at row {monitor.alarm_:,}"
+    # Where the evidence crosses its line for the first time is the alarm.
+    rows, heights = display.line_.get_data()
+    assert rows[heights >= np.log10(20)].min() >= monitor.alarm_
+    assert display.figure_ is left.figure is right.figure
+    labels = [text.get_text() for text in right.get_legend().get_texts()]
+    assert labels[1:] == [
+        f"before the change ({monitor.change_point_:,})",
+        f"after the change ({4000 - monitor.change_point_:,})",
+    ]
+
+
+def test_points_are_those_of_the_table_with_intervals_of_wilson():
+    monitor = feed(0.2)
+    display = MonitorDisplay.from_monitor(monitor)
+    table = monitor.to_frame()
+    for points, period in zip(display.points_, ("before", "after"), strict=True):
+        part = table[table["period"] == period]
+        means = part[["mean_prediction", "mean_outcome"]].to_numpy()
+        np.testing.assert_allclose(points.get_xydata(), means)
+    bars = display.axes_[1].collections
+    ends = np.concatenate([bar.get_segments() for bar in bars])[:, :, 1]
+    hits = (table["n_samples"] * table["mean_outcome"]).round().astype(int)
+    wilson = [
+        binomtest(hit, size).proportion_ci(method="wilson")
+        for hit, size in zip(hits, table["n_samples"], strict=True)
+    ]
+    np.testing.assert_allclose(ends, wilson, atol=1e-12)
+
+
+def test_both_alarms_are_marked():
+    monitor = feed(0.2, run_length=1000)
+    display = MonitorDisplay.from_monitor(monitor)
+    assert display.alarm_line_.get_xdata()[0] == monitor.alarm_
+    rows, heights = display.change_alarm_points_.get_data()
+    assert list(rows) == monitor.change_alarms_["row"].tolist()
+    np.testing.assert_allclose(heights, 3)
+    title = f"Alarm at row {monitor.alarm_:,}; last at a change at row {monitor.change_alarm_:,}"
+    assert display.axes_[0].get_title() == title
+    change = MonitorDisplay.from_monitor(feed(run_length=20))
+    assert change.alarm_line_ is None
+    row = change.monitor.change_alarm_
+    assert change.axes_[0].get_title() == f"Alarm at a change at row {row:,}"
+
+
+def test_a_deviation_that_is_over_has_three_periods():
+    monitor = feed(0.2)
+    rng = np.random.default_rng(1)
+    v = rng.uniform(0.2, 0.6, 20_000)
+    display = MonitorDisplay.from_monitor(monitor.update(rng.random(20_000) < v, v))
+    assert len(display.points_) == 3
+    labels = display.axes_[1].get_legend_handles_labels()[1]
+    assert [label.split(" (")[0] for label in labels[1:]] == [
+        "before the deviation",
+        "during the deviation",
+        "after the deviation",
+    ]
+
+
+@pytest.mark.parametrize("n_days", [2, 20])
+def test_a_date_has_one_point(n_days):
+    """The largest evidence of its rows."""
+    monitor = feed(0.2, times=np.repeat(DAYS[:n_days], 20 // n_days), run_length=1000)
+    display = MonitorDisplay.from_monitor(monitor)
+    history = monitor.history_.groupby("time").max()
+    assert len(display.line_.get_xdata()) == n_days
+    np.testing.assert_allclose(display.line_.get_ydata(), history["log_e_value"] / np.log(10))
+    title = f"Alarm at {monitor.alarm_time_:%Y-%m-%d}; last at a change at "
+    assert display.axes_[0].get_title() == f"{title}{monitor.change_alarm_time_:%Y-%m-%d}"
+
+
+@pytest.mark.parametrize("first", [None, 20260301, 1773880000])
+def test_labels_of_ticks_do_not_overlap_and_keep_their_digits(first):
+    monitor = feed(times=None if first is None else first + np.arange(20))
+    if first is None:
+        v = np.full(200_000, 0.5)
+        monitor.update(np.arange(200_000) % 2, v)
+    display = MonitorDisplay.from_monitor(monitor)
+    ax = display.axes_[0]
+    display.figure_.canvas.draw()
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert len(ticks) >= 3
+    boxes = [tick.label1.get_window_extent() for tick in ticks]
+    assert all(one.x1 < two.x0 for one, two in pairwise(boxes))
+    for tick in ticks:
+        assert float(tick.label1.get_text().replace(",", "")) == tick.get_loc()
+    assert ax.xaxis.get_offset_text().get_text() == ""
+
+
+def test_the_legend_is_outside_of_the_panel():
+    display = MonitorDisplay.from_monitor(feed(0.2, run_length=1000))
+    display.figure_.canvas.draw()
+    ax = display.axes_[0]
+    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
+def test_without_an_alarm_all_rows_are_one_period():
+    display = MonitorDisplay.from_monitor(feed())
+    assert display.alarm_line_ is display.change_line_ is None
+    assert display.axes_[0].get_title() == "No alarm in 4,000 rows"
+    assert "all rows (4,000)" in display.axes_[1].get_legend_handles_labels()[1]
+
+
+def test_dates_and_the_detector():
+    monitor = feed(0.2, times=DAYS, run_length=1000)
+    display = MonitorDisplay.from_monitor(monitor)
+    days = {num2date(x).date() for x in display.axes_[0].convert_xunits(display.line_.get_xdata())}
+    assert days == {day.date() for day in DAYS}
+    assert display.axes_[0].get_xlabel() == "Time"
+    assert display.alarm_line_.get_xdata()[0] == monitor.alarm_time_
+    assert display.change_line_.get_xdata()[0] == monitor.change_time_
+    heights = display.detector_line_.get_ydata()
+    largest = monitor.history_.groupby("time")["log_detector"].max()
+    np.testing.assert_allclose(heights, largest / np.log(10))
+    levels = [line.get_ydata()[0] for line in display.axes_[0].lines if len(line.get_ydata()) == 2]
+    assert np.isclose(levels, 3).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "Predicted probability (Positive label: 1)"),
+        ({"labels": ["a", "b", "c"]}, "Confidence"),
+        ({"labels": ["a", "b", "c"], "reduction": "classwise"}, "Predicted probability"),
+        (
+            {"labels": ["a", "b", "c"], "pos_label": "b"},
+            "Predicted probability (Positive label: b)",
+        ),
+        ({"reduction": "confidence"}, "Confidence"),
+    ],
+)
+def test_names_of_the_axes(settings, expected):
+    monitor = CalibrationMonitor(**settings)
+    if "labels" in settings:
+        monitor.update(["a", "b", "c"], [[0.5, 0.2, 0.3], [0.2, 0.5, 0.3], [0.2, 0.3, 0.5]])
+    else:
+        monitor.update([0, 1], [0.2, 0.7])
+    assert MonitorDisplay.from_monitor(monitor).axes_[1].get_xlabel() == expected
+
+
+def test_own_axes_and_looks():
+    figure, axes = plt.subplots(1, 2)
+    display = MonitorDisplay.from_monitor(
+        feed(),
+        ax=axes,
+        line_kwargs={"color": "red"},
+        threshold_kwargs={"lw": 3},
+        point_kwargs={"marker": "^"},
+        ref_line_kwargs={"color": "blue"},
+        despine=True,
+    )
+    assert display.figure_ is figure
+    assert list(display.axes_) == list(axes)
+    assert to_hex(display.line_.get_color()) == "#ff0000"
+    assert display.threshold_line_.get_linewidth() == 3
+    assert display.points_[0].get_marker() == "^"
+    assert to_hex(display.ref_line_.get_color()) == "#0000ff"
+    for ax in axes:
+        assert not ax.spines["right"].get_visible()
+
+
+@pytest.mark.parametrize(
+    ("monitor", "options", "message"),
+    [
+        (None, {}, "monitor must be a CalibrationMonitor"),
+        (CalibrationMonitor(), {}, "holds no rows"),
+        (feed(), {"ax": plt.figure}, "ax must"),
+        (feed(), {"line_kwargs": 1}, "line_kwargs must"),
+        (feed(), {"despine": 1}, "despine must"),
+    ],
+)
+def test_bad_input(monitor, options, message):
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match=message):
+        MonitorDisplay.from_monitor(monitor, **options)
+    assert plt.get_fignums() == before

@@ -1,0 +1,227 @@
+"""Decision curves and Murphy diagrams: what is drawn, and what is refused."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_validate
+
+from skcal.diagrams import DecisionCurveDisplay, MurphyDisplay
+from skcal.inference import net_benefit_difference
+from skcal.metrics import elementary_score_curve, net_benefit_curve
+
+every_display = pytest.mark.parametrize("Display", [DecisionCurveDisplay, MurphyDisplay])
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    v = rng.random(300)
+    return (rng.random(300) < v).astype(int), {"a": v, "b": v**2}
+
+
+def read_band(area):
+    """Thresholds and both ends of an area."""
+    (path,) = area.get_paths()
+    return path.vertices
+
+
+def test_decision_curves(rows):
+    y, models = rows
+    display = DecisionCurveDisplay.from_predictions(y, models)
+    for line, area, v in zip(display.lines_, display.bands_, models.values(), strict=True):
+        curve = net_benefit_curve(y, v)
+        np.testing.assert_array_equal(line.get_xydata(), np.transpose(curve[:2]))
+        found = net_benefit_difference(y, v, "none")
+        corners = read_band(area)
+        for end in (found.low, found.high):
+            for corner in zip(found.thresholds, end, strict=True):
+                assert np.abs(corners - corner).sum(axis=1).min() < 1e-12
+    every, none = display.ref_lines_
+    np.testing.assert_array_equal(every.get_ydata(), curve.treat_all)
+    np.testing.assert_array_equal(none.get_ydata(), 0)
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    band = "95 % band (all thresholds at once)"
+    assert words == ["a", "b", band, "Treat all", "Treat none"]
+    assert display.ax_.get_xlabel() == "Threshold probability (Positive label: 1)"
+    low, high = display.ax_.get_ylim()
+    assert low < 0 < curve.treat_all.max() < high
+    assert low > curve.treat_all.min()
+
+
+def test_standardized_curves_are_in_units_of_the_base_rate(rows):
+    y, models = rows
+    display = DecisionCurveDisplay.from_predictions(y, models)
+    plain, area = display.lines_[0].get_ydata(), read_band(display.bands_[0])
+    display.plot(standardized=True)
+    rate = np.mean(y)
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), plain / rate)
+    np.testing.assert_allclose(read_band(display.bands_[0])[:, 1], area[:, 1] / rate)
+    every, _ = display.ref_lines_
+    np.testing.assert_allclose(every.get_ydata()[0], 1 - 0.01 / 0.99 * (1 - rate) / rate)
+    assert display.ax_.get_ylabel() == "Net benefit / base rate"
+    with pytest.raises(ValueError, match="standardized must be False where no row has the pos"):
+        DecisionCurveDisplay.from_predictions([0, 0], [0.2, 0.3], standardized=True)
+
+
+def test_murphy_diagram(rows):
+    y, models = rows
+    display = MurphyDisplay.from_predictions(y, models, thresholds=[0, 0.2, 0.5, 1])
+    for line, area, v in zip(display.lines_, display.bands_, models.values(), strict=True):
+        curve = elementary_score_curve(y, v, thresholds=[0, 0.2, 0.5, 1])
+        np.testing.assert_array_equal(line.get_xydata(), np.transpose(curve[:2]))
+        heights = read_band(area)[:, 1]
+        assert heights.min() >= 0
+        assert heights.max() > curve.score.max()
+    (reference,) = display.ref_lines_
+    rate, t = np.mean(y), curve.thresholds
+    np.testing.assert_allclose(reference.get_ydata(), np.minimum(t * (1 - rate), (1 - t) * rate))
+    assert display.ax_.get_ylim()[0] == 0
+
+
+def test_band_of_losses_is_that_of_the_benefit(rows):
+    """Net benefit is the base rate minus S / (1 - t); for one outcome they are the same."""
+    _, models = rows
+    y, v, t = np.ones(300, dtype=int), models["a"], np.array([0.2, 0.5])
+    options = {"pos_label": 1, "thresholds": t, "act": ">="}
+    losses, benefit = (
+        Display.from_predictions(y, v, **options)
+        for Display in (MurphyDisplay, DecisionCurveDisplay)
+    )
+    ((low, high),), ((least, most),) = losses.bands, benefit.bands
+    # Outcomes that did not occur are possible, and cost differently: one end is the same.
+    np.testing.assert_allclose(1 - low / (1 - t), most, atol=1e-6)
+    assert (high > low).all()
+    assert (least < most).all()
+
+
+@every_display
+def test_ways_to_one_diagram(rows, Display):
+    y, models = rows
+    X = models["a"][:, None]
+    model = LogisticRegression().fit(X, y)
+    given = Display.from_predictions(y, model.predict_proba(X), labels=model.classes_)
+    found = Display.from_estimator(model, X, y)
+    np.testing.assert_array_equal(found.curves, given.curves)
+    np.testing.assert_array_equal(found.bands, given.bands)
+    assert found.lines_[0].get_label() == "LogisticRegression"
+    assert given.lines_[0].get_label() == "Classifier"
+    results = cross_validate(model, X, y, cv=3, return_estimator=True, return_indices=True)
+    folds = Display.from_cv_results(results, X, y)
+    assert len(folds.lines_) == 3
+    assert folds.bands is None
+    assert not folds.bands_
+    labels = [text.get_text() for text in folds.ax_.get_legend().get_texts()]
+    assert labels[0] == "LogisticRegression"
+    assert len(labels) == len(set(labels))
+    for curve, test in zip(folds.curves, results["indices"]["test"], strict=True):
+        one = Display.from_predictions(y[test], X[test, 0], confidence_level=None)
+        assert len(one.curves[0].thresholds) == len(curve.thresholds)
+    banded = Display.from_cv_results(results, X, y, confidence_level=0.9, curve_kwargs=[{}] * 3)
+    assert len(banded.bands_) == 3
+
+
+@every_display
+def test_looks_and_common_axes(rows, Display):
+    y, models = rows
+    figure, axes = plt.subplots()
+    first = Display.from_predictions(y, models["a"], name="first", ax=axes)
+    n_lines = len(axes.lines)
+    second = Display.from_predictions(
+        y,
+        models["b"],
+        name="second",
+        ax=axes,
+        curve_kwargs={"c": "red"},
+        band_kwargs={"alpha": 0.1},
+        ref_line_kwargs={"lw": 3},
+        despine=True,
+    )
+    assert (second.ax_, second.figure_) == (axes, figure)
+    # Lines to compare with are the same for the same rows.
+    assert len(axes.lines) == n_lines + 1
+    assert not second.ref_lines_
+    assert to_hex(second.lines_[0].get_color()) == "#ff0000"
+    assert to_hex(first.lines_[0].get_color()) != "#ff0000"
+    assert second.bands_[0].get_alpha() == 0.1
+    assert not axes.spines["top"].get_visible()
+    words = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len(words) == len(set(words))
+    assert {"first", "second"} < set(words)
+
+
+@every_display
+def test_soft_labels_have_no_band(rows, Display):
+    _, models = rows
+    soft = models["a"]
+    with pytest.raises(ValueError, match="y_true must hold labels"):
+        Display.from_predictions(soft, models["b"])
+    display = Display.from_predictions(soft, models["b"], confidence_level=None)
+    assert display.bands_ == []
+
+
+@every_display
+def test_made_by_hand(Display):
+    compute = net_benefit_curve if Display is DecisionCurveDisplay else elementary_score_curve
+    curve = compute([0, 1, 1], [0.2, 0.4, 0.7], thresholds=[0.5])
+    display = Display(curves=[curve]).plot()  # of one threshold, and without a name
+    assert display.bands_ == []
+    with pytest.raises(ValueError, match="curves must be a list of one"):
+        Display(curves=[]).plot()
+    with pytest.raises(ValueError, match="got a int in it"):
+        Display(curves=[1]).plot()
+    with pytest.raises(ValueError, match="bands must have one entry for each of the 1 curves"):
+        Display(curves=[curve], bands=[None, None]).plot()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"thresholds": [1.5]}, "thresholds must lie"),
+        ({"act": "<"}, "act must be one of"),
+        ({"reduction": "classwise"}, "reduction must give one binary problem .*'classwise'"),
+        (
+            {"y_proba": pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4]})},
+            r"must sum to 1; .* If its columns are models, pass a dictionary, {'a': ..., 'b': ...}",
+        ),
+        ({"confidence_level": 2}, "confidence_level must be"),
+        ({"despine": 1}, "despine must be True or False"),
+        ({"band_kwargs": "red"}, "band_kwargs must be None or a dictionary"),
+        ({"ax": 3}, "ax must be matplotlib axes"),
+        ({"name": "x", "y_proba": {"a": [0.1, 0.2]}}, "name must be None: the keys of y_proba"),
+        ({"y_proba": {}}, "y_proba must hold the probabilities of one model at least"),
+    ],
+)
+@every_display
+def test_what_is_refused(Display, options, message):
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match=message):
+        Display.from_predictions(**{"y_true": [0, 1], "y_proba": [0.2, 0.7], **options})
+    assert plt.get_fignums() == before
+
+
+def test_unknown_options_are_named():
+    with pytest.raises(TypeError, match="unexpected keyword arguments: bnad_kwargs"):
+        DecisionCurveDisplay.from_predictions([0, 1], [0.2, 0.7], bnad_kwargs={})
+
+
+@every_display
+def test_legend_hides_nothing(Display, rows):
+    y, models = rows
+    for proba in (models["a"], models):
+        ax = Display.from_predictions(y, proba).ax_
+        ax.figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        (_, bottom) = ax.transData.inverted().transform((legend.x0, legend.y0))
+        assert all(np.max(line.get_ydata()) < bottom for line in ax.lines)
+
+
+def test_rare_outcomes_fill_the_axes():
+    rng = np.random.default_rng(0)
+    rare = 0.05 * rng.random(3000)
+    y = (rng.random(3000) < rare).astype(int)
+    display = DecisionCurveDisplay.from_predictions(y, rare)
+    assert display.ax_.get_xlim()[1] < 0.3
+    assert display.curves[0].thresholds[-1] == 0.99

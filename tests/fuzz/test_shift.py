@@ -1,0 +1,165 @@
+"""Hostile rows and rates for what adapts to another population."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold
+
+from skcal.shift import (
+    PriorShift,
+    aj_calibration,
+    at_horizon,
+    d_calibration,
+    domain_weights,
+    estimate_performance,
+    estimate_prior,
+)
+from tests.fuzz import strategies as some
+from tests.fuzz.classifiers import Echo
+from tests.fuzz.hostile import documented_warnings_ignored, few, hostile
+from tests.fuzz.options import options
+from tests.fuzz.test_estimators import predict, scored
+
+
+@hostile(scored(PriorShift), new=some.problems())
+def test_prior_shift(R, X, y, sample_weight, new, **settings):
+    model = R(**settings).fit(X, y, sample_weight=sample_weight)
+    state = pickle.dumps(model)
+    proba = predict(model, X)
+    adapted = model.adapt(X, sample_weight=sample_weight)
+    assert pickle.dumps(model) == state, "predicting or adapting changed the estimator"
+    assert (adapted.prior_ >= 0).all()
+    np.testing.assert_allclose(adapted.prior_.sum(), 1)
+    again = PriorShift.from_dict(json.loads(json.dumps(adapted.to_dict(), allow_nan=False)))
+    np.testing.assert_array_equal(predict(again, X), predict(adapted, X), strict=True)
+    return proba, adapted.adapt(new["y_proba"]).prior_
+
+
+@hostile(
+    some.problems(),
+    options(estimate_prior),
+    new=st.none() | st.none() | some.problems(),
+    recalibrator=st.sampled_from([None, None, None, "temperature", "x"]),
+)
+def test_estimate_prior(new, reduction, **arguments):
+    new = arguments if new is None else new
+    with documented_warnings_ignored():
+        found = estimate_prior(
+            **arguments,
+            y_proba_new=new["y_proba"],
+            sample_weight_new=new["sample_weight"],
+        )
+    assert ((found.low <= found.estimate) & (found.estimate <= found.high)).all()
+    assert 0 < found.change_test.pvalue <= 1
+    assert 0 < found.fit_test.pvalue <= 1
+    return found[:3]
+
+
+@st.composite
+def features(draw):
+    """Few columns of numbers, and rarely of others, with some rows more or less."""
+    shape = draw(st.tuples(st.integers(0, 8), some.mostly([2], [0, 1])))
+    entries = st.sampled_from([0.0, 1.0, 0.25, -3.0, 1e300, 5e-324])
+    if draw(some.rarely()):
+        entries |= st.sampled_from([np.nan, np.inf, "x", None])
+    values = draw(st.lists(entries, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    return draw(st.sampled_from([np.array, pd.DataFrame]))(np.array(values).reshape(shape))
+
+
+@hostile(
+    options(domain_weights, random_state=0),
+    X_old=features(),
+    X_new=features(),
+    classifier=st.sampled_from([None, None, Echo(), Echo, "x"]),
+    cv=st.sampled_from([2, 3, 3, KFold(2), 1, "x", [([0], [1])]]),
+)
+def test_domain_weights(**arguments):
+    with documented_warnings_ignored():
+        weights = domain_weights(**arguments)
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.mean(), 1)
+    return weights
+
+
+@hostile(
+    some.problems(),
+    options(estimate_performance, n_resamples=3, random_state=0),
+    new=st.none() | some.problems(),
+    check=st.none() | st.none() | some.problems(),
+    recalibrator=st.sampled_from([None, None, "temperature", "isotonic", "x", 1]),
+    evidence=st.sampled_from([None, None, [], "x"]),
+    amount=few,
+)
+def test_estimate_performance(new, check, reduction, **arguments):
+    new = arguments if new is None else new
+    if check is not None:
+        arguments |= {f"{name}_check": check[name] for name in ("y_true", "y_proba")}
+    with documented_warnings_ignored():
+        found = estimate_performance(
+            **arguments,
+            y_proba_new=new["y_proba"],
+            sample_weight_new=new["sample_weight"],
+        )
+    assert 0 <= found.share_outside <= 1
+    if found.reason is None:
+        assert (found.low <= found.high).all()
+        return found[:3]
+    assert np.isnan(found[:3]).all()
+    return found.share_outside
+
+
+@st.composite
+def followed(draw, entries, wrong):
+    """Events, and a number for each row; rarely what is wrong, or too few."""
+    if draw(some.rarely()):
+        entries = [*entries, *wrong]
+    n_rows = draw(st.integers(0, 9))
+    numbers = draw(st.lists(st.sampled_from(entries), min_size=n_rows, max_size=n_rows))
+    events = draw(st.lists(st.sampled_from([0, 1, 1]), min_size=n_rows, max_size=n_rows))
+    return events[draw(some.rarely()) :], numbers
+
+
+@hostile(
+    rows=followed([0, 1, 2, 2.5, 3, 1e300], [-1, np.nan, np.inf, "x", None]),
+    horizon=some.mostly([1, 2, 0.5], [0, -1, 1e301, np.nan, "x", None]),
+    strata=st.sampled_from([None, None, None, ["a"], list("ababababa")]),
+    cause=some.mostly([None, 1, 2], [0, 3, "x"]),
+)
+def test_at_horizon(rows, horizon, strata, cause):
+    event, time = rows
+    kinds = event if cause is None else [2 * e - (i % 2) * e for i, e in enumerate(event)]
+    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, cause=cause)
+    assert set(y_true) <= {0, 1}
+    assert ((weights == 0) | (weights >= 1)).all()
+    assert not y_true[weights == 0].any()
+    return y_true, weights
+
+
+@hostile(
+    options(d_calibration),
+    rows=followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None]),
+)
+def test_d_calibration(rows, **arguments):
+    found = d_calibration(*rows, **arguments)
+    np.testing.assert_allclose(found.shares.sum(), 1)
+    assert (found.shares > -1e-9).all()
+    assert 0 < found.pvalue <= 1
+    return found
+
+
+@hostile(
+    options(aj_calibration),
+    rows=followed([0, 1, 2, 2.5, 3, 1e300, 1.7e308], [-1, np.nan, np.inf, "x", None]),
+    times=some.mostly([[1], [1, 2], [5e-324, 2]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]]),
+    risk=st.lists(st.sampled_from([0.0, 5e-324, 0.5, 1.0]), min_size=2, max_size=2),
+    cause=some.mostly([None, 1], [0, 2, "x"]),
+)
+def test_aj_calibration(rows, times, risk, **arguments):
+    risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
+    found = aj_calibration(*rows, risk, times=times, **arguments)
+    assert 0 <= found.value <= 1
+    assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
+    return found

@@ -1,0 +1,160 @@
+"""The GiViTI belt and its test: the choice of the degree, levels, coverage, and separation."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import chi2, kstest
+from sklearn.linear_model import LogisticRegression
+
+from skcal._estimates import _belt
+from skcal._numerics._cox import CoxLikelihood
+from skcal.inference import (
+    CalibrationBelt,
+    calibration_belt,
+    calibration_belt_test,
+    cox_recalibration,
+)
+
+
+def draw_sample(rng, n, *coefficients):
+    """Outcomes whose log odds are a polynomial of the predicted ones."""
+    log_odds = rng.normal(0, 1.2, n)
+    true_odds = np.polynomial.polynomial.polyval(log_odds, coefficients or (0, 1))
+    return (rng.random(n) < expit(true_odds)).astype(int), expit(log_odds)
+
+
+def fit_plainly(y, v, first):
+    """Degree and statistic of forward selection, by the logistic regression of scikit-learn."""
+    powers = logit(v)[:, None] ** np.arange(1, 5)
+
+    def find_deviance(degree):
+        model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
+        scores = model.fit(powers[:, :degree], y).decision_function(powers[:, :degree])
+        return 2 * np.sum(np.logaddexp(0, scores) - y * scores)
+
+    degree, least = first, find_deviance(first)
+    while degree < 4 and least - (wider := find_deviance(degree + 1)) >= chi2.ppf(0.95, 1):
+        degree, least = degree + 1, wider
+    return degree, -2 * np.sum(np.log(np.where(y, v, 1 - v))) - least
+
+
+@pytest.mark.parametrize("coefficients", [(0, 1), (0, 1, 0.4), (0, 2, 0, -0.3)])
+@pytest.mark.parametrize("data", ["external", "training"])
+def test_plain_forward_selection(rng, coefficients, data):
+    y, v = draw_sample(rng, 600, *coefficients)
+    expected, statistic = fit_plainly(y, v, 1 if data == "external" else 2)
+    result, belt = calibration_belt_test(y, v, data=data), calibration_belt(y, v, data=data)
+    assert belt.degree == expected
+    assert result.statistic == pytest.approx(statistic, rel=1e-6)
+    assert result.estimate == pytest.approx(statistic / 1200, rel=1e-6)
+    if belt.degree == 1:  # nothing was selected, and it is Cox's test
+        assert result[:3] == pytest.approx(cox_recalibration(y, v).test[:3], rel=1e-9)
+    assert (belt.low < belt.prob_true).all()
+    assert (belt.prob_true < belt.high).all()
+    assert (belt.prob_pred[0], belt.prob_pred[-1]) == (v.min(), v.max())
+    assert (np.diff(belt.prob_pred) > 0).all()
+
+
+def test_outcomes_and_levels(rng):
+    """Names of the outcomes may be swapped; a higher level is wider."""
+    y, v = draw_sample(rng, 300, 0.3, 1, 0.3)
+    belt, other = calibration_belt(y, v), calibration_belt(1 - y, 1 - v)
+    for name, opposite in (("prob_pred", "prob_pred"), ("prob_true", "prob_true"), ("low", "high")):
+        expected = 1 - getattr(belt, opposite)[::-1]
+        np.testing.assert_allclose(getattr(other, name), expected, atol=1e-9)
+    wide = calibration_belt(y, v, confidence_level=0.99)
+    assert (wide.low < belt.low).all()
+    assert (wide.high > belt.high).all()
+    assert wide.confidence_level == 0.99
+
+
+def test_regions_that_leave_the_diagonal():
+    places = np.array([0.1, 0.2, 0.4, 0.6, 0.9])
+    low = np.array([0.15, 0.15, 0.3, 0.7, 0.8])
+    belt = CalibrationBelt(places, low + 0.05, low, low + 0.15, 1, 0.95)
+    too_low, too_high = belt.find_deviations()
+    np.testing.assert_allclose(too_low, [[0.1, 0.15], [0.5, 0.75]])
+    assert too_high.shape == (0, 2)
+    np.testing.assert_allclose(
+        belt._replace(low=0 * low, high=low).find_deviations()[1], [[0.15, 0.5], [0.75, 0.9]]
+    )
+
+
+def test_belt_leaves_the_diagonal_only_where_the_test_rejects(rng):
+    outside = []
+    for shift in (0.0, 0.2, 0.35, 0.5) * 10:
+        y, v = draw_sample(rng, 150, shift, 0.9)
+        outside.append(sum(map(len, calibration_belt(y, v).find_deviations())) > 0)
+        assert not outside[-1] or calibration_belt_test(y, v).pvalue <= 0.05
+    assert 5 < sum(outside) < 35
+
+
+def test_separated_outcomes(rng):
+    """The likelihood ratio has a limit, the belt has none."""
+    v = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    result = calibration_belt_test([0, 0, 0, 1, 1, 1], v)
+    statistic = -2 * np.log([0.9, 0.8, 0.7, 0.6, 0.7, 0.9]).sum()
+    assert result.statistic == pytest.approx(statistic, rel=1e-9)
+    with pytest.raises(ValueError, match="of degree 1, which they choose, separates them"):
+        calibration_belt([0, 0, 0, 1, 1, 1], v)
+    # Rare at both ends and certain in between.
+    v = expit(np.linspace(-3, 3, 60))
+    y = ((v > 0.3) & (v < 0.8)).astype(int)
+    with pytest.raises(ValueError, match="of degree 2, which they choose, separates them"):
+        calibration_belt(y, v)
+    assert calibration_belt_test(y, v).pvalue < 1e-9
+
+
+def test_bad_input():
+    y = [0, 1, 0, 1]
+    for v, options, message in (
+        ([0.2, 1.0, 0.4, 0.5], {}, "y_proba must lie between 0 and 1, both excluded"),
+        ([0.2] * 4, {}, "y_proba must hold at least two different predictions"),
+        ([0.2, 0.2, 0.4, 0.4], {"data": "training"}, "at least 3 different .*'training'; got 2"),
+    ):
+        for function in (calibration_belt, calibration_belt_test):
+            with pytest.raises(ValueError, match=message):
+                function(y, v, **options)
+    assert calibration_belt(y, [0.2, 0.2, 0.4, 0.4]).degree == 1
+    with pytest.raises(ValueError, match=r"within a factor of 1e\+12 of each other"):
+        calibration_belt(y, [0.2, 0.3, 0.4, 0.5], sample_weight=[1e13, 1, 1, 1])
+
+
+def test_many_distinct_predictions_are_merged(rng, monkeypatch):
+    y, v = draw_sample(rng, 5000, 0.1, 0.9)
+    merged = calibration_belt(y, v)
+    monkeypatch.setattr(_belt, "_MOST_PLACES", 5000)
+    expected = calibration_belt(y, v)
+    for name in ("prob_true", "low", "high"):
+        np.testing.assert_allclose(getattr(merged, name), getattr(expected, name), atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["external", "training"])
+def test_pvalues_are_uniform_for_every_degree(rng, data):
+    pvalues = {degree: [] for degree in (1, 2, 3, 4)}
+    for _ in range(1500):
+        y, v = draw_sample(rng, 600)
+        if data == "training":
+            fitted = CoxLikelihood(v, y, np.ones(600)).fit()
+            v = expit(fitted.intercept + fitted.slope * logit(v))
+        sums = _belt.sum_by_log_odds(v, y, np.ones(600))
+        degree = _belt.PolynomialLikelihood(*sums).choose(_belt.FIRST_DEGREES[data]).degree
+        pvalues[degree].append(calibration_belt_test(y, v, data=data).pvalue)
+    first, second, *_ = (found for found in pvalues.values() if found)
+    assert len(first) == pytest.approx(1425, abs=40)
+    assert kstest(first, "uniform").pvalue > 0.001
+    assert kstest(second, "uniform").pvalue > 0.001
+    assert np.mean(np.concatenate(list(pvalues.values())) <= 0.05) == pytest.approx(0.05, abs=0.017)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coefficients", [(0, 1), (0.3, 0.8), (0, 1, 0.5)])
+def test_belt_covers_the_whole_curve(rng, coefficients):
+    covered = []
+    for _ in range(300):
+        y, v = draw_sample(rng, 600, *coefficients)
+        belt = calibration_belt(y, v, confidence_level=0.9)
+        truth = expit(np.polynomial.polynomial.polyval(logit(belt.prob_pred), coefficients))
+        covered.append(((belt.low <= truth) & (truth <= belt.high)).all())
+    assert np.mean(covered) >= 0.9 - 3 * np.sqrt(0.09 / 300)

@@ -1,0 +1,105 @@
+"""Recalibration of groups: each by itself, pooled, and which are left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from skcal._numerics._random_effects import pool_effects
+from skcal.inference import cox_recalibration, pooled_cox_recalibration
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    site = rng.choice(["a", "b", "c", "d"], size=4000)
+    log_odds = rng.normal(-1, 1, 4000)
+    shift = pd.Series({"a": 0.5, "b": -0.4, "c": 0.0, "d": 0.2})[site].to_numpy()
+    y = (rng.random(4000) < expit(shift + 0.8 * log_odds)).astype(int)
+    return y, expit(log_odds), site
+
+
+def test_coefficients_are_those_of_each_group(rows):
+    y, v, site = rows
+    found = pooled_cox_recalibration(y, v, site, confidence_level=0.9)
+    assert found.table["group"].tolist() == ["a", "b", "c", "d"]
+    assert (found.table["left_out"] == "").all()
+    for row in found.table.itertuples():
+        part = site == row.group
+        own = cox_recalibration(y[part], v[part])
+        assert (row.n_samples, row.n_events) == (part.sum(), y[part].sum())
+        for interval, estimate, error in (
+            (own.calibration_in_the_large, row.calibration_in_the_large, row.intercept_error),
+            (own.slope, row.slope, row.slope_error),
+        ):
+            np.testing.assert_allclose(estimate, interval.estimate, atol=1e-7)
+            width = (interval.high - interval.low) / 2 / 1.959964
+            np.testing.assert_allclose(error, width, rtol=0.01)  # the likelihood is nearly normal
+    table = found.table
+    for pooled, name, error in (
+        (found.calibration_in_the_large, "calibration_in_the_large", "intercept_error"),
+        (found.slope, "slope", "slope_error"),
+    ):
+        expected = pool_effects(table[name].to_numpy(), table[error].to_numpy(), 0.9)
+        np.testing.assert_array_equal(pooled, expected)
+
+
+def test_weights_are_counts_and_labels_have_names(rows):
+    y, v, site = rows
+    expected = pooled_cox_recalibration(y, v, site)
+    twice = pooled_cox_recalibration(np.tile(y, 2), np.tile(v, 2), np.tile(site, 2))
+    weighted = pooled_cox_recalibration(y, v, site, sample_weight=np.full(len(y), 2))
+    np.testing.assert_allclose(weighted.slope, twice.slope, rtol=1e-6)
+    names = np.where(y == 1, "ill", "well")
+    named = pooled_cox_recalibration(names, v, site, pos_label="ill")
+    np.testing.assert_array_equal(named.slope, expected.slope)
+    table = named.table
+    assert table["n_samples"].sum() == len(y)
+
+
+def test_groups_without_coefficients_are_left_out_and_named(rows):
+    y, v, site = rows
+    y, v, site = y.copy(), v.copy(), site.astype("<U9")
+    site[:30], y[:30] = "all well", 0
+    site[30:60], v[30:60] = "equal", 0.25
+    y[30:60] = np.arange(30) % 2
+    site[60:90], y[60:90] = "parted", v[60:90] > 0.3
+    found = pooled_cox_recalibration(y, v, site)
+    reasons = dict(zip(found.table["group"], found.table["left_out"], strict=True))
+    assert reasons.pop("all well") == "one outcome"
+    assert reasons.pop("equal") == "slope: equal predictions"
+    assert reasons.pop("parted") == "slope: outcomes are separated"
+    assert set(reasons.values()) == {""}
+    table = found.table.set_index("group")
+    assert np.isnan(table.loc["all well", "calibration_in_the_large"])
+    # Of equal predictions: the log odds of the outcomes, 0, minus those of the predictions.
+    assert table.loc["equal", "calibration_in_the_large"] == pytest.approx(np.log(3))
+    rest = ~np.isin(site, ["all well", "equal", "parted"])
+    kept = pooled_cox_recalibration(y[rest], v[rest], site[rest])
+    np.testing.assert_allclose(found.slope, kept.slope, rtol=1e-9)
+
+
+def test_level_without_slopes(rows):
+    """Predictions that are equal in all groups but one have levels alone."""
+    y, v, site = rows
+    v = np.where(site == "a", v, 0.25)
+    found = pooled_cox_recalibration(y, v, site)
+    assert np.isnan(found.slope).all()
+    assert np.isfinite(found.calibration_in_the_large).all()
+    assert (found.table["left_out"] == "slope: equal predictions").sum() == 3
+
+
+def test_what_is_refused(rows):
+    y, v, site = rows
+    with pytest.raises(ValueError, match="groups must hold two groups at least"):
+        pooled_cox_recalibration(y, v, np.full(len(y), "a"))
+    with pytest.raises(ValueError, match="with both outcomes; got 1 of 4"):
+        pooled_cox_recalibration(np.where(site == "a", y, 0), v, site)
+    with pytest.raises(ValueError, match="groups must hold one label for each row; got"):
+        pooled_cox_recalibration(y, v, pd.DataFrame({"site": site, "even": np.arange(len(y)) % 2}))
+    with pytest.raises(ValueError, match="y_proba must lie between 0 and 1, both excluded"):
+        pooled_cox_recalibration(y, np.round(v), site)
+    with pytest.raises(ValueError, match="groups must"):
+        pooled_cox_recalibration(y, v, site[:5])
+    with pytest.raises(ValueError, match="confidence_level must be"):
+        pooled_cox_recalibration(y, v, site, confidence_level=95)

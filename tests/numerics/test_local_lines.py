@@ -1,0 +1,76 @@
+"""Local lines: their definition, in extended precision, and what moments may lose."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from skcal._numerics import _local_lines
+from skcal._numerics._local_lines import fit_local_lines
+
+
+def fit_by_definition(places, weight, total, span, chosen):
+    """Weighted least squares at the chosen places, from all rows, in long double."""
+    v, w, mean = (np.asarray(one, np.longdouble) for one in (places, weight, total / weight))
+    heights = []
+    for x in v[chosen]:
+        distance = np.abs(v - x)
+        order = np.argsort(distance, kind="stable")
+        within = np.cumsum(w[order]) >= (span - 1e-9) * w.sum()
+        reach = distance[order][np.argmax(within)]
+        counts = np.clip(1 - (distance / reach) ** 3, 0, None) ** 3 if reach else distance == 0
+        counts = counts * w / (counts @ w)
+        height, middle = counts @ mean, counts @ (v - x)
+        along = v - x - middle
+        spread = counts @ along**2
+        slope = counts @ (along * (mean - height)) / spread if spread else 0
+        heights.append(float(height - slope * middle))
+    return heights
+
+
+SHAPES = {
+    "uniform": lambda u: u,
+    "rare": lambda u: u**12,
+    "decades": lambda u: np.exp(-700 * u),
+    "narrow": lambda u: 0.49 + 1e-6 * u,
+    "clump": lambda u: np.where(u < 0.74, 0.3 + 1e-7 * u, u),
+    "three quarters": lambda u: np.where(u < 0.78, 0.3 + 1e-9 * u, u),
+    "far away": lambda u: np.where(u < 0.999, 1e-3 * u, u),
+    "few": lambda u: np.round(u, 1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 300, 3000])  # from all pairs, and by moments
+@pytest.mark.parametrize("power", [0, 1, 6])  # of exponential weights
+def test_definition(shape, n, power):
+    rng = np.random.default_rng([n, power])
+    places = np.unique(SHAPES[shape](rng.random(n)))
+    weight = rng.exponential(size=len(places)) ** power
+    total = weight * ((rng.random(len(places)) < places) - places)
+    chosen = np.arange(len(places)) if n < 1000 else rng.integers(len(places), size=40)
+    found = fit_local_lines(places, weight, total, 0.75)
+    assert np.isfinite(found).all()
+    expected = fit_by_definition(places, weight, total, 0.75, chosen)
+    share = weight[chosen] / weight.max()
+    # Where a row of next to no weight stands alone, its neighbours decide by rounding.
+    tolerance = np.where(share > 1e-6, 1e-9, 1e-9 / share)
+    assert (np.abs(found[chosen] - expected) <= tolerance).all()
+
+
+def test_lines_are_kept_and_places_without_neighbours_have_their_mean():
+    places = np.sort(np.random.default_rng(0).random(5000)) ** 3
+    weight = np.ones(5000)
+    found = fit_local_lines(places, weight, 0.3 - 0.7 * places, 0.75)
+    np.testing.assert_allclose(found, 0.3 - 0.7 * places, atol=1e-12)
+    weight[2000] = 1e5
+    assert fit_local_lines(places, weight, weight * (np.arange(5000) == 2000), 0.75)[2000] == 1
+
+
+def test_moments_are_those_of_all_pairs(monkeypatch):
+    """Where both ways are open they agree; the rows that moments leave over are few."""
+    rng = np.random.default_rng(1)
+    places = np.sort(expit(rng.normal(-3, 2, 2000)))
+    arguments = places, np.ones(2000), rng.normal(size=2000), 0.75
+    found = fit_local_lines(*arguments)
+    monkeypatch.setattr(_local_lines, "_FEW_PLACES", 2000)
+    np.testing.assert_allclose(found, fit_local_lines(*arguments), atol=1e-12)

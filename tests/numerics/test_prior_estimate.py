@@ -1,0 +1,119 @@
+"""Rates by the means of functions of the scores: closed forms and invariances."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from skcal._numerics._prior_estimate import (
+    bound_rates,
+    compare_means,
+    describe_scores,
+    find_largest_gap,
+    find_moments,
+    fit_means,
+    solve_rates,
+)
+
+OLD = np.array([[8, 2], [7, 3], [9, 1], [6, 4], [4, 6], [2, 8], [1, 9], [3, 7]]) / 10
+CODES = np.array([0, 0, 0, 0, 0, 1, 1, 1])
+NEW = np.array([[5, 5], [2, 8], [1, 9], [7, 3], [3, 7]]) / 10
+
+
+def test_means_and_covariances():
+    moments = find_moments(OLD, None, CODES, 2)
+    for k in range(2):
+        rows = OLD[np.equal(CODES, k)]
+        np.testing.assert_allclose(moments.means[k], rows.mean(axis=0))
+        np.testing.assert_allclose(moments.covariances[k], np.cov(rows.T) / len(rows))
+
+
+def test_rates_of_quapy():
+    """Probabilistic adjusted counts: PACC of quapy 0.2.3, solver "exact-raise", prints these."""
+    old, new = find_moments(OLD, None, CODES, 2), find_moments(NEW, None)
+    np.testing.assert_allclose(old.means.T, [[0.68, 0.2], [0.32, 0.8]])
+    np.testing.assert_allclose(solve_rates(old, new)[0], [0.33333333, 0.66666667], atol=5e-9)
+
+
+def test_interval_of_sure_scores_is_a_score_interval():
+    """Of 0 and 1 only the new rows are left to chance: estimate plus and minus z errors."""
+    old = find_moments(np.eye(2)[[0, 0, 1, 1]], None, np.array([0, 0, 1, 1]), 2)
+    rows = np.eye(2)[np.arange(40) % 4 // 3]
+    new = find_moments(rows, None)
+    rates, inverse = solve_rates(old, new)
+    low, high = bound_rates(rates, inverse, old, new, 0.9)
+    reach = norm.ppf(0.95) * np.sqrt(0.25 * 0.75 / 39)
+    np.testing.assert_allclose(rates, [0.75, 0.25])
+    np.testing.assert_allclose([low[1], high[1]], [0.25 - reach, 0.25 + reach])
+    np.testing.assert_allclose(low, 1 - high[::-1])
+
+
+def test_ends_of_the_interval_are_where_a_test_turns():
+    """|estimate - r| is z times the standard deviation that r itself has (Fieller)."""
+    old, new = find_moments(OLD, None, CODES, 2), find_moments(NEW[:3], None)
+    rates, inverse = solve_rates(old, new)
+    low, high = bound_rates(rates, inverse, old, new, 0.5)
+    gap = old.means[1, 1] - old.means[0, 1]
+    variances = [m.covariances[k, 1, 1] / gap**2 for m, k in ((new, 0), (old, 1), (old, 0))]
+    for rate in (low[1], high[1]):
+        if 0 < rate < 1:
+            deviation = np.sqrt(np.dot(variances, [1, rate**2, (1 - rate) ** 2]))
+            assert abs(rates[1] - rate) == pytest.approx(norm.ppf(0.75) * deviation)
+    assert 0 < low[1] < rates[1]
+
+
+def test_scores_that_tell_next_to_nothing_leave_all_rates_open():
+    rng = np.random.default_rng(0)
+    scores = 0.5 + 1e-3 * rng.random(40)
+    rows = np.column_stack([1 - scores, scores])
+    old, new = find_moments(rows, None, np.arange(40) % 2, 2), find_moments(rows[:20], None)
+    rates, inverse = solve_rates(old, new)
+    low, high = bound_rates(rates, inverse, old, new, 0.95)
+    np.testing.assert_array_equal([low, high], [[0, 0], [1, 1]])
+
+
+def test_statistics_are_the_textbook_ones_and_do_not_depend_on_the_basis():
+    rng = np.random.default_rng(1)
+    one, two = rng.normal(size=(30, 3)), rng.normal(size=(50, 3))
+    moments = find_moments(one, None), find_moments(two, None)
+    covariance = np.cov(one.T) / 30 + np.cov(two.T) / 50
+    difference = one.mean(axis=0) - two.mean(axis=0)
+    statistic, degrees = compare_means(*moments)
+    assert degrees == 3
+    assert statistic == pytest.approx(difference @ np.linalg.solve(covariance, difference))
+    mix = np.column_stack([rng.normal(size=(3, 3)), [1, 1, 1]])  # the fourth repeats others
+    again = compare_means(find_moments(one @ mix, None), find_moments(two @ mix, None))
+    assert again == pytest.approx((statistic, degrees))
+
+
+def test_mixtures_of_the_classes_fit():
+    rng = np.random.default_rng(2)
+    values, codes = rng.normal(size=(60, 4)) + np.repeat(np.eye(3, 4), 20, axis=0), np.arange(60)
+    old = find_moments(values, None, codes // 20, 3)
+    rates = np.array([0.5, 0.2, 0.3])
+    new = old._replace(means=[rates @ old.means], covariances=old.covariances[:1])
+    statistic, degrees = fit_means(rates, old, new)
+    assert degrees == 2
+    assert statistic == pytest.approx(0, abs=1e-20)
+
+
+@pytest.mark.parametrize(("n_classes", "n_functions"), [(2, 5), (3, 9), (11, 5)])
+def test_functions_of_ranks(n_classes, n_functions):
+    rng = np.random.default_rng(3)
+    scores = rng.dirichlet(np.ones(n_classes), 2000)
+    old, new = describe_scores(scores[:1500], scores[1500:])
+    assert old.shape == (1500, n_functions)
+    both = np.concatenate([old, new])
+    # Legendre polynomials have the mean 0 under the uniform law that ranks have.
+    np.testing.assert_allclose(both.mean(axis=0), 0, atol=1e-4)
+    first = describe_scores(scores[:1500] ** 3, scores[1500:] ** 3)[0]  # keeps all orders
+    np.testing.assert_allclose(first, old)
+
+
+def test_largest_gap_is_that_of_the_distribution_functions():
+    scores = np.array([0.1, 0.2, 0.2, 0.6, 0.9])
+    old, codes = np.column_stack([1 - scores, scores]), np.array([0, 0, 1, 1, 1])
+    new = np.array([[0.9, 0.1], [0.5, 0.5]])
+    rates = np.array([0.4, 0.6])
+    # At .1: .2 of the mixture, .5 of the new rows; at .2: .6 and .5; at .5: .6 and 1.
+    assert find_largest_gap(rates, old, codes, None, new, None) == pytest.approx(0.4)
+    assert find_largest_gap(rates, old, codes, None, old, None) == pytest.approx(0)

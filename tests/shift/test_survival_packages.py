@@ -1,0 +1,151 @@
+"""Censored outcomes beside lifelines and scikit-survival, where these are installed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skcal._numerics._censoring import find_followed
+from skcal.metrics import integrated_calibration_index
+from skcal.shift import aj_calibration, at_horizon, d_calibration
+
+# Both warn of what newer versions of NumPy and pandas deprecate.
+pytestmark = pytest.mark.filterwarnings("ignore")
+PLACES = np.array([1.0, 2, 2.5, 5, 8, 9])
+
+
+@pytest.fixture
+def lifelines():
+    return pytest.importorskip("lifelines", reason="the test needs lifelines")
+
+
+@pytest.fixture
+def sksurv():
+    """scikit-survival with the modules that are used."""
+    module = pytest.importorskip("sksurv", reason="the test needs scikit-survival")
+    for name in ("nonparametric", "linear_model", "util"):
+        pytest.importorskip(f"sksurv.{name}")
+    return module
+
+
+def draw(seed=0, n=80):
+    """Kinds of events with 0 for censored rows, and times with ties of all kinds."""
+    rng = np.random.default_rng(seed)
+    kinds, time = rng.integers(0, 3, n), rng.integers(1, 10, n).astype(float)
+    kinds[:2], time[2] = [1, 2], 11
+    return kinds, time
+
+
+# --------------------------------------------------------------------------- curves
+
+
+def test_censoring_of_scikit_survival(sksurv):
+    """Its curve is given after the place, ours before; before all times it has the first step."""
+    for seed in range(10):
+        kinds, time = draw(seed)
+        y = sksurv.util.Surv.from_arrays(kinds > 0, time)
+        curve = sksurv.nonparametric.CensoringDistributionEstimator().fit(y)
+        expected = curve.predict_proba(np.nextafter(PLACES[1:], 0))
+        np.testing.assert_allclose(find_followed(kinds > 0, time, PLACES[1:]), expected)
+
+
+def test_censoring_of_lifelines(lifelines):
+    """Its estimate of censoring lets rows that are censored leave before others have an event.
+
+    That agrees where there are no such ties: here events come a moment earlier.
+    """
+    for seed in range(10):
+        kinds, time = draw(seed)
+        is_event = kinds > 0
+        curve = lifelines.KaplanMeierFitter().fit(time - 1e-6 * is_event, ~is_event)
+        expected = curve.predict(PLACES - 1e-3).to_numpy()
+        np.testing.assert_allclose(find_followed(is_event, time, PLACES), expected)
+        tied = lifelines.KaplanMeierFitter().fit(time, ~is_event).predict(PLACES - 1e-3)
+        assert (tied.to_numpy() >= expected - 1e-12).all()
+
+
+def test_risks_of_lifelines_and_scikit_survival(lifelines, sksurv):
+    for seed in range(10):
+        kinds, time = draw(seed)
+        times = np.unique(time)
+        risk = np.zeros((len(time), len(times)))
+        curve = lifelines.KaplanMeierFitter().fit(time, kinds > 0)
+        found = aj_calibration(kinds > 0, time, risk, times=times)
+        np.testing.assert_allclose(found.observed, 1 - curve.predict(times), atol=1e-12)
+        y, weights = at_horizon(kinds > 0, time, horizon=5)
+        assert np.average(y, weights=weights) == pytest.approx(1 - curve.predict(5))
+        at, expected = sksurv.nonparametric.cumulative_incidence_competing_risks(kinds, time)
+        np.testing.assert_array_equal(at, times)
+        for kind in (1, 2):
+            found = aj_calibration(kinds, time, risk, times=times, cause=kind)
+            np.testing.assert_allclose(found.observed, expected[kind], atol=1e-12)
+
+
+# --------------------------------------------------------------------------- models
+
+
+def test_models_of_both(lifelines, sksurv):
+    """What the guide says of their objects: the same risks, and the same answers."""
+    data = lifelines.datasets.load_rossi()
+    X, event, week = data.drop(columns=["week", "arrest"]), data.arrest, data.week
+    one = lifelines.CoxPHFitter().fit(data, "week", "arrest")
+    y = sksurv.util.Surv.from_arrays(event == 1, week)
+    other = sksurv.linear_model.CoxPHSurvivalAnalysis(ties="efron").fit(X, y)
+
+    times = [10, 30, 50]
+    risk = 1 - one.predict_survival_function(X, times=times).T.to_numpy()
+    curves = other.predict_survival_function(X)
+    np.testing.assert_allclose(risk, [1 - curve(times) for curve in curves], atol=1e-6)
+    found = aj_calibration(event, week, risk, times=times)
+    assert found.value < 0.005  # Cox's model is right on average where it was fitted
+    outcomes = at_horizon(event, week, horizon=30)
+    settings = {"sample_weight": outcomes.sample_weight}
+    assert integrated_calibration_index(outcomes.y_true, risk[:, 1], **settings) < 0.03
+
+    at_own = [curve(t) for curve, t in zip(curves, week, strict=True)]
+    assert d_calibration(event, at_own).pvalue > 0.05
+
+
+def find_index(lifelines, model, data, horizon):
+    """ICI of lifelines, and of ours with all curves."""
+    pytest.importorskip("matplotlib").use("agg")
+    calibration = pytest.importorskip("lifelines.calibration")
+    _, theirs, _ = calibration.survival_probability_calibration(model, data, horizon)
+    risk = 1 - model.predict_survival_function(data, times=[horizon]).iloc[0].to_numpy()
+    event, time = data[model.event_col], data[model.duration_col]
+    y, weights = at_horizon(event, time, horizon=horizon)
+    curves = ("local", "spline", "isotonic", "smooth")
+    return (
+        theirs,
+        risk,
+        [integrated_calibration_index(y, risk, sample_weight=weights, curve=c) for c in curves],
+    )
+
+
+@pytest.mark.parametrize("horizon", [25, 40, 51])
+@pytest.mark.parametrize("factor", [2, 3])
+def test_index_of_lifelines_on_its_data(lifelines, horizon, factor):
+    """Where predictions are too extreme.
+
+    Its curve is parametric, of a spline of all times. On calibrated rows it is nearer to the
+    diagonal than any of ours, which look at the horizon alone.
+    """
+    data = lifelines.datasets.load_rossi()
+    model = lifelines.CoxPHFitter().fit(data, "week", "arrest")
+    features = data.columns.difference(["week", "arrest"])
+    mean = data[features].mean()
+    extreme = data.assign(**(mean + factor * (data[features] - mean)))
+    theirs, _, ours = find_index(lifelines, model, extreme, horizon)
+    np.testing.assert_allclose(ours, theirs, atol=0.01)
+
+
+@pytest.mark.parametrize("factor", [1.5, 0.6])
+def test_index_of_lifelines_with_censoring(lifelines, factor):
+    """Both are near the truth, which is known."""
+    rng, n = np.random.default_rng(0), 4000
+    x = rng.normal(size=n)
+    time, end = rng.exponential(10 * np.exp(-x)), rng.exponential(15, n)
+    data = pd.DataFrame({"x": x, "t": np.minimum(time, end), "e": (time <= end).astype(int)})
+    model = lifelines.CoxPHFitter().fit(data, "t", "e")
+    theirs, risk, ours = find_index(lifelines, model, data.assign(x=factor * x), 5)
+    truth = np.abs(1 - np.exp(-0.5 * np.exp(x)) - risk).mean()
+    np.testing.assert_allclose([theirs, *ours], truth, atol=0.01)
