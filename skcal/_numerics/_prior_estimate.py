@@ -91,7 +91,7 @@ def bound_rates(rates, inverse, old, new, confidence_level):
     With a rate r of a class the estimate has the variance a + b r^2 + c (1 - r)^2: of the new rows,
     of the old ones of this class, and of those of others in their estimated proportions.
     """
-    z = ndtri((1 + confidence_level) / 2)
+    z = -ndtri((1 - confidence_level) / 2)
     own = np.einsum("ki,cij,kj->ck", inverse, old.covariances, inverse)  # class, coordinate
     noise = np.einsum("ki,ij,kj->k", inverse, new.covariances[0], inverse)
     positive = clip_rates(rates)

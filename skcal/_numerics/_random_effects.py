@@ -65,23 +65,24 @@ def pool_effects(values, errors, confidence_level):
             lambda spread: -fit(spread)[3][0], bounds=bounds, options={"xatol": 1e-10}
         ).x
     (mean,), _, (variance,), _ = fit(most_likely)
-    tail = (1 + confidence_level) / 2
-    reach = t.ppf(tail, n_groups - 1) * np.sqrt(variance)
+    tail = (1 - confidence_level) / 2
+    reach = t.isf(tail, n_groups - 1) * np.sqrt(variance)
     low, high = -np.inf, np.inf
     if n_groups > 2:
         shares = np.exp(likelihood - likelihood[best]) * np.gradient(spreads)
         shares /= shares.sum()
         widths = np.sqrt(spreads**2 + variances_of_mean)
 
-        def find_quantile(level):
+        def find_low(means):
+            # The upper end is that of the mirror image, because a tail of 1e-17 beside 1 is none.
             def exceed(place):
-                return shares @ ndtr((place - means) / widths) - level
+                return shares @ ndtr((place - means) / widths) - tail
 
             ends = 1.0
             while exceed(-ends) > 0 or exceed(ends) < 0:
                 ends *= 4
             return brentq(exceed, -ends, ends)
 
-        low, high = find_quantile(1 - tail), find_quantile(tail)
+        low, high = find_low(means), -find_low(-means)
     ends = np.array([mean, mean - reach, mean + reach, low, high])
     return RandomEffects(*(centre + scale * ends).tolist(), float(scale * most_likely))

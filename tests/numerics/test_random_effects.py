@@ -71,3 +71,11 @@ def test_intervals_cover(n_groups, spread):
         covered += found.low < 0 < found.high, found.low_of_next < truth[-1] < found.high_of_next
     # Shares of 92 % and less are told from smaller ones by three standard errors.
     assert (covered / n_samples > 0.92 - 3 * np.sqrt(0.92 * 0.08 / n_samples)).all()
+
+
+def test_highest_level():
+    """A tail of 1e-16 has a finite quantile, which the level itself, beside 1, does not tell."""
+    found = pool_effects(np.array([0.3, -0.1, -0.2, 0.1]), np.full(4, 0.1), np.nextafter(1, 0))
+    assert np.isfinite(found).all()
+    assert found.low < found.mean < found.high
+    assert found.low_of_next < found.mean < found.high_of_next
