@@ -144,6 +144,11 @@ class AutoRecalibration(BaseRecalibrator):
     True
     """
 
+    names_: list[str]
+    weights_: np.ndarray
+    log_losses_: np.ndarray
+    gain_: float
+    recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
     _maps_rows_apart = False
 

@@ -125,6 +125,9 @@ class BaseRecalibrator(
     array([[0.75, 0.25]])
     """
 
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _gives_hard_probabilities = False
     _is_on_device = False
     _learns_classes_apart = True

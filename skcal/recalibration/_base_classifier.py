@@ -65,6 +65,9 @@ class BaseRecalibratedClassifier(
     frozen estimator gets splits, too.
     """
 
+    calibrated_classifiers_: list[FittedPair]
+    classes_: np.ndarray
+    response_method_: str
     estimator: Any
     cv: Any
     ensemble: bool | Literal["auto"]

@@ -95,6 +95,8 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     array([[1., 0., 0.]])
     """
 
+    estimator_: Any
+
     def __init__(
         self,
         estimator: Any = None,
