@@ -1,4 +1,4 @@
-"""What a user with types writes; ``mypy --strict`` must find nothing in it."""
+"""What a user with types writes; ``mypy --strict`` and pyright must find nothing in it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, assert_type
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
+from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
+import skcal
 from skcal.datasets import CalibrationProblem, make_shrunk
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import Interval, TestResult, calibration_test, confidence_interval
@@ -24,6 +26,7 @@ y, proba = problem.y_true, problem.y_proba
 
 # Lists, arrays, series and data frames; options of the measures are known by their values.
 assert_type(smooth_ece([0, 1], [0.2, 0.7]), float)
+assert_type(skcal.metrics.smooth_ece([0, 1], [0.2, 0.7]), float)
 assert_type(smooth_ece(pd.Series(y), pd.Series(proba), reduction="confidence"), float)
 assert_type(lower_calibration_bounds(y, proba), Bounds)
 assert_type(smooth_ece_curve(y, proba).prob_true, np.ndarray)
@@ -31,6 +34,7 @@ assert_type([measure.function(y, proba) for measure in MEASURES.values()], list[
 if TYPE_CHECKING:
     smooth_ece(y, proba, reduction="confident")  # type: ignore[arg-type]
     smooth_ece(y, proba, n_bins=10)  # type: ignore[call-arg]
+    skcal.metric()  # type: ignore[attr-defined]
 
 assert_type(calibration_test(y, proba, n_resamples=19, random_state=0), TestResult)
 assert_type(confidence_interval(y, proba, n_resamples=19).low, float)
@@ -40,6 +44,8 @@ scores = np.column_stack([1 - proba, proba])
 recalibrator = TemperatureScaling().fit(scores, y)
 assert_type(recalibrator, TemperatureScaling)
 assert_type(recalibrator.predict_proba(scores), np.ndarray)
+assert_type(recalibrator.temperature_, float)
+assert_type(recalibrator.classes_, np.ndarray)
 model = RecalibratedClassifierCV(LogisticRegression(), TemperatureScaling(), cv=3)
 assert_type(model.fit(scores, y).predict_proba(scores), np.ndarray)
 assert_type(
@@ -53,6 +59,7 @@ assert_type(summary.measure("smooth_ece"), float)
 
 display = ReliabilityDisplay.from_predictions(y, proba, name="shrunk", n_resamples=20)
 assert_type(display, ReliabilityDisplay)
+assert_type(display.figure_, Figure)
 report = calibration_report(y, {"model": proba}, n_resamples=19, random_state=0)
 assert_type(report, CalibrationReport)
 assert_type(report.models["model"].verdict, str)

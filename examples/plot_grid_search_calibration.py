@@ -102,8 +102,8 @@ for rule, row in chosen.items():
     found = results.loc[row]
     print(
         f"{rule:26s} log loss {-found['mean_test_neg_log_loss']:.4f}, "
-        f"smECE {-found['mean_test_neg_smooth_ece']:.4f}: "
-        f"{found['param_estimator']} with {found['param_recalibrator']}"
+        f"smECE {-found['mean_test_neg_smooth_ece']:.4f}:\n"
+        f"    {found['param_estimator']} with {found['param_recalibrator']}"
     )
 
 # %%

@@ -8,6 +8,7 @@ labels that became known. When is there reason to worry?
 """
 
 import json
+import textwrap
 
 import numpy as np
 import pandas as pd
@@ -59,7 +60,7 @@ for day, (y_true, y_proba) in zip(DAYS, read_days(np.random.default_rng(0), 0.02
     saved = json.dumps(monitor.to_dict())
     first_change = monitor.change_alarms_["time"].min()
     if day in (first_change, monitor.alarm_time_):
-        print(f"{day:%d %B}: {monitor.describe()}\n")
+        print(textwrap.fill(f"{day:%d %B}: {monitor.describe()}", width=95), end="\n\n")
 
 # %%
 # The evidence falls while nothing is wrong, because bets on nothing are lost, and grows

@@ -27,6 +27,22 @@ datasets
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # names that editors complete and type checkers follow
+    from skcal import (
+        datasets,
+        diagrams,
+        inference,
+        metrics,
+        model_selection,
+        monitoring,
+        recalibration,
+        report,
+        scorers,
+        shift,
+        streaming,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -45,11 +61,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    # Rooms are imported on first use, so that `import skcal` costs next to nothing.
-    if name in __all__:
-        return importlib.import_module(f"skcal.{name}")
-    raise AttributeError(f"module 'skcal' has no attribute {name!r}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        # Rooms are imported on first use, so that `import skcal` costs next to nothing.
+        if name in __all__:
+            return importlib.import_module(f"skcal.{name}")
+        raise AttributeError(f"module 'skcal' has no attribute {name!r}")
 
 
 def __dir__():

@@ -266,8 +266,10 @@ def fit_rows(classifier, X, y, train, test, fit_params):
     return X_test
 
 
-def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
+def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show=iter):
     """Scores of every row from a classifier that was fitted on other rows.
+
+    `show` is what `read_progress` returned.
 
     Returns
     -------
@@ -278,7 +280,7 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs):
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(clone(estimator), X, y, train, test, method, fit_params)
-        for train, test in splits
+        for train, test in show(splits)
     )
     rows = np.concatenate([test for _, test in splits])
     scores = np.concatenate(

@@ -4,7 +4,7 @@ from joblib import Parallel, delayed
 from sklearn import config_context, get_config
 
 
-def run_in_threads(tasks, n_jobs):
+def run_in_threads(tasks, n_jobs, show=iter):
     """Results of calls, in threads unless the caller's joblib context asks for another backend.
 
     scikit-learn's own `Parallel` also hands on the filters of warnings, and for that resets those
@@ -15,6 +15,8 @@ def run_in_threads(tasks, n_jobs):
     tasks : iterable of tuple
         A function and its arguments.
     n_jobs : int or None
+    show : callable, default=iter
+        What `read_progress` returned.
 
     Returns
     -------
@@ -22,7 +24,7 @@ def run_in_threads(tasks, n_jobs):
     """
     config = get_config()
     run = Parallel(n_jobs=n_jobs, prefer="threads")
-    return run(delayed(_call)(config, function, *arguments) for function, *arguments in tasks)
+    return run(delayed(_call)(config, function, *arguments) for function, *arguments in show(tasks))
 
 
 def _call(config, function, *arguments):

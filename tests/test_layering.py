@@ -12,7 +12,7 @@ LEVELS = (
     {"__version__", "_arrays", "_records", "_typing", "_words"},
     {"_numerics"},
     {"_sample"},
-    {"_validation", "_parallel", "_levels"},
+    {"_validation", "_parallel", "_progress", "_levels"},
     {"_reduction", "_folds", "_groups"},
     {"_independent_rows", "_estimates", "_held_out", "_batches"},
     {"_decisions"},

@@ -283,8 +283,8 @@ def list_jobs():
             partial(test, y, proba, groups=np.arange(400) % 3),
             partial(test, labels, triple, statistic="smooth_ece"),
         ],
-        "audit_groups": [lambda n_jobs: audit(n_jobs=n_jobs).pvalues],
-        "audit_groups_from_summary": [lambda n_jobs: audit_parts(n_jobs=n_jobs).pvalues],
+        "audit_groups": [lambda **options: audit(**options).pvalues],
+        "audit_groups_from_summary": [lambda **options: audit_parts(**options).pvalues],
         "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],
         "required_samples": [
             partial(inference.required_samples, proba, effect={"slope": 0.4}, **many)
@@ -295,26 +295,24 @@ def list_jobs():
             partial(kernel, method="block", block_size=4),
             partial(kernel, method="distribution-free"),
         ],
-        "calibration_report": [lambda n_jobs: repr(report(n_jobs=n_jobs))],
+        "calibration_report": [lambda **options: repr(report(**options))],
         "pooled_cross_val_score": [partial(pool, measure="smooth_ece")],
         "AutoRecalibration": [
-            lambda n_jobs: (
-                AutoRecalibration(n_jobs=n_jobs).fit(triple, labels).predict_proba(triple)
-            )
+            lambda **options: AutoRecalibration(**options).fit(triple, labels).predict_proba(triple)
         ],
-        "CrossFitProba": [lambda n_jobs: CROSS_FIT(n_jobs=n_jobs).fit_transform(X, target)],
+        "CrossFitProba": [lambda **options: CROSS_FIT(**options).fit_transform(X, target)],
         "MulticalibratedClassifierCV": [
-            lambda n_jobs: GROUPED(n_jobs=n_jobs).fit(X, target).predict_proba(X),
-            lambda n_jobs: GROUPED(n_jobs=n_jobs).fit(triple, labels).predict_proba(triple),
-            lambda n_jobs: (
-                GROUPED(n_jobs=n_jobs, method="boosting", ensemble=True)
+            lambda **options: GROUPED(**options).fit(X, target).predict_proba(X),
+            lambda **options: GROUPED(**options).fit(triple, labels).predict_proba(triple),
+            lambda **options: (
+                GROUPED(**options, method="boosting", ensemble=True)
                 .fit(X[:60], target[:60])
                 .predict_proba(X)
             ),
         ],
         "RecalibratedClassifierCV": [
-            lambda n_jobs: META(n_jobs=n_jobs).fit(X, target).predict_proba(X),
-            lambda n_jobs: META(n_jobs=n_jobs, ensemble=False).fit(X, target).predict_proba(X),
+            lambda **options: META(**options).fit(X, target).predict_proba(X),
+            lambda **options: META(**options, ensemble=False).fit(X, target).predict_proba(X),
         ],
     }
 

@@ -1,5 +1,6 @@
-"""Annotations of public signatures say what the docstrings say."""
+"""Annotations of public signatures and attributes say what the docstrings say."""
 
+import ast
 import inspect
 import re
 import sys
@@ -8,6 +9,7 @@ from typing import Literal, get_args, get_origin
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
+import skcal
 from tests.public_objects import list_functions_and_classes, list_methods
 
 FUNCTIONS = {
@@ -43,3 +45,26 @@ def test_annotations(path):
                 assert read_choices(function, parameter.annotation) == expected, name
             if parameter.default is None:
                 assert re.search(r"\b(None|Any|object|RandomState)\b", parameter.annotation), name
+
+
+def test_attributes_are_annotated():
+    for path, cls in list_functions_and_classes().items():
+        if inspect.isclass(cls):
+            annotated = {name for base in cls.__mro__ for name in inspect.get_annotations(base)}
+            for field in NumpyDocString(inspect.getdoc(cls))["Attributes"]:
+                for name in field.name.replace(", ...", "").split(", "):
+                    getter = getattr(inspect.getattr_static(cls, name, None), "fget", None)
+                    assert name in annotated or "return" in inspect.get_annotations(getter), (
+                        f"{path}.{name}"
+                    )
+
+
+def test_type_checkers_know_the_rooms():
+    parsed = ast.parse(inspect.getsource(skcal))
+    imported = [
+        name.name
+        for part in ast.walk(parsed)
+        if isinstance(part, ast.ImportFrom) and part.module == "skcal"
+        for name in part.names
+    ]
+    assert imported == skcal.__all__

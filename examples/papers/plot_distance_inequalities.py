@@ -110,7 +110,7 @@ def measure(labels, predictions):
 
 
 values = pd.DataFrame({name: measure(*pair) for name, pair in data.items()}).T
-print(values.round(4).to_string())
+print(values.round(4).to_string(line_width=100))
 
 # %%
 # Left side, right side

@@ -7,6 +7,7 @@ import numpy as np
 from skcal._arrays import refuse_query
 from skcal._batches._keys import KeyColumns
 from skcal._batches._rows import as_array, as_floats, check_named_columns
+from skcal._progress import read_progress
 
 
 def feed_batches(batches, update, names, *, grouped, progress, extra="sample_weight"):
@@ -32,7 +33,7 @@ def feed_batches(batches, update, names, *, grouped, progress, extra="sample_wei
             f"batches must be an iterable of batches; got {type(batches).__name__}. Put a single "
             "batch into a list."
         )
-    for number, batch in enumerate(_show_progress(batches, progress)):
+    for number, batch in enumerate(read_progress(progress)(batches)):
         try:
             columns = read_table(batch, names) if names else _read_tuple(batch, extra, grouped)
             keys = {"by": columns.pop()} if grouped else {}
@@ -68,22 +69,6 @@ def check_order(y_proba, settings):
     """Raise a ValueError where columns are named in another order than the labels of a summary."""
     if _are_several(y_proba):
         check_named_columns(list(y_proba), settings.get("labels"))
-
-
-def _show_progress(batches, progress):
-    if progress is None or progress is False:
-        return batches
-    if callable(progress):
-        return progress(batches)
-    if progress is not True:
-        raise ValueError(f"progress must be a bool, a function or None; got {progress!r}.")
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError(
-            "progress=True needs tqdm: pip install tqdm, or pass a function as progress."
-        ) from error
-    return tqdm(batches)
 
 
 def _read_tuple(batch, extra, grouped):

@@ -73,7 +73,7 @@ def _check_block_size(block_size, n_rows, minimum):
     return size
 
 
-def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None):
+def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, show=iter):
     """Estimate of the squared error in each block of rows.
 
     Parameters
@@ -83,6 +83,8 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None):
     kernel : ClassKernel
     unbiased : bool
     n_jobs : int or None
+    show : callable, default=iter
+        What `read_progress` returned.
 
     Returns
     -------
@@ -91,8 +93,8 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None):
     n_blocks = len(bounds) - 1
     pairs, own = np.zeros((2, n_blocks))
     tasks = list(_list_tasks(vectors, bounds, kernel))
-    calls = ((function, vectors, kernel, *rows) for _, function, rows in tasks)
-    sums = run_in_threads(calls, n_jobs)
+    calls = [(function, vectors, kernel, *rows) for _, function, rows in tasks]
+    sums = run_in_threads(calls, n_jobs, show)
     for (blocks, _, _), (task_pairs, task_own) in zip(tasks, sums, strict=True):
         pairs[blocks] += task_pairs
         own[blocks] += task_own

@@ -30,6 +30,7 @@ from skcal.diagrams._style import check_look, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class CurveDisplay(ABC):
@@ -39,6 +40,13 @@ class CurveDisplay(ABC):
     below.
     """
 
+    line_: Any
+    band_: Any
+    density_: Any
+    ref_line_: Any
+    side_labels_: Any
+    ax_: Any
+    figure_: Figure
     scale = "probability"
     panels = False
     layers: Sequence[str] | None = None

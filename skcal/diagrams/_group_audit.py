@@ -15,7 +15,9 @@ from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
 # Inches of a figure of its own: wide, for the names, and high enough that they do not touch.
@@ -73,6 +75,12 @@ class GroupAuditDisplay:
     >>> sorted(label.get_text() for label in display.ax_.get_yticklabels())
     ['north (298)', 'south (302)']
     """
+
+    points_: list[Artist]
+    intervals_: list[Artist]
+    ref_line_: Artist
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, audit: GroupAudit) -> None:
         self.audit = audit

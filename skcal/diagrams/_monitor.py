@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -13,6 +13,10 @@ from skcal.diagrams._estimate import name_problem
 from skcal.diagrams._frame import draw_diagonal, finish_axes, name_axes, open_figure
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.monitoring import CalibrationMonitor
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
 
 _SIZE = (9.5, 4.6)  # inches of a figure of its own
 _MARKERS = "os^"
@@ -79,6 +83,17 @@ class MonitorDisplay:
     >>> [ax.get_xlabel() for ax in display.axes_]
     ['Row', 'Predicted probability (Positive label: 1)']
     """
+
+    line_: Artist
+    detector_line_: Artist | None
+    threshold_line_: Artist
+    alarm_line_: Artist | None
+    change_alarm_points_: Artist | None
+    change_line_: Artist | None
+    points_: list[Artist]
+    ref_line_: Artist
+    axes_: np.ndarray
+    figure_: Figure
 
     def __init__(self, monitor: CalibrationMonitor) -> None:
         self.monitor = monitor

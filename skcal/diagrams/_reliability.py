@@ -180,6 +180,11 @@ class ReliabilityDisplay(CurveDisplay):
     'by hand'
     """
 
+    curve_width_: Any
+    curve_color_: Any
+    split_density_: Any
+    rug_: Any
+    witness_: Any
     _Curve = ReliabilityCurve
     _known_layers = LAYERS
 

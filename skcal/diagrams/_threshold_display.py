@@ -25,7 +25,9 @@ from skcal.diagrams._response import (
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
 # Room beside the first and the last threshold.
@@ -57,6 +59,11 @@ class ThresholdDisplay(ABC):
     A subclass says what the curves are, and what is drawn beside them.
     """
 
+    lines_: list[Artist]
+    bands_: list[Artist]
+    ref_lines_: list[Artist]
+    ax_: Axes
+    figure_: Figure
     # Class of the curves, the field that is drawn, what the y axis shows, and the default of `act`.
     _Curve: Any
     _field: str

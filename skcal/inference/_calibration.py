@@ -35,6 +35,7 @@ def calibration_test(
     groups: ArrayLike | None = None,
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
@@ -77,6 +78,9 @@ def calibration_test(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
     **options : dict
@@ -200,7 +204,7 @@ def calibration_test(
     statistic = bind_for_rows(
         "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)
     )
-    draws = Draws(n_resamples, random_state, n_jobs)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     statistic, rows, is_binary = bind_rows(
         statistic,
         y_true,
@@ -222,6 +226,7 @@ def calibration_test_from_summary(
     statistic: str = "omnibus",
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
@@ -242,6 +247,9 @@ def calibration_test_from_summary(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
     **options : dict
@@ -310,7 +318,7 @@ def calibration_test_from_summary(
     statistic = bind_for_cells(
         "statistic", statistic, options, calibration_test_from_summary, (OMNIBUS,)
     )
-    draws = Draws(n_resamples, random_state, n_jobs)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     source = CellSource(statistic, check_summary("summary", summary))
     return compare_with_draws([source], draws, is_omnibus=is_omnibus)
 

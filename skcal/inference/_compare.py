@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def compare_summaries(
     deviation: Literal["range", "max"] = "range",
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
     r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
@@ -49,6 +51,9 @@ def compare_summaries(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -133,7 +138,7 @@ def compare_summaries(
     (0.001, 0.1)
     """
     check_option("deviation", deviation, ("range", "max"))
-    draws = Draws(n_resamples, random_state, n_jobs)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     cells = [check_summary("first", first), check_summary("second", second)]
     for name in _MEANING:
         mine, its = getattr(first, name), getattr(second, name)

@@ -49,6 +49,7 @@ def confidence_interval(
     clusters: ArrayLike | None = None,
     n_resamples: int | None = None,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> Interval:
@@ -99,6 +100,10 @@ def confidence_interval(
     n_jobs : int, default=None
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of resamples of the bootstrap: True for that of tqdm, which must
+        be installed, or a function that is called with an iterable and returns one, such as
+        ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.
     **options : dict
@@ -214,7 +219,7 @@ def confidence_interval(
         "measure", measure, options, reduction, sample_weight, confidence_interval
     )
     draws, method, confidence_level = _check_form(
-        statistic, method, _METHODS, confidence_level, n_resamples, random_state, n_jobs
+        statistic, method, _METHODS, confidence_level, n_resamples, random_state, n_jobs, progress
     )
     statistic, rows, is_binary = bind_rows(
         statistic,
@@ -237,6 +242,7 @@ def confidence_interval_from_summary(
     confidence_level: float = 0.95,
     n_resamples: int | None = None,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> Interval:
@@ -262,6 +268,10 @@ def confidence_interval_from_summary(
     n_jobs : int, default=None
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of resamples of the bootstrap: True for that of tqdm, which must
+        be installed, or a function that is called with an iterable and returns one, such as
+        ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.
     **options : dict
@@ -317,6 +327,7 @@ def confidence_interval_from_summary(
         n_resamples,
         random_state,
         n_jobs,
+        progress,
     )
     source = CellSource(statistic, check_summary("summary", summary))
     return find_interval(source, draws, method, confidence_level)
@@ -374,7 +385,9 @@ def _check_soft_labels(residuals):
         ) from error
 
 
-def _check_form(statistic, method, methods, confidence_level, n_resamples, random_state, n_jobs):
+def _check_form(
+    statistic, method, methods, confidence_level, n_resamples, random_state, n_jobs, progress
+):
     """Draws, method and level, after a look at what kind of interval it is for."""
     check_option("method", method, methods)
     if method == "auto":
@@ -384,7 +397,7 @@ def _check_form(statistic, method, methods, confidence_level, n_resamples, rando
         check_integer("n_resamples", n_resamples, minimum=2, maximum=_MOST_PAIRS)
     elif n_resamples is None:
         n_resamples = _N_RESAMPLES
-    draws = Draws(n_resamples, random_state, n_jobs, minimum=2)
+    draws = Draws(n_resamples, random_state, n_jobs, minimum=2, progress=progress)
     return draws, method, check_confidence_level(confidence_level)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._parallel import run_in_threads
+from skcal._progress import read_progress
 from skcal._validation import check_integer, check_rng
 
 # Draws that share a seed and a job.
@@ -19,11 +20,14 @@ class Draws:
     n_jobs : int or None
     minimum : int, default=1
         The least that `n_resamples` may be.
+    progress : bool, callable or None, default=None
+        See `read_progress`.
     """
 
-    def __init__(self, n_resamples, random_state, n_jobs, *, minimum=1):
+    def __init__(self, n_resamples, random_state, n_jobs, *, minimum=1, progress=None):
         self.n_resamples = check_integer("n_resamples", n_resamples, minimum=minimum)
         self.rng, self._n_jobs = check_rng(random_state), n_jobs
+        self._progress, self._show = progress, read_progress(progress)
         run_in_threads([], n_jobs)  # joblib refuses what is no number of jobs
 
     def run(self, *functions):
@@ -37,7 +41,7 @@ class Draws:
 
     def restart(self, n_resamples, rng):
         """Other draws by as many jobs."""
-        return Draws(n_resamples, rng, self._n_jobs)
+        return Draws(n_resamples, rng, self._n_jobs, progress=self._progress)
 
     def collect(self, function):
         """Values of one function that returns an array of n_draws rows, one below the other."""
@@ -49,8 +53,9 @@ class Draws:
         tasks = [(function, size) for function in functions for size in sizes]
         seeds = self.rng.integers(1 << 32, size=(len(tasks), 4), dtype=np.uint64)
         return run_in_threads(
-            ((_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)),
+            [(_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)],
             self._n_jobs,
+            self._show,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -161,6 +162,7 @@ def audit_groups(
     confidence_level: float = 0.95,
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> GroupAudit:
     r"""Test in which of many overlapping groups a model is miscalibrated.
@@ -216,6 +218,9 @@ def audit_groups(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -309,7 +314,7 @@ def audit_groups(
     ['region = north', 'region = south']
     """
     level, draws = _check_test(
-        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs
+        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress
     )
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
@@ -337,6 +342,7 @@ def audit_groups_from_summary(
     confidence_level: float = 0.95,
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> GroupAudit:
     r"""Test in which groups a model is miscalibrated, from summaries of a stream.
@@ -368,6 +374,9 @@ def audit_groups_from_summary(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -414,7 +423,7 @@ def audit_groups_from_summary(
     ['region = north', 'all rows']
     """
     level, draws = _check_test(
-        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs
+        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress
     )
     keys, cells = _count_cells(summary)
     n_rows = np.bincount(cells.key, cells.n_rows)
@@ -425,11 +434,12 @@ def audit_groups_from_summary(
     return _audit(groups, statistics, means, draws, statistic, adjust, level)
 
 
-def _check_test(statistic, adjust, confidence_level, n_resamples, random_state, n_jobs):
+def _check_test(statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress):
     """The level of the intervals, and the draws."""
     check_option("statistic", statistic, STATISTICS)
     check_option("adjust", adjust, ("min-p", "holm"))
-    return check_confidence_level(confidence_level), Draws(n_resamples, random_state, n_jobs)
+    level = check_confidence_level(confidence_level)
+    return level, Draws(n_resamples, random_state, n_jobs, progress=progress)
 
 
 def _count_cells(summary):

@@ -22,6 +22,7 @@ from skcal._numerics._kernel_tests import (
 )
 from skcal._numerics._squared_kernel import square_residuals
 from skcal._parallel import run_in_threads
+from skcal._progress import read_progress
 from skcal._reduction import check_class_vectors
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
@@ -44,6 +45,7 @@ def kernel_calibration_test(
     block_size: int | Callable[[int], int] = 2,
     n_resamples: int = 1000,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
     r"""Test whether a model is calibrated, by the squared kernel calibration error (SKCE).
@@ -90,6 +92,9 @@ def kernel_calibration_test(
         Number of bootstrap resamples, at most 2^24. Only used by ``method="bootstrap"``.
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of pairs of rows: True for that of tqdm, which must be installed,
+        or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the bootstrap.
 
@@ -151,6 +156,7 @@ def kernel_calibration_test(
     """
     check_option("method", method, ("bootstrap", "block", "distribution-free"))
     check_flag("unbiased", unbiased)
+    show = read_progress(progress)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
     vectors = check_class_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
     _check_rows(vectors, minimum=2)
@@ -158,10 +164,10 @@ def kernel_calibration_test(
     _check_tells_apart(kernel, vectors.proba.shape[1])
     if method == "bootstrap":
         rng = check_rng(random_state)
-        return _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs)
+        return _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show)
     if method == "block":
-        return _test_by_blocks(vectors, kernel, block_size, n_jobs)
-    return _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs)
+        return _test_by_blocks(vectors, kernel, block_size, n_jobs, show)
+    return _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs, show)
 
 
 def _check_rows(vectors, minimum):
@@ -191,7 +197,7 @@ def _check_bound(vectors, kernel, largest):
             )
 
 
-def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs):
+def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs, show):
     if kernel_bound is not None:
         largest = check_number("kernel_bound", kernel_bound, minimum=np.finfo(float).tiny)
     elif callable(kernel.function):
@@ -204,18 +210,18 @@ def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs):
     _check_bound(vectors, kernel, largest)
     n_rows = len(vectors.proba)
     (estimate,) = estimate_blocks(
-        vectors, np.array([0, n_rows]), kernel, unbiased=unbiased, n_jobs=n_jobs
+        vectors, np.array([0, n_rows]), kernel, unbiased=unbiased, n_jobs=n_jobs, show=show
     )
     bound = largest * kernel.largest_step(vectors.proba.shape[1])
     find_bound = bound_unbiased if unbiased else bound_biased
     return TestResult(float(estimate), find_bound(estimate, n_rows, bound), float(estimate))
 
 
-def _test_by_blocks(vectors, kernel, block_size, n_jobs):
+def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
     if block_size is None:
         raise ValueError("block_size must be an integer or a callable; got None.")
     vectors, bounds = split_vectors(vectors, block_size, unbiased=True)
-    values = estimate_blocks(vectors, bounds, kernel, unbiased=True, n_jobs=n_jobs)
+    values = estimate_blocks(vectors, bounds, kernel, unbiased=True, n_jobs=n_jobs, show=show)
     if len(values) < 2:
         raise ValueError(
             "block_size must leave at least two blocks; "
@@ -229,11 +235,13 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs):
     return TestResult(*standardize_mean(values), float(values.mean()))
 
 
-def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs):
+def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
     n_rows = len(vectors.proba)
     counts = draw_counts(n_rows, n_resamples, rng)
     strips = run_in_threads(
-        ((_sum_strip, vectors, kernel, counts, start) for start in range(0, n_rows, TILE)), n_jobs
+        [(_sum_strip, vectors, kernel, counts, start) for start in range(0, n_rows, TILE)],
+        n_jobs,
+        show,
     )
     row_sums, own = np.zeros((2, n_rows))
     resampled_pairs = np.zeros(n_resamples)

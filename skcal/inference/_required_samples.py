@@ -89,6 +89,7 @@ def required_samples(
     sample_weight: ArrayLike | None = None,
     n_resamples: int = 2000,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
     **options: Any,
 ) -> RequiredSamples:
@@ -123,6 +124,10 @@ def required_samples(
         Number of simulated studies, at most 2^24, for each number of rows that is tried.
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of studies, for each number of rows that is tried: True for that
+        of tqdm, which must be installed, or a function that is called with an iterable and returns
+        one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the simulated studies.
     **options : dict
@@ -209,7 +214,7 @@ def required_samples(
                 f"alpha must be at least {1 / (1 + _N_DRAWS):g}, the smallest p-value of "
                 f"{_N_DRAWS} draws, but for statistic='cox'; got {alpha:g}."
             )
-    draws = Draws(n_resamples, random_state, n_jobs)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     population = _read_population(y_proba, sample_weight, effect)
     if is_cox:
         return _plan_cox(population, power, alpha)

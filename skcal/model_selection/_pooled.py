@@ -25,6 +25,7 @@ from skcal._predict_proba import (
     predict_labelled,
     warn_of_unseen_labels,
 )
+from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_sample_weight
@@ -64,6 +65,7 @@ def pooled_cross_val_score(
     cv: Any = None,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     **options: Any,
 ) -> PooledScore:
     r"""Measure calibration on the pooled predictions of a cross-validation.
@@ -94,6 +96,9 @@ def pooled_cross_val_score(
         they request; without it ``"groups"`` go to the splitter, and all else to ``fit``.
     n_jobs : int, default=None
         Number of folds that joblib fits at a time.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
         ``pos_label="yes"``. Their names are checked at once.
@@ -153,15 +158,15 @@ def pooled_cross_val_score(
     if "labels" in options:
         raise TypeError("labels cannot be an option: they come from the classifiers.")
     bound = bind_for_labels(measure, options, pooled_cross_val_score)
+    show = read_progress(progress)
     X, target = check_rows(estimator, X, y)
     weight = check_sample_weight(sample_weight, len(target))
     if weight is not None and not bound.takes("sample_weight"):
         raise ValueError(f"sample_weight must be None: {bound.name} takes no weights.")
     splitter = choose_splitter(cv, target)
     fit_params, split_params = _route_params(estimator, splitter, params)
-    tests, probas, labels = _predict_folds(
-        estimator, X, target, make_splits(splitter, X, target, split_params), fit_params, n_jobs
-    )
+    splits = make_splits(splitter, X, target, split_params)
+    tests, probas, labels = _predict_folds(estimator, X, target, splits, fit_params, n_jobs, show)
 
     def apply(rows, proba):
         weights = None if weight is None else weight[rows]
@@ -188,11 +193,11 @@ def _route_params(estimator, splitter, params):
     return routed["estimator"]["fit"], routed["splitter"]["split"]
 
 
-def _predict_folds(estimator, X, y, splits, fit_params, n_jobs):
+def _predict_folds(estimator, X, y, splits, fit_params, n_jobs, show):
     """Test rows and probabilities of each fold, and the sorted labels of all columns."""
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(clone(estimator), X, y, train, test, fit_params)
-        for train, test in splits
+        for train, test in show(splits)
     )
     tests = [test for _, test in splits]
     unseen = {

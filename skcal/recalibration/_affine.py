@@ -23,6 +23,9 @@ class AffineRecalibrator(LogitRecalibrator):
     One that fits to Platt's targets stores ``target_smoothing``.
     """
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    n_iter_: int
     target_smoothing = False
 
     @abstractmethod
@@ -79,6 +82,8 @@ class StructuredRecalibrator(AffineRecalibrator):
     A subclass stores ``intercept_penalty`` and ``diagonal_penalty`` and implements
     ``_penalise_off_diagonal``. All its options whose names end in "_penalty" are checked.
     """
+
+    temperature_: float
 
     @abstractmethod
     def _penalise_off_diagonal(self, n_classes):

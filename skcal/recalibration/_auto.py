@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from skcal._folds import check_rows, make_splits, route_metadata
 from skcal._held_out import deal_splits, fit_to_columns, predict_columns, predict_split
 from skcal._numerics._mixture import fit_mixture_weights
+from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
@@ -65,6 +67,9 @@ class AutoRecalibration(BaseRecalibrator):
         in a list.
     n_jobs : int, default=None
         Number of maps fitted in parallel, as in joblib; None fits one after the other.
+    progress : bool or callable, default=None
+        A progress bar over maps and folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -144,6 +149,11 @@ class AutoRecalibration(BaseRecalibrator):
     True
     """
 
+    names_: list[str]
+    weights_: np.ndarray
+    log_losses_: np.ndarray
+    gain_: float
+    recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
     _maps_rows_apart = False
 
@@ -157,6 +167,7 @@ class AutoRecalibration(BaseRecalibrator):
         leave_it: float = 5.0,
         monotone: bool = False,
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes)
         self.recalibrators = recalibrators
@@ -164,6 +175,7 @@ class AutoRecalibration(BaseRecalibrator):
         self.leave_it = leave_it
         self.monotone = monotone
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -176,6 +188,7 @@ class AutoRecalibration(BaseRecalibrator):
     def _is_monotone(self):
         return self.monotone
 
+    @as_task
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
@@ -234,6 +247,7 @@ class AutoRecalibration(BaseRecalibrator):
             check_integer("cv", self.cv, 2)
         check_number("leave_it", self.leave_it, _FEWEST_ROWS)
         check_flag("monotone", self.monotone)
+        read_progress(self.progress)
         if self.recalibrators is not None:
             self._list_members()
 
@@ -396,6 +410,7 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _run(self, function, arguments):
         """What a function returns for each of several lists of arguments."""
+        arguments = read_progress(self.progress)(arguments)
         if self.n_jobs in (None, 1):  # a parallel run sets warning filters, for all threads
             return [function(*each) for each in arguments]
         return Parallel(n_jobs=self.n_jobs)(delayed(function)(*each) for each in arguments)

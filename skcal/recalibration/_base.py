@@ -27,6 +27,7 @@ from skcal._arrays import (
     search_sorted,
     to_numpy,
 )
+from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
 from skcal._validation import (
     check_column_order,
@@ -62,7 +63,12 @@ def restored_on_error(estimator):
 
 
 class BaseRecalibrator(
-    OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+    CallbackSupport,
+    OneToOneFeatureMixin,
+    ClassifierMixin,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base class of recalibrators, maps from class scores to better probabilities.
 
@@ -125,6 +131,9 @@ class BaseRecalibrator(
     array([[0.75, 0.25]])
     """
 
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _gives_hard_probabilities = False
     _is_on_device = False
     _learns_classes_apart = True
@@ -149,6 +158,7 @@ class BaseRecalibrator(
         tags.array_api_support = self._is_on_device
         return tags
 
+    @as_task
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the recalibrator.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, Literal, NamedTuple, Self
 
@@ -32,6 +33,7 @@ from skcal._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
 from skcal.recalibration._base import restored_on_error
@@ -53,23 +55,27 @@ class FittedPair(NamedTuple):
 
 
 class BaseRecalibratedClassifier(
-    ClassifierMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """A classifier and a recalibrator, which is fitted on rows that the classifier has not seen.
 
-    A subclass stores ``estimator``, ``cv``, ``ensemble``, ``response_method`` and ``n_jobs``, and
-    implements ``_choose_recalibrator`` and ``_prepare``, which makes a recalibrator ready.
-    ``_choose_method`` chooses what it reads of the classifier, ``_learn_rows`` and ``_read_rows``
-    find out what else of X, and ``_look_back`` looks at what was fitted. With
-    ``_prefers_ensemble = False`` "auto" is False for all estimators, and with ``_reads_folds`` a
-    frozen estimator gets splits, too.
+    A subclass stores ``estimator``, ``cv``, ``ensemble``, ``response_method``, ``n_jobs`` and
+    ``progress``, and implements ``_choose_recalibrator`` and ``_prepare``, which makes a
+    recalibrator ready. ``_choose_method`` chooses what it reads of the classifier,
+    ``_learn_rows`` and ``_read_rows`` find out what else of X, and ``_look_back`` looks at what
+    was fitted. With ``_prefers_ensemble = False`` "auto" is False for all estimators, and with
+    ``_reads_folds`` a frozen estimator gets splits, too.
     """
 
+    calibrated_classifiers_: list[FittedPair]
+    classes_: np.ndarray
+    response_method_: str
     estimator: Any
     cv: Any
     ensemble: bool | Literal["auto"]
     response_method: Literal["auto", "predict_proba", "decision_function"]
     n_jobs: int | None
+    progress: bool | Callable[..., Any] | None
     _prefers_ensemble = True
     _reads_folds = False
 
@@ -78,6 +84,7 @@ class BaseRecalibratedClassifier(
         inherit_tags(tags, get_tags(get_classifier(self.estimator)))
         return tags
 
+    @as_task
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
@@ -117,6 +124,7 @@ class BaseRecalibratedClassifier(
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
+            read_progress(self.progress)
             X, target = check_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
             estimator = get_classifier(self.estimator)
@@ -308,7 +316,7 @@ class BaseRecalibratedClassifier(
         check_training_folds(splits, y, self.classes_, method)
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(fit_fold)(clone(estimator), X, y, train, test, method, fit_params)
-            for train, test in splits
+            for train, test in read_progress(self.progress)(splits)
         )
         parts = [
             (test, spread_columns(scores, classifier.classes_, self.classes_))
@@ -327,6 +335,7 @@ class BaseRecalibratedClassifier(
             self.response_method_,
             fit_params,
             self.n_jobs,
+            read_progress(self.progress),
         )
         return [clone(estimator).fit(X, y, **fit_params)], [(slice(None), scores)]
 
@@ -337,7 +346,7 @@ class BaseRecalibratedClassifier(
         for rows, scores in parts:
             part = {name: np.asarray(values)[rows] for name, values in params.items()}
             jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **part))
-        return Parallel(n_jobs=self.n_jobs)(jobs)
+        return Parallel(n_jobs=self.n_jobs)(read_progress(self.progress)(jobs))
 
 
 def _address_steps(recalibrator, params):

@@ -121,6 +121,7 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     array([[0.5, 0.5]])
     """
 
+    maps_: list[BetaMap]
     _gives_log_odds = True
     _is_monotone = True
 

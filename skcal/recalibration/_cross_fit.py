@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,12 +25,13 @@ from skcal._folds import (
     route_metadata,
     score_rows,
 )
+from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._base import restored_on_error
 
 
-class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Turn a classifier into a transformer whose training output is out-of-fold.
 
     A recalibrator must learn from rows that the classifier has not been fitted on.
@@ -51,6 +53,9 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         ``input="logits"``.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -95,6 +100,8 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     array([[1., 0., 0.]])
     """
 
+    estimator_: Any
+
     def __init__(
         self,
         estimator: Any = None,
@@ -102,11 +109,13 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         cv: Any = None,
         method: Literal["predict_proba", "decision_function"] = "predict_proba",
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.method = method
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -115,6 +124,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    @as_task
     def fit(self, X: Any, y: ArrayLike, **params: Any) -> Self:
         """Fit the classifier on all rows.
 
@@ -134,6 +144,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         check_option("method", self.method, METHODS)
+        read_progress(self.progress)  # which `fit_transform` shows
         check_classifier(self.estimator)
         refuse_text(self.cv)  # which `fit_transform` takes
         X, y = check_rows(self, X, y)
@@ -141,6 +152,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         with restored_on_error(self):
             return self._fit_on_all(X, y, fit_params)
 
+    @as_task
     def fit_transform(self, X: Any, y: ArrayLike, **params: Any) -> np.ndarray:
         """Fit the classifier on all rows, and return out-of-fold class scores.
 
@@ -160,6 +172,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             Scores from classifiers that were not fitted on the row.
         """
         check_option("method", self.method, METHODS)
+        show = read_progress(self.progress)
         check_classifier(self.estimator)
         X, y = check_rows(self, X, y)
         fit_params, split_params, _ = route_metadata(self, "fit_transform", params)
@@ -177,6 +190,7 @@ class CrossFitProba(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 self.method,
                 fit_params,
                 self.n_jobs,
+                show,
             )
 
     def transform(self, X: Any) -> np.ndarray:

@@ -125,6 +125,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
            [0.  , 1.  ]])
     """
 
+    maps_: list[BinMap]
     _gives_hard_probabilities = True
 
     def __init__(

@@ -70,6 +70,7 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
            [0. , 1. ]])
     """
 
+    maps_: list[IsotonicRegression]
     _gives_hard_probabilities = True
     _is_monotone = True
 

@@ -119,6 +119,8 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
            [0.5  , 0.5  ]])
     """
 
+    maps_: list[KernelMap]
+
     def __init__(
         self,
         *,

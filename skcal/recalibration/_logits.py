@@ -17,6 +17,8 @@ class LogitRecalibrator(BaseRecalibrator):
     Probabilities below `min_proba`, such as hard zeros, are raised to it before.
     """
 
+    min_proba_: float
+
     def __init__(
         self,
         *,

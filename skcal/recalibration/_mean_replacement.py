@@ -66,6 +66,7 @@ class MeanReplacement(BaseRecalibrator):
     array([[0.8, 0.1, 0.1]])
     """
 
+    accuracy_: float
     _learns_classes_apart = False
 
     def _fit(self, scores, codes, sample_weight):

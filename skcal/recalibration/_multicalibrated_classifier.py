@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from numbers import Integral
 from typing import Any, Literal
 
@@ -61,6 +61,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         classifier has no `predict_proba`.
     n_jobs : int, default=None
         Number of folds, and of classes, fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -165,6 +168,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         ensemble: bool | Literal["auto"] = "auto",
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.features = features
@@ -173,6 +177,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         self.ensemble = ensemble
         self.response_method = response_method
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def _choose_recalibrator(self):
         check_option("method", self.method, tuple(_METHODS))

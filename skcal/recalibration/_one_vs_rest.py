@@ -1,6 +1,7 @@
 """Methods for two classes, applied to each class against the rest."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -22,6 +23,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     probability next to 1 is then as exact as the probability of one next to 0.
     """
 
+    maps_: list[Any]
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
 

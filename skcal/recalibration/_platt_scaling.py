@@ -100,6 +100,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     array([[0.5]])
     """
 
+    maps_: list[SigmoidMap]
     _gives_log_odds = True
 
     def __init__(

@@ -133,6 +133,7 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
     array([[0.5]])
     """
 
+    maps_: list[QuadraticMap]
     _gives_log_odds = True
 
     def __init__(

@@ -11,7 +11,7 @@ from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_number, check_rng
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
-from skcal.recalibration._kernel import KernelRecalibration
+from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 
 # From here on the curve is level, wherever the noise leads; that of the largest would overflow.
 _WIDEST = 1e3
@@ -106,6 +106,8 @@ class RandomizedSmoothing(BaseRecalibrator):
     True
     """
 
+    bandwidth_: float
+    curve_: KernelMap
     _learns_classes_apart = False
     _maps_rows_apart = False
 

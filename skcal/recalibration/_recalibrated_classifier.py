@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +55,9 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         `predict_proba`, and `input` is set to what it reads.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -141,6 +145,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         ensemble: bool | Literal["auto"] = "auto",
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.recalibrator = recalibrator
@@ -148,6 +153,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         self.ensemble = ensemble
         self.response_method = response_method
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -146,6 +146,8 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     True
     """
 
+    maps_: list[BinnedSigmoidMap]
+
     def __init__(
         self,
         *,

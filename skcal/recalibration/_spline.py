@@ -141,6 +141,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     array([[0.33, 0.67]])
     """
 
+    maps_: list[SplineMap]
     _gives_log_odds = True
 
     def __init__(

@@ -28,6 +28,9 @@ class SummaryFitMixin:
     that reads another reduction overrides ``_list_reductions`` and ``_fit_samples``.
     """
 
+    classes_: np.ndarray
+    n_features_in_: int
+
     def fit_summary(self, summary: CalibrationSummary) -> Self:
         r"""Fit the recalibrator to the rows that a streaming summary has taken in.
 

@@ -97,6 +97,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     True
     """
 
+    temperature_: float
+    n_iter_: int
     _is_on_device = True
     _learns_classes_apart = False
     _is_monotone = True

@@ -112,6 +112,7 @@ class VennAbers(OneVsRestRecalibrator):
             [0.5, 1. ]]])
     """
 
+    maps_: list[VennAbersMap]
     _is_monotone = True
 
     def predict_interval(self, X: ArrayLike) -> np.ndarray:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from skcal._numerics._verdict import find_skill_pvalue
+from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
     check_confidence_level,
@@ -111,6 +112,7 @@ class CalibrationReport:
         clinical: bool = False,
         n_resamples: int = 499,
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
         random_state: RandomState = None,
     ) -> CalibrationReport:
         """Report on a fitted classifier, or on several.
@@ -147,6 +149,9 @@ class CalibrationReport:
             Number of draws of labels, from 2 to 2^24.
         n_jobs : int, default=None
             Number of parallel jobs of joblib, by default threads.
+        progress : bool or callable, default=None
+            A progress bar over the models: True for that of tqdm, which must be installed, or a
+            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of draws, halves and folds.
 
@@ -191,6 +196,7 @@ class CalibrationReport:
             clinical=clinical,
             n_resamples=n_resamples,
             n_jobs=n_jobs,
+            progress=progress,
             random_state=random_state,
         )
 
@@ -262,6 +268,7 @@ def calibration_report(
     clinical: bool = False,
     n_resamples: int = 499,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> CalibrationReport:
     r"""Report whether a model is calibrated, where it is wrong, and whether it is worth repairing.
@@ -309,6 +316,9 @@ def calibration_report(
         1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over the models: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of draws, halves and folds. All models get the same.
 
@@ -428,6 +438,7 @@ def calibration_report(
     check_option("reduction", reduction, ("auto", "confidence"))
     check_option("scale", scale, ("probability", "logit"))
     check_flag("clinical", clinical)
+    show = read_progress(progress)
     options = {
         "scale": scale,
         "confidence_level": check_confidence_level(confidence_level),
@@ -447,23 +458,23 @@ def calibration_report(
     }
     if clinical:
         _check_clinical(problems)
-    models = {name: _report_model(problem, **options) for name, problem in problems.items()}
-    if clinical:
-        names = ("confidence_level", "n_jobs", "seed")
-        chosen = {name: options[name] for name in names}
-        for name, problem in problems.items():
-            models[name] = models[name]._replace(clinical=describe_clinical(problem, **chosen))
-    if groups is not None:
-        rules = data | {
-            "reduction": reduction,
-            "confidence_level": options["confidence_level"],
-            "n_resamples": options["n_resamples"],
-            "n_jobs": n_jobs,
-            "random_state": options["seed"],
-        }
-        for name, proba in list_models(y_proba).items():
-            audit = audit_groups(y_true, proba, groups, **rules)
-            models[name] = _add_audit(models[name], audit)
+    chosen = {name: options[name] for name in ("confidence_level", "n_jobs", "seed")}
+    rules = data | {
+        "reduction": reduction,
+        "confidence_level": options["confidence_level"],
+        "n_resamples": options["n_resamples"],
+        "n_jobs": n_jobs,
+        "random_state": options["seed"],
+    }
+    models = {}
+    for name in show(list(problems)):
+        model = _report_model(problems[name], **options)
+        if clinical:
+            model = model._replace(clinical=describe_clinical(problems[name], **chosen))
+        if groups is not None:
+            proba = list_models(y_proba)[name]
+            model = _add_audit(model, audit_groups(y_true, proba, groups, **rules))
+        models[name] = model
     return CalibrationReport(models, options["confidence_level"], options["tolerance"])
 
 

@@ -116,6 +116,8 @@ class PriorShift(BaseRecalibrator):
     array([0.9, 0.1])
     """
 
+    prior_: np.ndarray
+    prior_train_: np.ndarray
     _gives_hard_probabilities = True
     _is_for_other_rows = True
 

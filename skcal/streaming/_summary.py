@@ -132,6 +132,9 @@ class CalibrationSummary:
     CalibrationSummary(n_samples=5)
     """
 
+    n_samples_: int
+    dropped_: dict[str, int]
+
     def __init__(
         self,
         *,

@@ -1,0 +1,71 @@
+"""Progress of long work, where a caller asks for it: bars, and callbacks of scikit-learn."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+    CallbackSupportMixin, with_callbacks = object, None
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class CallbackSupport(CallbackSupportMixin):
+    """Adds `set_callbacks` to an estimator, where the installed scikit-learn has callbacks."""
+
+
+def as_task(fit: Method) -> Method:
+    """Make a method that fits one task of scikit-learn's callbacks, which has no parts."""
+    if with_callbacks is None:
+        return fit
+
+    @with_callbacks
+    @wraps(fit)
+    def fit_as_task(self, X, y, *args, **params):
+        task = self._init_callback_context()  # public by scikit-learn's guide for developers
+        task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        fitted = fit(self, X, y, *args, **params)
+        task.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return fitted
+
+    return fit_as_task
+
+
+def read_progress(progress):
+    """What shows the progress of a loop, see `summarize_batches`.
+
+    Parameters
+    ----------
+    progress : bool, callable or None
+
+    Returns
+    -------
+    callable
+        A function of an iterable that returns one of the same items.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    ImportError
+        If a bar of tqdm is asked for, and tqdm is not installed.
+    """
+    if progress is None or progress is False:
+        return _show_nothing
+    if callable(progress):
+        return progress
+    if progress is not True:
+        raise ValueError(f"progress must be a bool, a function or None; got {progress!r}.")
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError(
+            "progress=True needs tqdm: pip install skcal[progress], or pass a function as progress."
+        ) from error
+    return tqdm
+
+
+def _show_nothing(items):
+    return items

@@ -1,0 +1,128 @@
+"""Progress bars of all that shows them, and callbacks of scikit-learn around our estimators."""
+
+import builtins
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from skcal.monitoring import monitor_batches
+from skcal.recalibration import (
+    CrossFitProba,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
+from skcal.streaming import summarize_batches
+from tests.public_objects import list_functions_and_classes
+from tests.test_threads import JOBS, assert_same
+
+BATCHES = [([0, 1], [0.25, 0.5]), ([1, 0], [0.75, 0.5])]
+OF_BATCHES = {
+    function.__name__: [lambda function=function, **how: function(BATCHES, **how).to_dict()]
+    for function in (summarize_batches, monitor_batches)
+}
+CALLS = JOBS | OF_BATCHES
+
+
+def test_all_that_takes_jobs_or_batches_shows_progress():
+    found = {
+        path.rsplit(".", 1)[1]
+        for path, member in list_functions_and_classes().items()
+        if not path.endswith("Error") and "progress" in inspect.signature(member).parameters
+    }
+    assert found == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_bar_changes_no_answer(name):
+    for call in CALLS[name]:
+        bars = []
+
+        def watch(items, bars=bars):
+            bars.append(0)
+            n_items = len(items)
+            for item in items:
+                bars[-1] += 1
+                yield item
+            assert bars[-1] == n_items
+
+        assert_same(call(progress=watch), call(progress=False))
+        assert min(bars) > 0
+        with pytest.raises(ValueError, match=r"progress must be a bool.*or None; got 'yes'"):
+            call(progress="yes")
+
+
+def test_tqdm(monkeypatch, capfd):
+    (audit,) = JOBS["audit_groups"]
+    real_import = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("tqdm"):
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "__import__", refuse)
+        for call in (audit, *OF_BATCHES["summarize_batches"]):
+            with pytest.raises(ImportError, match=r"pip install skcal\[progress\], or pass a"):
+                call(progress=True)
+    pytest.importorskip("tqdm")
+    assert_same(audit(progress=True), audit())
+    assert "2/2" in capfd.readouterr().err
+
+
+class Recorder:
+    """A callback of scikit-learn that is handed on to all steps, and notes what has ended."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.ended = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.ended.append(context.estimator_name)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(CrossFitProba(LogisticRegression(), cv=2), TemperatureScaling()),
+        make_pipeline(RecalibratedClassifierCV(LogisticRegression(), cv=2)),
+        make_pipeline(MulticalibratedClassifierCV(LogisticRegression(), cv=2)),
+    ],
+)
+def test_callbacks_around_our_estimators(model):
+    """Without a warning that a step supports no callbacks, and without another answer."""
+    pytest.importorskip("sklearn.callback")
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    expected = model.fit(X, y).predict_proba(X)
+    recorder = Recorder()
+    found = model.set_callbacks(recorder).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(found, expected)
+    names = [type(step).__name__ for step in model]
+    assert recorder.ended == [*names, "Pipeline"]
+    recorder.ended.clear()
+    search = GridSearchCV(model.set_callbacks(), {}, cv=2).set_callbacks(recorder).fit(X, y)
+    np.testing.assert_array_equal(search.predict_proba(X), expected)
+    assert recorder.ended.count(names[-1]) == 3  # two folds, and all rows
+    recorder.ended.clear()
+    alone = clone(model[0]).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="one class"):
+        alone.fit(X, np.zeros(80))
+    alone.fit(X, y)
+    assert recorder.ended == names[:1]
