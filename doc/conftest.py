@@ -2,7 +2,7 @@
 
 import pytest
 
-# What is built here, copies of the examples among it, and the page of tests/test_other_libraries.py.
+# What is built here, copies of the examples among it; test_other_libraries.py runs its page.
 collect_ignore = ["_build", "auto_examples", "user_guide/other_libraries.rst"]
 
 
