@@ -2,8 +2,8 @@
 
 import pytest
 
-# What is built here, copies of the examples among it.
-collect_ignore = ["_build", "auto_examples"]
+# What is built here, copies of the examples among it; test_other_libraries.py runs its page.
+collect_ignore = ["_build", "auto_examples", "user_guide/other_libraries.rst"]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -69,7 +69,7 @@ class IsotonicBand(NamedTuple):
         return np.append(0.0, self.low)[before], np.append(self.high, 1.0)[after]
 
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the diagonal is outside of the band: predictions that are certainly wrong.
+        """Where the diagonal is outside of the band: regions where predictions are wrong.
 
         Both arrays are empty where the band holds all of the diagonal, so that the outcomes do not
         contradict calibration. With the confidence of the band all regions are right; between two
@@ -182,7 +182,7 @@ def isotonic_band(
     >>> band.low.round(4), band.high.round(4)
     (array([0.4439]), array([0.9748]))
 
-    Where are these probabilities, too extreme, certainly wrong?
+    These probabilities are too extreme. In which regions do the outcomes contradict them?
 
     >>> rng = np.random.default_rng(0)
     >>> y_proba = rng.random(20_000)
