@@ -61,6 +61,7 @@ ROWS = {
     "y_pred": rng.integers(-8, 8, N_ROWS) / 4,
     "y_std": rng.integers(1, 9, N_ROWS) / 4,
     "y_quantiles": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
+    "y_interval": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
     "test_targets": np.array([0.0, 1.0]),
     "y_proba_new": TRIPLE[::-1],
     "y_true_check": LABELS[::3],

@@ -28,6 +28,7 @@ FLAGS = [
     "greater_is_better",
     "monotone",
     "panels",
+    "randomized",
     "squared",
     "unbiased",
 ]
@@ -62,6 +63,8 @@ OPTIONS = {
         ["kernel", "binned", "isotonic", "cross-fitted"], ["x"]
     ),
     "fdr": mostly([0.1, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan]),
+    "functional": mostly(["mean", "quantile", "expectile"], ["median", None]),
+    "level": mostly([0.5, 0.1, 1e-300, [0.5]], [0, 1, np.nan, "x", [0.2, 0.7]]),
     "features": mostly([None, [0], (1, 0), ["x"]], [[], "x", 0, [9], [True], [0, 0], [["x"]]]),
     "independent": FLAG,
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
@@ -109,6 +112,7 @@ OPTIONS = {
     "name": mostly([None, "a"], [["a"], ["a", "b"], 1, []]),
     "get_scorer.name": mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1]),
     "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
+    "pit_calibration_error.norm": mostly([1, 2, np.inf], [3, np.nan]),
     "on_invalid": mostly(["raise", "drop"], ["x"]),
     "parameters": mostly(["abm", "am", "ab"], ["x"]),
     "population": mostly([True, False, np.True_], [1, None, "x"]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from skcal import metrics
-from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
+from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
@@ -27,6 +27,8 @@ STRANGE = {
 FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
 FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
 FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
+POINTS = ["pair", "ensemble", "quantiles"]
+FAMILIES += POINTS
 FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 
 
@@ -44,6 +46,12 @@ def make_distribution(family, loc, scale, weights):
         return GivenQuantiles(loc)
     if family == "multivariate":
         return MultivariateNormal(loc, scale)
+    if family == "pair":
+        return loc, scale
+    if family == "ensemble":
+        return Ensemble(loc)
+    if family == "quantiles":
+        return Quantiles(loc, weights)
     if family == "new normal":
         return stats.Normal(mu=loc, sigma=scale)
     kind, _, component = family.partition(" of ")
@@ -58,7 +66,7 @@ def distributions(draw, n_rows, n_dimensions, families=None):
     """Arguments of `make_distribution`."""
     family = draw(mostly(FAMILIES, [*STRANGE]) if families is None else families)
     rows = draw(st.sampled_from([(n_rows,), (n_rows,), ()]))
-    rows = (n_rows, 2) if family.startswith("matrix of ") else rows
+    rows = (n_rows, 2) if family.startswith(("matrix of ", "ensemble", "quantiles")) else rows
     rows_of_scale = draw(st.sampled_from([(), rows]))
     if family.endswith("multivariate"):
         loc, scale = reals((*rows, n_dimensions)), covariances(rows_of_scale, n_dimensions)
@@ -100,6 +108,7 @@ def calls(draw, name):
         "sample_weight": some.weights(n_rows),
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
         "y_pred": reals((n_rows,)),
+        "y_interval": reals((n_rows, 2)).map(lambda ends: np.sort(ends, axis=1)),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
     }
