@@ -128,6 +128,8 @@ OPTIONS = {
         [[], "platt", ["plat"], [None]],
     ),
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
+    "response": mostly(["std", "predict"], ["x", 1]),
+    "response_params": mostly([None, {}], [{"x": 1}, [1]]),
     "response_method": mostly(["auto", "predict_proba"], ["decision_function", "x"]),
     "run_length": mostly([None, 2, 10**15], [1, 2.0, "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),

@@ -9,6 +9,7 @@ from scipy import stats
 
 from skcal import metrics
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
+from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
@@ -136,6 +137,25 @@ test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in 
 @hostile(distributions(4, 2), x=reals((4,)) | reals((1,)) | reals((0,)))
 def test_hostile_arguments_of_a_cdf(family, x, **parameters):
     return make_distribution(f"list of {family}", **parameters).cdf(x)
+
+
+class Given:
+    """A regressor that returns what it was given."""
+
+    def __init__(self, answer):
+        self.predict = lambda X, return_std=False: answer
+
+
+@hostile(
+    y=reals((3,)),
+    law=distributions(3, 1),
+    measure=mostly(["continuous_ranked_probability_score", "miscalibration_area"], ["crps", None]),
+    response=mostly(["std", "predict"], ["score", 1]),
+    response_params=mostly([None, {}], [{"x": 1}, [1]]),
+)
+def test_hostile_scorers(y, law, **settings):
+    scorer = make_distribution_scorer(**settings)
+    return scorer(Given(make_distribution(**law)), np.zeros((3, 1)), y)
 
 
 # ----------------------------------------------------------------------------------- divergences
