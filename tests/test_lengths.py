@@ -34,6 +34,7 @@ ARGUMENTS = {
     "y_proba": P,
     "y_pred": P[:, 0],
     "y_std": P[:, 1],
+    "distribution": (P[:, 0], P[:, 1]),
     "groups": {"x": np.arange(30) % 10},
     "table": {"x": np.arange(30) % 10},
     "measure": "expected_calibration_error",

@@ -318,7 +318,7 @@ def pit_calibration_error(
 
     See Also
     --------
-    skcal.inference.pit_test : Whether an error is more than chance.
+    skcal.inference.distribution_calibration_test : Whether an error is more than chance.
     miscalibration_area : The same with ``norm=1``, also for central intervals.
     continuous_ranked_probability_score : A proper score, which sees more than calibration.
 

@@ -112,6 +112,7 @@ OPTIONS = {
     "name": mostly([None, "a"], [["a"], ["a", "b"], 1, []]),
     "get_scorer.name": mostly(get_scorer_names(), ["neg_ece", "neg_log_loss", 1]),
     "norm": mostly([1, 2, 3.5, 1e6, np.inf], [0.5, np.nan]),
+    "distribution_calibration_test.norm": mostly([1, 2, np.inf], [3, np.nan]),
     "pit_calibration_error.norm": mostly([1, 2, np.inf], [3, np.nan]),
     "on_invalid": mostly(["raise", "drop"], ["x"]),
     "parameters": mostly(["abm", "am", "ab"], ["x"]),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from skcal import metrics
+from skcal.inference import distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
@@ -137,6 +138,19 @@ test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in 
 @hostile(distributions(4, 2), x=reals((4,)) | reals((1,)) | reals((0,)))
 def test_hostile_arguments_of_a_cdf(family, x, **parameters):
     return make_distribution(f"list of {family}", **parameters).cdf(x)
+
+
+@hostile(
+    distributions(3, 1).map(lambda law: {"law": law}),
+    options(distribution_calibration_test, skip=["statistic"]),
+    y=reals((3,)),
+    statistic=mostly(["pit_calibration_error", "miscalibration_area"], ["x", None]),
+    sample_weight=some.weights(3),
+)
+def test_hostile_tests(y, law, statistic, **arguments):
+    statistic = getattr(metrics, str(statistic), statistic) if statistic != "x" else statistic
+    distribution = make_distribution(**law)
+    return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
 
 
 class Given:
