@@ -25,6 +25,7 @@ from skcal._predict_proba import (
     predict_labelled,
     warn_of_unseen_labels,
 )
+from skcal._predicted._estimators import check_response, predict_response
 from skcal._validation import check_option, refuse_unknown_options
 from skcal.metrics import (
     MEASURES,
@@ -310,10 +311,7 @@ def make_distribution_scorer(
         measure = _OF_DISTRIBUTIONS[measure]
     if not callable(measure):
         raise ValueError(f"measure must be a function or its name; got {measure!r}.")
-    if not isinstance(response, str):
-        raise ValueError(f'response must be "std" or the name of a method; got {response!r}.')
-    if response_params is not None and not isinstance(response_params, dict):
-        raise ValueError(f"response_params must be None or a dictionary; got {response_params!r}.")
+    check_response(response, response_params)
     if not isinstance(greater_is_better, bool):
         raise ValueError(f"greater_is_better must be True or False; got {greater_is_better!r}.")
     if "sample_weight" in options or "y_std" in options:
@@ -334,7 +332,7 @@ class _DistributionScorer(_Scorer):
 
     def _score(self, method_caller, estimator, X, y_true, **metadata):
         options = {**self._kwargs, **metadata}
-        prediction = self._predict(estimator, X)
+        prediction = predict_response(estimator, X, self._response, self._response_params)
         if self._takes("y_std"):
             if not isinstance(prediction, tuple) or len(prediction) != 2:
                 raise ValueError(
@@ -343,21 +341,6 @@ class _DistributionScorer(_Scorer):
                 )
             prediction, options["y_std"] = prediction
         return self._sign * self._score_func(y_true, prediction, **options)
-
-    def _predict(self, estimator, X):
-        method = "predict" if self._response == "std" else self._response
-        params = self._response_params
-        if self._response == "std":
-            params = {"return_std": True, **params}
-        if not callable(getattr(estimator, method, None)):
-            raise TypeError(f"{type(estimator).__name__} has no method {method}, see `response`.")
-        try:
-            return getattr(estimator, method)(X, **params)
-        except TypeError as error:
-            raise TypeError(
-                f"{type(estimator).__name__}.{method} must take X and {list(params)}; "
-                f"it raised: {error}"
-            ) from error
 
     def _takes(self, name):
         return name in inspect.signature(self._score_func).parameters

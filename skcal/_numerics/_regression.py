@@ -59,6 +59,15 @@ def spread_evenly(low, high, weights):
     return nodes, after - jump, after
 
 
+def share_among_bins(nodes, before, after, n_bins):
+    """Mass of the distribution of `spread_evenly` in equal bins, each with its upper end."""
+    edges = np.arange(1, n_bins) / n_bins
+    place = np.searchsorted(nodes, edges, side="right") - 1
+    step = (edges - nodes[place]) / (nodes[place + 1] - nodes[place])
+    cumulative = after[place] + step * (before[place + 1] - after[place])
+    return np.diff(np.concatenate([[0.0], cumulative, [1.0]]))
+
+
 def measure_uniformity(low, high, weights, norm):
     """Distance from p of the distribution of `spread_evenly`, in the L1, L2 or largest norm."""
     nodes, before, after = spread_evenly(low, high, weights)

@@ -3,11 +3,13 @@
 import inspect
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
 
 from skcal import metrics
+from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
 from skcal.inference import distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.scorers import make_distribution_scorer
@@ -17,6 +19,7 @@ from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
 
 UNIVARIATE = {"norm": stats.norm, "laplace": stats.laplace, "cauchy": stats.cauchy}
+LEVEL_LISTS = [0.5, [0.5, 0.5], [0.1, 1.0], "x"]
 # What is no distribution that is known, or none at all.
 STRANGE = {
     "poisson": stats.poisson(2.0),
@@ -151,6 +154,32 @@ def test_hostile_tests(y, law, statistic, **arguments):
     statistic = getattr(metrics, str(statistic), statistic) if statistic != "x" else statistic
     distribution = make_distribution(**law)
     return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
+
+
+@hostile(
+    distributions(3, 1).map(lambda law: {"law": law}),
+    y=reals((3,)),
+    sample_weight=some.weights(3),
+    n_bins=mostly([1, 7], [0, 2.0]),
+    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+)
+def test_hostile_displays_of_the_pit(y, law, **arguments):
+    law, options = make_distribution(**law), {"n_resamples": 9, "random_state": 0}
+    display = PITDisplay.from_predictions(y, law, **arguments, **options)
+    plt.close(display.figure_)
+    return display.levels, display.share, display.density
+
+
+@hostile(
+    y=reals((3,)),
+    sample_weight=some.weights(3),
+    y_quantiles=reals((3, 2)),
+    quantiles=mostly([[0.5, 0.9]], LEVEL_LISTS),
+)
+def test_hostile_displays_of_quantiles(y, **arguments):
+    display = QuantileReliabilityDisplay.from_predictions(y, **arguments)
+    plt.close(display.figure_)
+    return display.curves
 
 
 class Given:
