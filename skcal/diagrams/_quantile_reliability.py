@@ -241,7 +241,7 @@ class QuantileReliabilityDisplay:
                 max(axes.get_xlim()[1], axes.get_ylim()[1]),
             )
             axes.set(xlim=limits, ylim=limits, aspect="equal")
-            axes.legend(loc="lower right", fontsize="small", frameon=False)
+            axes.legend(loc="best", fontsize="small", frameon=False)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
