@@ -25,6 +25,8 @@ from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
 
@@ -101,6 +103,13 @@ class PITDisplay:
     >>> display.density
     array([0.5, 1.5])
     """
+
+    bars_: Artist
+    line_: Artist
+    bands_: list[Artist]
+    ref_lines_: list[Artist]
+    ax_: np.ndarray
+    figure_: Figure
 
     def __init__(
         self,

@@ -22,7 +22,9 @@ from skcal.metrics import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
 
@@ -81,6 +83,11 @@ class QuantileReliabilityDisplay:
     >>> display.lines_[0].get_label()
     'Level 0.5 (MCB = 0.625, DSC = 0.625)'
     """
+
+    lines_: list[Artist]
+    ref_line_: Artist
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ def distribution_calibration_test(
     norm: float = 2,
     n_resamples: int = 999,
     n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
     r"""Test whether predicted distributions are calibrated, exactly at every number of rows.
@@ -53,6 +54,9 @@ def distribution_calibration_test(
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -111,7 +115,7 @@ def distribution_calibration_test(
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     if norm not in (1, 2, np.inf):
         raise ValueError(f"norm must be 1, 2 or numpy.inf; got {norm!r}.")
-    draws = Draws(n_resamples, random_state, n_jobs)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
     if callable(statistic):
