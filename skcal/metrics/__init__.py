@@ -52,6 +52,11 @@ from skcal.metrics._interval import (
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
+from skcal.metrics._pit import (
+    miscalibration_area,
+    pit_calibration_error,
+    probability_integral_transform,
+)
 from skcal.metrics._predictive_scores import (
     continuous_ranked_probability_score,
     interval_score,
@@ -61,9 +66,6 @@ from skcal.metrics._refinement import brier_refinement, log_loss_refinement
 from skcal.metrics._regression import (
     expected_normalized_calibration_error,
     interval_coverage,
-    miscalibration_area,
-    pit_calibration_error,
-    probability_integral_transform,
     quantile_calibration_error,
 )
 from skcal.metrics._regression_decomposition import (
