@@ -25,15 +25,29 @@ from skcal._predict_proba import (
     predict_labelled,
     warn_of_unseen_labels,
 )
-from skcal._validation import check_option
+from skcal._predicted._estimators import check_response, predict_response
+from skcal._validation import check_option, refuse_unknown_options
 from skcal.metrics import (
     MEASURES,
     brier_refinement,
+    continuous_ranked_probability_score,
+    distribution_kernel_calibration_error,
+    expected_normalized_calibration_error,
+    interval_score,
     log_loss_refinement,
+    miscalibration_area,
     multicalibration_error,
+    pinball_loss,
+    pit_calibration_error,
+    quantile_calibration_error,
 )
 
-__all__ = ["get_scorer", "get_scorer_names", "make_calibration_scorer"]
+__all__ = [
+    "get_scorer",
+    "get_scorer_names",
+    "make_calibration_scorer",
+    "make_distribution_scorer",
+]
 
 # The class of scikit-learn's own scorers has no public name. What goes by it shares predictions
 # with them, and is a scorer to other packages.
@@ -44,6 +58,21 @@ _Scorer: Any = type(make_scorer(log_loss))
 _FUNCTIONS = {name: measure.function for name, measure in MEASURES.items()} | {
     function.__name__: function
     for function in (brier_refinement, log_loss_refinement, multicalibration_error)
+}
+
+# Those of regressors that have a name.
+_OF_DISTRIBUTIONS = {
+    function.__name__: function
+    for function in (
+        continuous_ranked_probability_score,
+        distribution_kernel_calibration_error,
+        expected_normalized_calibration_error,
+        interval_score,
+        miscalibration_area,
+        pinball_loss,
+        pit_calibration_error,
+        quantile_calibration_error,
+    )
 }
 
 
@@ -207,6 +236,125 @@ def get_scorer_names() -> list[str]:
     True
     """
     return sorted(f"neg_{name}" for name in _FUNCTIONS)
+
+
+def make_distribution_scorer(
+    measure: str | Callable[..., Any],
+    *,
+    response: str = "std",
+    response_params: dict[str, Any] | None = None,
+    greater_is_better: bool = False,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Make a scorer from a measure of predicted distributions, quantiles or intervals.
+
+    The scorer is called as ``scorer(estimator, X, y, sample_weight=None)``, and works wherever
+    scikit-learn takes ``scoring=`` for regressors.
+
+    Parameters
+    ----------
+    measure : callable or str
+        A function ``f(y_true, prediction, *, sample_weight=None, ...)`` that returns a float, such
+        as :func:`~skcal.metrics.continuous_ranked_probability_score` or another one of
+        :mod:`skcal.metrics`, or its name.
+    response : str, default="std"
+        What the estimator is asked for: "std" for the pair that ``predict(X, return_std=True)``
+        returns, the parameters of normal distributions; or the name of a method, such as
+        "pred_dist" of NGBoost, "predict_proba" of skpro, "predict_quantiles", or "predict".
+    response_params : dict, default=None
+        Keyword arguments of that method, such as ``{"quantiles": [0.1, 0.9]}``.
+    greater_is_better : bool, default=False
+        Whether a larger value is better; where it is not, the score is minus the value.
+    **options : dict
+        Keyword arguments for `measure`, such as ``quantiles=[0.1, 0.9]``. Their names are checked
+        at once.
+
+    Returns
+    -------
+    callable
+        The scorer; a larger score is better.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+    TypeError
+        If `measure` has no argument of the name of an option; when called, if the estimator does
+        not have the method.
+
+    See Also
+    --------
+    make_calibration_scorer : The same for classifiers.
+
+    Notes
+    -----
+    What the method returns is the second argument of the measure. A measure with an argument
+    `y_std`, :func:`~skcal.metrics.expected_normalized_calibration_error`, gets both parts of the
+    pair.
+
+    A measure of calibration alone does not see whether a model tells rows apart. A search needs a
+    proper score, such as the CRPS or the pinball loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from skcal.scorers import make_distribution_scorer
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> scorer = make_distribution_scorer("continuous_ranked_probability_score")
+    >>> cross_val_score(BayesianRidge(), X, y, scoring=scorer, cv=3).round(1)
+    array([-31.4, -32.5, -29.9])
+    """
+    if isinstance(measure, str):
+        check_option("measure", measure, tuple(_OF_DISTRIBUTIONS))
+        measure = _OF_DISTRIBUTIONS[measure]
+    if not callable(measure):
+        raise ValueError(f"measure must be a function or its name; got {measure!r}.")
+    check_response(response, response_params)
+    if not isinstance(greater_is_better, bool):
+        raise ValueError(f"greater_is_better must be True or False; got {greater_is_better!r}.")
+    if "sample_weight" in options or "y_std" in options:
+        raise TypeError("sample_weight and y_std cannot be options of a scorer: calls give them.")
+    taken = inspect.signature(measure).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
+        refuse_unknown_options(name_function(measure), options, list(taken)[2:])
+    return _DistributionScorer(measure, response, response_params, greater_is_better, options)
+
+
+class _DistributionScorer(_Scorer):
+    """Scorer of one measure of real targets: hands it what one method of a regressor returns."""
+
+    def __init__(self, measure, response, response_params, greater_is_better, options):
+        super().__init__(measure, 1 if greater_is_better else -1, dict(options), "predict")
+        self._response, self._response_params = response, dict(response_params or {})
+        self.__name__ = ("" if greater_is_better else "neg_") + name_function(measure)
+
+    def _score(self, method_caller, estimator, X, y_true, **metadata):
+        options = {**self._kwargs, **metadata}
+        prediction = predict_response(estimator, X, self._response, self._response_params)
+        if self._takes("y_std"):
+            if not isinstance(prediction, tuple) or len(prediction) != 2:
+                raise ValueError(
+                    f"{name_function(self._score_func)} needs a mean and a standard deviation; "
+                    f"{self._response} gave {type(prediction).__name__}."
+                )
+            prediction, options["y_std"] = prediction
+        return self._sign * self._score_func(y_true, prediction, **options)
+
+    def _takes(self, name):
+        return name in inspect.signature(self._score_func).parameters
+
+    def _accept_sample_weight(self):
+        return self._takes("sample_weight")
+
+    def __repr__(self):
+        given = [name_function(self._score_func)]
+        given += [f"response={self._response!r}"] * (self._response != "std")
+        given += [f"response_params={self._response_params!r}"] * bool(self._response_params)
+        given += ["greater_is_better=True"] * (self._sign == 1)
+        given += [f"{name}={value!r}" for name, value in self._kwargs.items()]
+        return f"make_distribution_scorer({', '.join(given)})"
 
 
 class _CalibrationScorer(_Scorer):

@@ -61,6 +61,7 @@ ROWS = {
     "y_pred": rng.integers(-8, 8, N_ROWS) / 4,
     "y_std": rng.integers(1, 9, N_ROWS) / 4,
     "y_quantiles": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
+    "y_interval": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
     "test_targets": np.array([0.0, 1.0]),
     "y_proba_new": TRIPLE[::-1],
     "y_true_check": LABELS[::3],
@@ -71,6 +72,21 @@ ROWS = {
     "shares": np.full((N_ROWS, 2), 0.5),
 }
 ECHO = Echo().fit(TRIPLE, LABELS)
+
+
+class Spread:
+    """A regressor whose predictions are the first column."""
+
+    def predict(self, X, return_std=False):
+        mean = np.asarray(X, dtype=float)[:, 0]
+        return (mean, 1 + mean) if return_std else mean
+
+
+# Displays of regressors, and what keeps them quick.
+REAL_RESPONSES = {
+    "PITDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
+    "QuantileReliabilityDisplay": {},
+}
 # What else must be given, and what keeps calls quick.
 SETTINGS = {
     "n_resamples": 9,
@@ -113,6 +129,11 @@ def bind(function, owner):
     settings = {name: value for name, value in SETTINGS.items() if name in parameters}
     if "estimator" in parameters and parameters["estimator"].default is inspect.Parameter.empty:
         settings["estimator"] = ECHO
+    if owner in REAL_RESPONSES:
+        settings |= REAL_RESPONSES[owner]
+        settings |= {"estimator": Spread()} if "estimator" in parameters else {}
+        if "estimator" in parameters and "quantiles" in parameters:
+            settings["quantiles"] = 0.5
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
     arrays = {name: ROWS[name] for name in parameters if name in ROWS}
@@ -218,6 +239,7 @@ def read_answer(found):
             value
             for value in values
             if isinstance(value, np.ndarray | float | inference.GroupAudit)
+            and getattr(value, "dtype", np.dtype(float)).kind != "O"  # arrays of axes
         ]
     elif hasattr(found, "to_frame"):
         found = found.to_frame()

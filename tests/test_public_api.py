@@ -16,7 +16,7 @@ every_room = pytest.mark.parametrize("room", ROOMS.values(), ids=ROOMS)
 
 
 # What several rooms take is defined below them, and public in one of them.
-SHARED = {"skcal.inference": "skcal._groups"}
+SHARED = {"skcal.inference": "skcal._groups", "skcal.metrics": "skcal._predicted"}
 
 
 def is_own(room, module):

@@ -290,6 +290,11 @@ def list_jobs():
             partial(inference.required_samples, proba, effect={"slope": 0.4}, **many)
         ],
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
+        "distribution_calibration_test": [
+            partial(
+                inference.distribution_calibration_test, X[:, 0], (X[:, 1], X[:, 1] ** 2), **many
+            )
+        ],
         "kernel_calibration_test": [
             partial(kernel, method="bootstrap", **many),
             partial(kernel, method="block", block_size=4),

@@ -5,6 +5,8 @@ from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
 from skcal.diagrams._monitor import MonitorDisplay
 from skcal.diagrams._murphy import MurphyDisplay
+from skcal.diagrams._pit import PITDisplay
+from skcal.diagrams._quantile_reliability import QuantileReliabilityDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._sharpness_curve import SharpnessCurve
@@ -15,6 +17,8 @@ __all__ = [
     "GroupAuditDisplay",
     "MonitorDisplay",
     "MurphyDisplay",
+    "PITDisplay",
+    "QuantileReliabilityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
     "SharpnessCurve",

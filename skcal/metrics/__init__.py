@@ -3,6 +3,8 @@
 `MEASURES` is the one table of measures: scorers, common tests and reports follow from its rows.
 """
 
+from skcal._predicted._distributions import Mixture, MultivariateNormal
+from skcal._predicted._points import Ensemble, Quantiles
 from skcal.metrics._binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -50,14 +52,26 @@ from skcal.metrics._interval import (
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
-from skcal.metrics._predicted_distribution import Mixture, MultivariateNormal
+from skcal.metrics._pit import (
+    miscalibration_area,
+    pit_calibration_error,
+    probability_integral_transform,
+)
+from skcal.metrics._predictive_scores import (
+    continuous_ranked_probability_score,
+    interval_score,
+    pinball_loss,
+)
 from skcal.metrics._refinement import brier_refinement, log_loss_refinement
 from skcal.metrics._regression import (
     expected_normalized_calibration_error,
     interval_coverage,
-    miscalibration_area,
-    probability_integral_transform,
     quantile_calibration_error,
+)
+from skcal.metrics._regression_decomposition import (
+    FunctionalCurve,
+    corp_regression_curve,
+    corp_regression_decomposition,
 )
 from skcal.metrics._sharpness_curve import (
     CalibrationSharpnessCurve,
@@ -107,10 +121,13 @@ __all__ = [
     "DecisionCalibrationWitness",
     "Decomposition",
     "ElementaryScoreCurve",
+    "Ensemble",
+    "FunctionalCurve",
     "Measure",
     "Mixture",
     "MultivariateNormal",
     "NetBenefitCurve",
+    "Quantiles",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
@@ -121,7 +138,10 @@ __all__ = [
     "calibration_mean_embedding_error",
     "calibration_sharpness_curve",
     "canonical_calibration_error",
+    "continuous_ranked_probability_score",
     "corp_decomposition",
+    "corp_regression_curve",
+    "corp_regression_decomposition",
     "cumulative_calibration_error",
     "decision_calibration_error",
     "decision_calibration_witness",
@@ -133,6 +153,7 @@ __all__ = [
     "integrated_calibration_index",
     "interval_calibration_error",
     "interval_coverage",
+    "interval_score",
     "kernel_calibration_error",
     "log_loss_refinement",
     "lower_calibration_bounds",
@@ -141,6 +162,8 @@ __all__ = [
     "miscalibration_area",
     "multicalibration_error",
     "net_benefit_curve",
+    "pinball_loss",
+    "pit_calibration_error",
     "probability_integral_transform",
     "quantile_calibration_error",
     "random_interval_calibration_error",

@@ -20,9 +20,9 @@ from skcal._numerics._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
+from skcal._predicted._distributions import LARGEST, read_predictions
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_number, check_option, check_sample_weight
-from skcal.metrics._predicted_distribution import LARGEST, read_predictions
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
 _ROUNDING = 1e-10

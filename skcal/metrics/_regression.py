@@ -5,82 +5,27 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import rv_discrete
 
-from skcal._arrays import read_numbers
 from skcal._numerics._binned import bin_index, count_bins, quantile_edges
 from skcal._numerics._regression import (
-    area_to_diagonal,
-    center_levels,
     coverage,
     mean_normalized_gap,
+)
+from skcal._predicted._points import check_levels, read_quantiles
+from skcal._predicted._rows import (
+    check_values,
+    read_ppf,
+    refuse_rows,
 )
 from skcal._typing import ArrayLike
 from skcal._validation import (
     check_n_bins,
     check_number,
-    check_option,
     check_sample_weight,
 )
-from skcal.metrics._predicted_distribution import advise, evaluate, unwrap
 
 # Squares of larger errors, in standard deviations, might overflow.
 _LARGEST_ERROR = 1e100
-
-
-def probability_integral_transform(y_true: ArrayLike, distribution: Any) -> np.ndarray:
-    r"""Probability integral transform (PIT): the predicted cumulative probability of each target.
-
-    For predictions that are right, these values are uniform on [0, 1].
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True targets, real numbers.
-    distribution : object
-        The predictions: a frozen continuous distribution of :mod:`scipy.stats` with parameters of
-        shape (n_samples,), or any object whose ``cdf(y_true)`` has shape (n_samples,), such as
-        those of NGBoost; those of skpro have shape (n_samples, 1). A distribution with scalar
-        parameters is the prediction of every row.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        :math:`F_i(y_i)` in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or the distribution is discrete: then the values are not
-        uniform even if the prediction is right.
-
-    See Also
-    --------
-    miscalibration_area : How far the values are from uniform.
-    interval_coverage : Share of the targets in central intervals.
-
-    Notes
-    -----
-    A histogram of the values that is high at both ends belongs to predictions that are too narrow,
-    one that is high in the middle to predictions that are too wide, and a slope to a bias [1]_.
-    Uniform values are necessary for calibration, not sufficient: the distribution of all targets
-    together, predicted for every row, has them too.
-
-    References
-    ----------
-    .. [1] T. Gneiting, F. Balabdaoui, A. E. Raftery (2007). Probabilistic forecasts, calibration
-       and sharpness. Journal of the Royal Statistical Society B 69.
-       :doi:`10.1111/j.1467-9868.2007.00587.x`
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> from skcal.metrics import probability_integral_transform
-    >>> probability_integral_transform([0.0, 3.0], norm(loc=[0.0, 3.0], scale=[1.0, 2.0]))
-    array([0.5, 0.5])
-    """
-    targets = _check_values("y_true", y_true)
-    return _read_cdf(targets, distribution)
 
 
 def interval_coverage(
@@ -139,93 +84,15 @@ def interval_coverage(
     >>> interval_coverage(y_true, norm(0, 1), levels=[0.5, 0.8, 0.99])
     array([0.5 , 0.75, 1.  ])
     """
-    targets = _check_values("y_true", y_true)
+    targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    checked = _check_levels("levels", levels)
+    checked = check_levels("levels", levels)
     is_covered = np.empty((len(targets), len(checked)))
     for k, level in enumerate(checked):
-        low = _read_quantiles(len(targets), distribution, (1 - level) / 2)
-        high = _read_quantiles(len(targets), distribution, (1 + level) / 2)
+        low = read_ppf(len(targets), distribution, (1 - level) / 2)
+        high = read_ppf(len(targets), distribution, (1 + level) / 2)
         is_covered[:, k] = (low <= targets) & (targets <= high)
     return coverage(is_covered, weights)
-
-
-def miscalibration_area(
-    y_true: ArrayLike,
-    distribution: Any,
-    *,
-    sample_weight: ArrayLike | None = None,
-    proportion: Literal["quantile", "interval"] = "quantile",
-) -> float:
-    r"""Area between the observed and the expected proportions of predictive distributions.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True targets, real numbers.
-    distribution : object
-        The predictions, as in :func:`probability_integral_transform`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights.
-    proportion : {"quantile", "interval"}, default="quantile"
-        What is observed at an expected proportion p: the share of the targets at or below the
-        predicted quantile of level p, or in the central interval of probability p.
-
-    Returns
-    -------
-    float
-        The area in [0, 1/2].
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or the distribution is discrete.
-
-    See Also
-    --------
-    probability_integral_transform : The values whose distribution is compared with the uniform.
-    interval_coverage : The observed proportions of central intervals.
-
-    Notes
-    -----
-    With :math:`u_i = F_i(y_i)` the probability integral transform, and :math:`\hat P` the shares
-    of the sample,
-
-    .. math:: \mathrm{area} = \int_0^1 \bigl|\hat P(u \le p) - p\bigr|\, dp,
-
-    where "interval" puts :math:`|2 u_i - 1|` in place of :math:`u_i`: the probability of the
-    smallest central interval that reaches the target. This is the Wasserstein-1 distance of these
-    values from the uniform distribution. The integral of the step function is exact; no
-    proportions are put on a grid.
-
-    The curve of the quantiles is that of [1]_, the area under its gap comes from [2]_. It sees
-    bias and spread. Opposite errors of the two tails cancel in the curve of the intervals, which
-    is the default of Uncertainty Toolbox (``prop_type="interval"``). Where a normal prediction has
-    the right mean and s times the right standard deviation, the areas are
-    :math:`|\arctan(s)/\pi - 1/4|` and twice as much.
-
-    A sample of n rows of calibrated predictions shows about :math:`0.31 / \sqrt n`.
-
-    References
-    ----------
-    .. [1] V. Kuleshov, N. Fenner, S. Ermon (2018). Accurate uncertainties for deep learning using
-       calibrated regression. ICML 35. :doi:`10.48550/arXiv.1807.00263`
-    .. [2] K. Tran, W. Neiswanger, J. Yoon, Q. Zhang, E. Xing, Z. W. Ulissi (2020). Methods for
-       comparing uncertainty quantifications for material property predictions. Machine Learning:
-       Science and Technology 1. :doi:`10.1088/2632-2153/ab7e1a`
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> from skcal.metrics import miscalibration_area
-    >>> miscalibration_area([0.0, 0.0], norm(0, 1))
-    0.25
-    """
-    check_option("proportion", proportion, ("quantile", "interval"))
-    targets = _check_values("y_true", y_true)
-    weights = check_sample_weight(sample_weight, len(targets))
-    levels = _read_cdf(targets, distribution)
-    return area_to_diagonal(center_levels(levels) if proportion == "interval" else levels, weights)
 
 
 def expected_normalized_calibration_error(
@@ -299,17 +166,17 @@ def expected_normalized_calibration_error(
     0.25
     """
     n_bins = check_n_bins(n_bins)
-    targets = _check_values("y_true", y_true)
-    means = _check_values("y_pred", y_pred, len(targets))
-    deviations = _check_values("y_std", y_std, len(targets))
-    _refuse_rows("y_std must be positive", deviations, deviations <= 0)
+    targets = check_values("y_true", y_true)
+    means = check_values("y_pred", y_pred, len(targets))
+    deviations = check_values("y_std", y_std, len(targets))
+    refuse_rows("y_std must be positive", deviations, deviations <= 0)
     weights = check_sample_weight(sample_weight, len(targets))
     with np.errstate(over="ignore"):
         errors = targets - means
         ratios = np.abs(errors) / deviations
     needed = f"y_true must lie within {_LARGEST_ERROR:g} standard deviations y_std of y_pred"
     counts = True if weights is None else weights > 0
-    _refuse_rows(needed, ratios, (ratios > _LARGEST_ERROR) & counts)
+    refuse_rows(needed, ratios, (ratios > _LARGEST_ERROR) & counts)
     if weights is not None:
         present = weights > 0
         errors, deviations = errors[present], deviations[present]
@@ -402,104 +269,13 @@ def quantile_calibration_error(
     0.125
     """
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
-    targets = _check_values("y_true", y_true)
+    targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    levels = _check_levels("quantiles", quantiles)
-    if len(np.unique(levels)) < len(levels):
-        raise ValueError(f"quantiles must be distinct; got {levels.tolist()}.")
-    values = read_numbers("y_quantiles", y_quantiles).astype(np.float64)
-    if values.ndim == 1 and len(levels) == 1:
-        values = values[:, None]
-    if values.shape != (len(targets), len(levels)):
-        raise ValueError(
-            f"y_quantiles must have shape {(len(targets), len(levels))}, a row for each target "
-            f"and a column for each of the quantiles; got {values.shape}."
-        )
-    _refuse_rows("y_quantiles must not hold NaN", values, np.isnan(values).any(axis=1))
+    levels = check_levels("quantiles", quantiles)
+    values = read_quantiles("y_quantiles", y_quantiles, len(targets), levels)
     gap = np.abs(coverage(targets[:, None] <= values, weights) - levels)
     largest = gap.max()
     if largest == 0 or np.isinf(norm):
         return float(largest)
     # Scaled by the largest gap, so that a large exponent cannot underflow.
     return float(largest * np.mean((gap / largest) ** norm) ** (1 / norm))
-
-
-# --------------------------------------------------------------------------- predictions
-
-
-def _read_cdf(targets, distribution):
-    """F_i(y_i) of every row, checked."""
-    distribution = unwrap(distribution)
-    if isinstance(getattr(distribution, "dist", distribution), rv_discrete):
-        raise ValueError(
-            "distribution must be continuous; got a discrete one, whose cumulative probabilities "
-            "are not uniform even if it is right."
-        )
-    values = _evaluate(distribution, ("cdf",), targets, len(targets))
-    _refuse_rows("distribution.cdf must lie in [0, 1]", values, ~((values >= 0) & (values <= 1)))
-    return values
-
-
-def _read_quantiles(n_rows, distribution, probability):
-    """Quantile of every row at one probability, checked."""
-    values = _evaluate(unwrap(distribution), ("ppf", "icdf"), probability, n_rows)
-    _refuse_rows("distribution.ppf must not give NaN", values, np.isnan(values))
-    return values
-
-
-def _evaluate(distribution, names, argument, n_rows):
-    """What the first of the methods `names` that there is returns, one number for each row."""
-    method = next((name for name in names if hasattr(distribution, name)), None)
-    if method is None or not callable(getattr(distribution, method)):
-        raise ValueError(
-            f"distribution must have a method {names[0]}, as the frozen distributions of "
-            f"scipy.stats have; got {type(distribution).__name__}.{advise(distribution)}"
-        )
-    needed = f"distribution must predict one number for each of the {n_rows} rows of y_true"
-    try:
-        with np.errstate(all="ignore"):  # what comes of it is looked at
-            values = evaluate(distribution, method, argument)
-    except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
-        raise ValueError(f"{needed}; {names[0]} raised: {error}") from error
-    if values.shape not in ((), (n_rows,)):
-        raise ValueError(f"{needed}; {names[0]} gave an array of shape {values.shape}.")
-    return np.broadcast_to(values, (n_rows,))
-
-
-# --------------------------------------------------------------------------- user input
-
-
-def _check_values(name, values, n_samples=None):
-    """One finite number for each row, as float64."""
-    values = read_numbers(name, values).astype(np.float64)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(
-            f"{name} must be one-dimensional, with at least one row; got shape {values.shape}."
-        )
-    if n_samples is not None and len(values) != n_samples:
-        raise ValueError(
-            f"y_true and {name} must have the same length; got {n_samples} and {len(values)}."
-        )
-    _refuse_rows(f"{name} must hold finite numbers", values, ~np.isfinite(values))
-    return values
-
-
-def _check_levels(name, levels):
-    """Probabilities strictly between 0 and 1, at least one."""
-    levels = np.atleast_1d(read_numbers(name, levels).astype(np.float64))
-    if levels.ndim != 1 or len(levels) == 0:
-        raise ValueError(
-            f"{name} must be one-dimensional, with at least one level; got shape {levels.shape}."
-        )
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"{name} must lie strictly between 0 and 1; got {levels.tolist()}.")
-    return levels
-
-
-def _refuse_rows(needed, values, is_bad):
-    """Raise a ValueError that says what is needed and shows the first bad row."""
-    if is_bad.any():
-        row = np.flatnonzero(is_bad)[0]
-        raise ValueError(f"{needed}; got {values[row]} at row {row}.")

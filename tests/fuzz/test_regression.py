@@ -3,18 +3,23 @@
 import inspect
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
 
 from skcal import metrics
-from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
+from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
+from skcal.inference import distribution_calibration_test
+from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
+from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
 
 UNIVARIATE = {"norm": stats.norm, "laplace": stats.laplace, "cauchy": stats.cauchy}
+LEVEL_LISTS = [0.5, [0.5, 0.5], [0.1, 1.0], "x"]
 # What is no distribution that is known, or none at all.
 STRANGE = {
     "poisson": stats.poisson(2.0),
@@ -27,6 +32,8 @@ STRANGE = {
 FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
 FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
 FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
+POINTS = ["pair", "ensemble", "quantiles"]
+FAMILIES += POINTS
 FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
 
 
@@ -44,6 +51,12 @@ def make_distribution(family, loc, scale, weights):
         return GivenQuantiles(loc)
     if family == "multivariate":
         return MultivariateNormal(loc, scale)
+    if family == "pair":
+        return loc, scale
+    if family == "ensemble":
+        return Ensemble(loc)
+    if family == "quantiles":
+        return Quantiles(loc, weights)
     if family == "new normal":
         return stats.Normal(mu=loc, sigma=scale)
     kind, _, component = family.partition(" of ")
@@ -58,7 +71,7 @@ def distributions(draw, n_rows, n_dimensions, families=None):
     """Arguments of `make_distribution`."""
     family = draw(mostly(FAMILIES, [*STRANGE]) if families is None else families)
     rows = draw(st.sampled_from([(n_rows,), (n_rows,), ()]))
-    rows = (n_rows, 2) if family.startswith("matrix of ") else rows
+    rows = (n_rows, 2) if family.startswith(("matrix of ", "ensemble", "quantiles")) else rows
     rows_of_scale = draw(st.sampled_from([(), rows]))
     if family.endswith("multivariate"):
         loc, scale = reals((*rows, n_dimensions)), covariances(rows_of_scale, n_dimensions)
@@ -100,6 +113,9 @@ def calls(draw, name):
         "sample_weight": some.weights(n_rows),
         "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
         "y_pred": reals((n_rows,)),
+        "y_interval": reals((n_rows, 2)).map(
+            lambda ends: np.sort(ends, axis=1) if np.ndim(ends) == 2 else ends
+        ),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
     }
@@ -112,7 +128,10 @@ def calls(draw, name):
 def call(name, **arguments):
     for key in {"distribution", "test_distribution"} & arguments.keys():
         arguments[key] = make_distribution(**arguments[key])
-    return getattr(metrics, name)(**arguments)
+    function = getattr(metrics, name)
+    if "random_state" in inspect.signature(function).parameters:
+        arguments = {"random_state": 0} | arguments
+    return function(**arguments)
 
 
 MEASURES_OF_REALS = [
@@ -127,6 +146,66 @@ test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in 
 @hostile(distributions(4, 2), x=reals((4,)) | reals((1,)) | reals((0,)))
 def test_hostile_arguments_of_a_cdf(family, x, **parameters):
     return make_distribution(f"list of {family}", **parameters).cdf(x)
+
+
+@hostile(
+    distributions(3, 1).map(lambda law: {"law": law}),
+    options(distribution_calibration_test, skip=["statistic"]),
+    y=reals((3,)),
+    statistic=mostly(["pit_calibration_error"], ["miscalibration_area", "x", None]),
+    sample_weight=some.weights(3),
+)
+def test_hostile_tests(y, law, statistic, **arguments):
+    if statistic == "miscalibration_area":
+        statistic = metrics.miscalibration_area
+    distribution = make_distribution(**law)
+    arguments = {"random_state": 0, "n_resamples": 9} | arguments
+    return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
+
+
+@hostile(
+    distributions(3, 1).map(lambda law: {"law": law}),
+    y=reals((3,)),
+    sample_weight=some.weights(3),
+    n_bins=mostly([1, 7], [0, 2.0]),
+    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+)
+def test_hostile_displays_of_the_pit(y, law, **arguments):
+    law, options = make_distribution(**law), {"n_resamples": 9, "random_state": 0}
+    display = PITDisplay.from_predictions(y, law, **arguments, **options)
+    plt.close(display.figure_)
+    return display.levels, display.share, display.density
+
+
+@hostile(
+    y=reals((3,)),
+    sample_weight=some.weights(3),
+    y_quantiles=reals((3, 2)),
+    quantiles=mostly([[0.5, 0.9]], LEVEL_LISTS),
+)
+def test_hostile_displays_of_quantiles(y, **arguments):
+    display = QuantileReliabilityDisplay.from_predictions(y, **arguments)
+    plt.close(display.figure_)
+    return display.curves
+
+
+class Given:
+    """A regressor that returns what it was given."""
+
+    def __init__(self, answer):
+        self.predict = lambda X, return_std=False: answer
+
+
+@hostile(
+    y=reals((3,)),
+    law=distributions(3, 1),
+    measure=mostly(["continuous_ranked_probability_score", "miscalibration_area"], ["crps", None]),
+    response=mostly(["std", "predict"], ["score", 1]),
+    response_params=mostly([None, {}], [{"x": 1}, [1]]),
+)
+def test_hostile_scorers(y, law, **settings):
+    scorer = make_distribution_scorer(**settings)
+    return scorer(Given(make_distribution(**law)), np.zeros((3, 1)), y)
 
 
 # ----------------------------------------------------------------------------------- divergences

@@ -85,6 +85,9 @@ RANDOM = {
     calibration_test: partial(calibration_test, Y, V, **FEW),
     calibration_test_from_summary: partial(calibration_test_from_summary, FIRST, **FEW),
     compare_summaries: partial(compare_summaries, FIRST, SECOND, **FEW),
+    inference.distribution_calibration_test: partial(
+        inference.distribution_calibration_test, V, (V, V + 1), **FEW
+    ),
     kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V),
     required_samples: partial(required_samples, V, effect={"slope": 0.3}, **FEW),
@@ -112,6 +115,7 @@ def test_every_function_is_among_them():
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
+    apart.add(inference.distribution_calibration_test)  # of no labels
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}
     weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}

@@ -23,6 +23,7 @@ GIVEN = TWO | {
     "y_pred": [0.0, 1.0],
     "y_std": [1.0, 2.0],
     "y_quantiles": [0.0, 1.0],
+    "y_interval": [[0.0, 1.0]] * 2,
     "groups": [0, 1],
     "quantiles": [0.2],
 }
@@ -39,8 +40,10 @@ BAD = {
     "distance": ("total", "must be one of .* Did you mean 'total_variation'"),
     "divergence": ("briar", "must be one of .* Did you mean 'brier'"),
     "estimator": ("kernels", "must be .* Did you mean 'kernel'"),
+    "functional": ("median", "must be one of 'mean', 'quantile', 'expectile'; got 'median'"),
     "kernel": ("box", "must be one of"),
     "label_kernel": ("white", "must hold real numbers"),
+    "level": ("95%", "must be a number|must hold real numbers"),
     "levels": ("95%", "must hold real numbers"),
     "max_bins": (0, "must be at least 1; got 0"),
     "max_depth": (0, "must be at least 1; got 0"),
@@ -55,6 +58,7 @@ BAD = {
     "quantile": (1.5, "must be above 0 and at most 1; got 1.5"),
     "quantiles": ("95%", "must hold real numbers"),
     "random_state": ("three", "must be None, an integer"),
+    "randomized": ("yes", "must be True or False; got 'yes'"),
     "recalibrator": ("plat", "must be one of .* Did you mean 'platt'"),
     "reduction": (
         "class-wise",

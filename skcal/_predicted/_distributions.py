@@ -1,4 +1,4 @@
-"""Predicted distributions: what users may pass, and how it is read and checked."""
+"""Predicted distributions: those of SciPy, NGBoost and skpro, mixtures, and multivariate ones."""
 
 from typing import Any, NamedTuple
 
@@ -31,8 +31,11 @@ _SUPPORTED = (
 def unwrap(distribution):
     """What NGBoost and skpro predict, as distributions of SciPy or as `MultivariateNormal`.
 
-    Anything else is returned as it is, and so are the other families of skpro.
+    A tuple of means and standard deviations becomes normal distributions. Anything else is returned
+    as it is, and so are the other families of skpro.
     """
+    if type(distribution) is tuple:
+        return _make_normal(distribution)
     # NGBoost: a frozen distribution of SciPy inside, or arrays.
     inner = getattr(distribution, "dist", None)
     if isinstance(inner, rv_frozen):
@@ -46,6 +49,22 @@ def unwrap(distribution):
         parameters = (np.asarray(getattr(distribution, name), np.float64) for name in names)
         return family(*(np.broadcast_to(p, distribution.shape)[:, 0] for p in parameters))
     return distribution
+
+
+def _make_normal(pair):
+    if len(pair) != 2:
+        raise ValueError(
+            "A tuple of means and standard deviations must hold these two; "
+            f"got {len(pair)} elements."
+        )
+    mean, deviation = (
+        read_finite(f"The {name} of distribution", values)
+        for name, values in zip(("mean", "standard deviation"), pair, strict=True)
+    )
+    check_everywhere(
+        "The standard deviation of distribution", deviation, deviation > 0, "be positive"
+    )
+    return stats.norm(mean, deviation)
 
 
 def evaluate(distribution, method, argument):
@@ -144,11 +163,11 @@ def _read_cdf(component, x):
     """Cumulative probabilities of univariate components, with as many axes as x, checked."""
     component = unwrap(component)
     if not callable(getattr(component, "cdf", None)):
-        raise ValueError(f"components must be univariate for a cdf; got {_describe(component)}.")
+        raise ValueError(f"components must be univariate for a cdf; got {describe(component)}.")
     if isinstance(component, type | stats.rv_continuous):
         raise ValueError(
             "components must have parameters, such as scipy.stats.norm(loc, scale); got "
-            f"{component if isinstance(component, type) else _describe(component)}."
+            f"{component if isinstance(component, type) else describe(component)}."
         )
     needed = f"components must hold one distribution for each of the {len(x)} rows, or a single one"
     try:
@@ -158,7 +177,7 @@ def _read_cdf(component, x):
         raise ValueError(f"{needed}; a cdf raised: {error}") from error
     if values.ndim != x.ndim or len(values) != len(x):
         raise ValueError(f"{needed}; a cdf gave an array of shape {values.shape}.")
-    _check_everywhere(
+    check_everywhere(
         "The cdf of components", values, (values >= 0) & (values <= 1), "lie in [0, 1]"
     )
     return values
@@ -193,7 +212,7 @@ def read_predictions(targets_name, targets, name, distribution):
         predictions = family = _expand(name, _read_family(name, distribution), len(targets))
     n_dimensions = family.mean.shape[-1] if isinstance(family, MultivariateNormals) else None
     targets = _match_dimensions(targets_name, targets, name, n_dimensions)
-    _check_everywhere(targets_name, targets, np.isfinite(targets), "be finite")
+    check_everywhere(targets_name, targets, np.isfinite(targets), "be finite")
     return targets, predictions
 
 
@@ -230,7 +249,7 @@ def _read_family(name, distribution):
         family = _FAMILIES.get(type(distribution.dist))
     if family is None:
         raise ValueError(
-            f"{name} must be {_SUPPORTED}; got {_describe(distribution)}.{advise(distribution)}"
+            f"{name} must be {_SUPPORTED}; got {describe(distribution)}.{advise(distribution)}"
         )
     # `args` and `kwds` hold what the user wrote. mean() and std() of invalid parameters are NaN,
     # which says nothing of what is wrong.
@@ -249,7 +268,7 @@ def advise(distribution):
     return ""
 
 
-def _describe(distribution):
+def describe(distribution):
     if isinstance(distribution, (_FROZEN, type(stats.poisson(1.0)))):
         return f"scipy.stats.{distribution.dist.name}"
     if isinstance(distribution, type(stats.multivariate_normal(0.0))):
@@ -261,10 +280,10 @@ def _describe(distribution):
 
 def _read_location_scale(name, family, loc, scale):
     loc, scale = (
-        _read_finite(f"The loc of {name}", loc),
-        _read_finite(f"The scale of {name}", scale),
+        read_finite(f"The loc of {name}", loc),
+        read_finite(f"The scale of {name}", scale),
     )
-    _check_everywhere(f"The scale of {name}", scale, scale > 0, "be positive")
+    check_everywhere(f"The scale of {name}", scale, scale > 0, "be positive")
     if loc.shape != scale.shape:
         shape = _broadcast_shapes(name, "loc and scale", loc.shape, scale.shape)
         loc, scale = np.broadcast_to(loc, shape), np.broadcast_to(scale, shape)
@@ -272,8 +291,8 @@ def _read_location_scale(name, family, loc, scale):
 
 
 def _read_multivariate(name, distribution):
-    mean = _read_finite(f"The mean of {name}", distribution.mean)
-    cov = _read_finite(f"The cov of {name}", distribution.cov)
+    mean = read_finite(f"The mean of {name}", distribution.mean)
+    cov = read_finite(f"The cov of {name}", distribution.cov)
     size = mean.shape[-1] if mean.ndim else 0
     if size == 0 or cov.shape[-2:] != (size, size):
         raise ValueError(
@@ -370,34 +389,34 @@ def _stack_components(name, components, n_samples):
 
 
 def _read_weights(name, weights, shape):
-    weights = _read_finite(name, weights)
+    weights = read_finite(name, weights)
     if weights.shape not in (shape, shape[1:]):
         raise ValueError(
             f"{name} must have shape {shape}, a weight for each row and component, or "
             f"{shape[1:]}; got shape {weights.shape}."
         )
     weights = np.broadcast_to(weights, shape)
-    _check_everywhere(name, weights, weights >= 0, "not be negative")
+    check_everywhere(name, weights, weights >= 0, "not be negative")
     sums = weights.sum(axis=1)
-    _check_everywhere(name, sums, np.abs(sums - 1) <= ROW_SUM_TOLERANCE, "sum to 1 in each row")
+    check_everywhere(name, sums, np.abs(sums - 1) <= ROW_SUM_TOLERANCE, "sum to 1 in each row")
     return weights / sums[:, None]
 
 
 # --------------------------------------------------------------------------- arrays
 
 
-def _read_finite(name, values):
+def read_finite(name, values):
     values = read_numbers(name, values).astype(np.float64, copy=False)
-    _check_everywhere(name, values, np.isfinite(values), "be finite")
+    check_everywhere(name, values, np.isfinite(values), "be finite")
     return values
 
 
 def _check_moderate(name, values):
     is_moderate = np.abs(values) <= LARGEST
-    _check_everywhere(name, values, is_moderate, f"be at most {LARGEST:g} in absolute value")
+    check_everywhere(name, values, is_moderate, f"be at most {LARGEST:g} in absolute value")
 
 
-def _check_everywhere(name, values, is_valid, needed):
+def check_everywhere(name, values, is_valid, needed):
     if not np.all(is_valid):
         place = np.argwhere(~is_valid)[0]
         raise ValueError(f"{name} must {needed}; got {values[tuple(place)]}{_show_place(place)}.")

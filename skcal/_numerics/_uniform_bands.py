@@ -1,0 +1,53 @@
+"""Bands around the histogram and the cumulative distribution of uniform numbers, all at once."""
+
+import numpy as np
+from scipy import stats
+from scipy.fft import irfft, next_fast_len, rfft
+
+
+def bound_histogram(n_samples, n_bins, level):
+    r"""Smallest distance from n / B that no count of B equal bins exceeds with probability `level`.
+
+    Notes
+    -----
+    Counts of uniform numbers are independent Poisson variables given their sum. So the probability
+    that all lie in a range is the value at n of the B-fold convolution of the Poisson probabilities
+    in this range, divided by the Poisson probability of n.
+    """
+    mean = n_samples / n_bins
+    distances = np.unique(
+        np.abs(np.arange(0, min(n_samples, 2 * mean + 20 * np.sqrt(mean) + 60) + 1) - mean)
+    )
+    first, last = 0, len(distances) - 1
+    while first < last:
+        middle = (first + last) // 2
+        if _cover_counts(n_samples, n_bins, distances[middle]) >= level:
+            last = middle
+        else:
+            first = middle + 1
+    return float(distances[last])
+
+
+def _cover_counts(n_samples, n_bins, distance):
+    mean = n_samples / n_bins
+    slack = 1e-9 * max(1.0, mean)
+    low = max(0, int(np.ceil(mean - distance - slack)))
+    high = min(n_samples, int(np.floor(mean + distance + slack)))
+    place = n_samples - n_bins * low
+    if high < low or place > n_bins * (high - low):
+        return 0.0
+    masses = stats.poisson.pmf(np.arange(low, high + 1), mean)
+    length = next_fast_len(n_bins * (high - low) + 1, real=True)
+    total = irfft(rfft(masses, length) ** n_bins, length)[place]
+    return total / stats.poisson.pmf(n_samples, n_samples)
+
+
+def bound_curve(n_samples, level):
+    """Largest distance of a cumulative distribution of uniform numbers, Kolmogorov's exact law."""
+    return float(stats.kstwo.ppf(level, n_samples))
+
+
+def bound_draws(values, level):
+    """What a value that is exchangeable with `values` does not exceed with probability `level`."""
+    rank = int(np.ceil(level * (len(values) + 1) - 1e-9))
+    return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf

@@ -1,0 +1,377 @@
+"""Diagram of the probability integral transform: histogram and cumulative distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from skcal._numerics._binned import count_bins
+from skcal._numerics._regression import measure_uniformity, share_among_bins, spread_evenly
+from skcal._numerics._uniform_bands import bound_curve, bound_draws, bound_histogram
+from skcal._predicted._estimators import check_response, predict_response
+from skcal._predicted._rows import check_values, is_grouped, make_pit_source, read_pit
+from skcal._typing import ArrayLike, RandomState
+from skcal._validation import (
+    check_confidence_level,
+    check_flag,
+    check_integer,
+    check_n_bins,
+    check_rng,
+    check_sample_weight,
+)
+from skcal.diagrams._frame import open_figure
+from skcal.diagrams._response import check_plot_options
+from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
+    from sklearn.base import BaseEstimator
+
+
+class PITDisplay:
+    r"""Histogram and cumulative distribution of the probability integral transform (PIT).
+
+    For calibrated predictions both follow the uniform distribution: the histogram is flat, and the
+    curve is the diagonal. Each has a band that holds it everywhere at once.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
+    All parameters are stored as attributes, unchanged.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_points,)
+        Places of the curve, from 0 to 1; one twice where the curve jumps.
+    share : ndarray of shape (n_points,)
+        Share of the rows whose PIT is at most `levels`.
+    density : ndarray of shape (n_bins,)
+        Heights of the histogram of equal bins, 1 on average.
+    curve_width : float, default=None
+        Half of the width of the band around the diagonal. None draws none.
+    histogram_width : float, default=None
+        Half of the width of the band around the height 1. None draws none.
+    confidence_level : float, default=None
+        Level of the bands, for the legend.
+    name : str, default=None
+        Name of the model for the legend.
+
+    Attributes
+    ----------
+    bars_ : matplotlib Artist
+        The histogram.
+    line_ : matplotlib Artist
+        The curve.
+    bands_ : list of matplotlib Artists
+        The bands of both.
+    ref_lines_ : list of matplotlib Artists
+        The height 1 and the diagonal.
+    ax_ : ndarray of matplotlib Axes
+        Axes with the histogram, and with the curve.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    skcal.metrics.probability_integral_transform : The values.
+    skcal.metrics.pit_calibration_error : Their distance from uniform.
+    skcal.inference.distribution_calibration_test : Whether it is more than chance.
+
+    Notes
+    -----
+    A histogram that is high at both ends belongs to predictions that are too narrow, one that is
+    high in the middle to predictions that are too wide, and a slope to a bias.
+
+    If predictions are calibrated and rows independent, each band holds all of its curve or bars
+    with at least the probability `confidence_level`, at every number of rows. For continuous
+    distributions without weights it is computed: by Kolmogorov's law of the distance of the curve
+    [1]_, and by the law of the counts of all bins, which are independent Poisson variables given
+    their sum. Otherwise it is taken from draws of the predictions, see
+    :func:`~skcal.inference.distribution_calibration_test`. Rows whose PIT is an interval are spread
+    over it, as in :func:`~skcal.metrics.pit_calibration_error`.
+
+    References
+    ----------
+    .. [1] G. Marsaglia, W. W. Tsang, J. Wang (2003). Evaluating Kolmogorov's distribution. Journal
+       of Statistical Software 8. :doi:`10.18637/jss.v008.i18`
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from skcal.diagrams import PITDisplay
+    >>> display = PITDisplay.from_predictions([-1.2, 0.3, 0.1, 1.0], norm(0, 1), n_bins=2)
+    >>> display.density
+    array([0.5, 1.5])
+    """
+
+    bars_: Artist
+    line_: Artist
+    bands_: list[Artist]
+    ref_lines_: list[Artist]
+    ax_: np.ndarray
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        levels: np.ndarray,
+        share: np.ndarray,
+        density: np.ndarray,
+        curve_width: float | None = None,
+        histogram_width: float | None = None,
+        confidence_level: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.levels = levels
+        self.share = share
+        self.density = density
+        self.curve_width = curve_width
+        self.histogram_width = histogram_width
+        self.confidence_level = confidence_level
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
+        *,
+        response: str = "std",
+        response_params: dict[str, Any] | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the diagram of a fitted regressor.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted regressor.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of data that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            True targets.
+        response : str, default="std"
+            What is predicted: "std" for ``predict(X, return_std=True)``, or the name of a method
+            that returns distributions, see :func:`~skcal.scorers.make_distribution_scorer`.
+        response_params : dict, default=None
+            Keyword arguments of that method.
+        name : str, default=None
+            Name for the legend. None takes the name of the class.
+        **options : dict
+            Keyword arguments of :meth:`from_predictions`.
+
+        Returns
+        -------
+        PITDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import BayesianRidge
+        >>> from skcal.diagrams import PITDisplay
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = BayesianRidge().fit(X[::2], y[::2])
+        >>> display = PITDisplay.from_estimator(model, X[1::2], y[1::2])
+        >>> display.name
+        'BayesianRidge'
+        """
+        check_response(response, response_params)
+        prediction = predict_response(estimator, X, response, response_params)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, prediction, name=name, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        distribution: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int | Literal["cube_root"] = 10,
+        confidence_level: float = 0.95,
+        n_resamples: int = 999,
+        random_state: RandomState = None,
+        name: str | None = None,
+        ax: Any = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Draw the diagram of given predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True targets, real numbers.
+        distribution : object
+            The predictions, as in :func:`skcal.metrics.probability_integral_transform`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        n_bins : int or "cube_root", default=10
+            Number of bins of the histogram, at most 2^24, or "cube_root", see
+            :func:`skcal.metrics.expected_calibration_error`.
+        confidence_level : float, default=0.95
+            Level of the bands, above 0 and below 1.
+        n_resamples : int, default=999
+            Number of draws, where the bands need some.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of these draws.
+        name : str, default=None
+            Name for the legend. None takes "Regressor".
+        ax : ndarray of two matplotlib axes, default=None
+            Axes of the histogram and of the curve. None creates a new figure.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        PITDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import PITDisplay
+        >>> from skcal.metrics import Ensemble
+        >>> members = Ensemble([[0.0, 1.0, 2.0], [1.0, 3.0, 5.0]])
+        >>> display = PITDisplay.from_predictions([0.5, 2.0], members, n_bins=2, random_state=0)
+        >>> display.density
+        array([2., 0.])
+        """
+        check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
+        n_bins = check_n_bins(n_bins)
+        level = check_confidence_level(confidence_level)
+        n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
+        rng = check_rng(random_state)
+        targets = check_values("y_true", y_true)
+        weights = check_sample_weight(sample_weight, len(targets))
+        low, high = read_pit(targets, distribution)
+        n_bins = count_bins(n_bins, len(targets) if weights is None else np.count_nonzero(weights))
+        nodes, before, after = spread_evenly(low, high, weights)
+        if weights is None and not is_grouped(distribution):
+            curve_width = bound_curve(len(targets), level)
+            width = bound_histogram(len(targets), n_bins, level) * n_bins / len(targets)
+        else:
+            source = make_pit_source(targets, distribution)
+            drawn = [source(rng.random(len(targets))) for _ in range(n_resamples)]
+            curve_width, width = _bound_by_draws(drawn, weights, n_bins, level)
+        return cls(
+            levels=np.repeat(nodes, 2),
+            share=np.column_stack([before, after]).ravel(),
+            density=n_bins * share_among_bins(nodes, before, after, n_bins),
+            curve_width=curve_width,
+            histogram_width=width,
+            confidence_level=level,
+            name="Regressor" if name is None else name,
+        ).plot(ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        histogram_kwargs: dict[str, Any] | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : ndarray of two matplotlib axes, default=None
+            Axes of the histogram and of the curve. None creates a new figure.
+        name : str, default=None
+            Name for the legend. None takes the name of the display.
+        histogram_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `stairs` for the histogram.
+        curve_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curve.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the bands.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the uniform distribution.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import StepPatch
+
+        check_flag("despine", despine)
+        looks = {"histogram_kwargs": histogram_kwargs, "curve_kwargs": curve_kwargs}
+        looks |= {"band_kwargs": band_kwargs, "ref_line_kwargs": ref_line_kwargs}
+        check_look(**looks)
+        color, label = CURVE_STYLES[0]["color"], self.name if name is None else name
+        with open_figure(ax, 2, panels=True) as axes:
+            self.bands_ = self._draw_bands(axes, band_kwargs)
+            self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
+            look = {"color": color, "fill": True, "alpha": 0.6, "zorder": 1.2}
+            edges = np.linspace(0, 1, len(self.density) + 1)
+            self.bars_ = axes[0].stairs(
+                self.density, edges, **merge_style(look, histogram_kwargs, StepPatch)
+            )
+            look = {"color": color, "label": label, "zorder": 2.5}
+            look = merge_style(look, curve_kwargs, Line2D)
+            (self.line_,) = axes[1].plot(self.levels, self.share, **look)
+            _label(axes)
+            if despine:
+                for one in axes:
+                    one.spines[["top", "right"]].set_visible(False)
+            self.ax_, self.figure_ = axes, axes[0].figure
+        return self
+
+    def _draw_bands(self, axes, style):
+        from matplotlib.collections import PolyCollection
+
+        drawn, ends = [], np.array([0.0, 1.0])
+        level = "Band" if self.confidence_level is None else f"{100 * self.confidence_level:g} %"
+        default = {"color": "0.6", "alpha": 0.4, "linewidth": 0, "zorder": 2}
+        for one, width, middle in zip(
+            axes, (self.histogram_width, self.curve_width), (np.ones(2), ends), strict=True
+        ):
+            if width is None or not np.isfinite(width):
+                continue
+            label = f"{level} if calibrated" if one is axes[1] else None
+            look = merge_style(default | {"label": label}, style, PolyCollection)
+            lowest = np.maximum(middle - width, 0.0) if one is axes[0] else middle - width
+            drawn.append(one.fill_between(ends, lowest, middle + width, **look))
+        return drawn
+
+
+def _bound_by_draws(drawn, weights, n_bins, level):
+    """Half of the widths of both bands."""
+    farthest = [
+        (
+            measure_uniformity(low, high, weights, np.inf),
+            np.abs(n_bins * share_among_bins(*spread_evenly(low, high, weights), n_bins) - 1).max(),
+        )
+        for low, high in drawn
+    ]
+    return [bound_draws(np.array(column), level) for column in zip(*farthest, strict=True)]
+
+
+def _draw_uniform(axes, style):
+    from matplotlib.lines import Line2D
+
+    lines = []
+    for one, heights in zip(axes, ([1, 1], [0, 1]), strict=True):
+        default = {"color": one.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
+        default |= {"linestyle": ":", "zorder": 2.2, "label": "_uniform"}
+        lines += one.plot([0, 1], heights, **merge_style(default, style, Line2D))
+    return lines
+
+
+def _label(axes):
+    histogram, curve = axes
+    histogram.set(xlabel="PIT", ylabel="Density", xlim=(0, 1))
+    histogram.set_ylim(bottom=0)
+    curve.set(xlabel="PIT", ylabel="Share of the rows up to it", xlim=(0, 1), ylim=(0, 1))
+    curve.legend(loc="lower right", fontsize="small", frameon=False)
+    for one in axes:
+        one.set_box_aspect(1)

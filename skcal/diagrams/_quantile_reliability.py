@@ -1,0 +1,270 @@
+"""Reliability diagram of predicted quantiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skcal._predicted._estimators import check_response, predict_response
+from skcal._predicted._points import check_levels, read_quantiles
+from skcal._predicted._rows import check_values
+from skcal._typing import ArrayLike
+from skcal._validation import check_flag
+from skcal.diagrams._frame import open_figure
+from skcal.diagrams._response import check_plot_options
+from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.metrics import (
+    CORPDecomposition,
+    FunctionalCurve,
+    corp_regression_curve,
+    corp_regression_decomposition,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from sklearn.base import BaseEstimator
+
+
+class QuantileReliabilityDisplay:
+    r"""Reliability diagram of predicted quantiles, by isotonic regression (CORP).
+
+    Each level has a curve: for a prediction, the quantile of the targets of the rows with that
+    prediction. On the diagonal quantiles are calibrated. There are no bins, and nothing to tune.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
+    All parameters are stored as attributes, unchanged.
+
+    Parameters
+    ----------
+    curves : list of FunctionalCurve
+        Curves, see :func:`skcal.metrics.corp_regression_curve`.
+    quantiles : list of float
+        Level of each curve.
+    decompositions : list of CORPDecomposition, default=None
+        Terms of the pinball loss of each level, for the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Artists
+        The curves.
+    ref_line_ : matplotlib Artist
+        The diagonal.
+    ax_ : matplotlib Axes
+        Axes with the diagram.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    skcal.metrics.corp_regression_decomposition : The numbers of the legend.
+    skcal.metrics.quantile_calibration_error : Calibration of all rows together.
+    PITDisplay : Calibration at all levels, of all rows together.
+
+    Notes
+    -----
+    The legend has the miscalibration (MCB) and the discrimination (DSC) of the pinball loss [1]_.
+    Where rows are few the curve is far from the diagonal by chance, at its ends above all.
+
+    References
+    ----------
+    .. [1] T. Gneiting, J. Resin (2023). Regression diagnostics meets forecast evaluation:
+       conditional calibration, reliability diagrams, and coefficient of determination. Electronic
+       Journal of Statistics 17. :doi:`10.1214/23-EJS2180`
+
+    Examples
+    --------
+    >>> from skcal.diagrams import QuantileReliabilityDisplay
+    >>> display = QuantileReliabilityDisplay.from_predictions(
+    ...     [1.0, 3.0, 2.0, 6.0], [0.0, 1.0, 2.0, 3.0], quantiles=0.5
+    ... )
+    >>> display.lines_[0].get_label()
+    'Level 0.5 (MCB = 0.625, DSC = 0.625)'
+    """
+
+    lines_: list[Artist]
+    ref_line_: Artist
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        curves: list[FunctionalCurve],
+        quantiles: list[float],
+        decompositions: list[CORPDecomposition] | None = None,
+    ) -> None:
+        self.curves = curves
+        self.quantiles = quantiles
+        self.decompositions = decompositions
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
+        *,
+        quantiles: ArrayLike,
+        response: str = "predict",
+        response_params: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the diagram of a fitted regressor.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted regressor that predicts quantiles.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of data that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            True targets.
+        quantiles : array-like of shape (n_levels,)
+            Level of each predicted column, or one number.
+        response : str, default="predict"
+            Name of the method that returns the quantiles, such as "predict_quantiles".
+        response_params : dict, default=None
+            Keyword arguments of that method.
+        **options : dict
+            Keyword arguments of :meth:`from_predictions`.
+
+        Returns
+        -------
+        QuantileReliabilityDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import QuantileRegressor
+        >>> from skcal.diagrams import QuantileReliabilityDisplay
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = QuantileRegressor(quantile=0.9, alpha=0).fit(X[::2], y[::2])
+        >>> display = QuantileReliabilityDisplay.from_estimator(
+        ...     model, X[1::2], y[1::2], quantiles=0.9
+        ... )
+        """
+        check_response(response, response_params)
+        y_quantiles = predict_response(estimator, X, response, response_params)
+        return cls.from_predictions(y, y_quantiles, quantiles=quantiles, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_quantiles: ArrayLike,
+        *,
+        quantiles: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Draw the diagram of given quantiles.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True targets, real numbers.
+        y_quantiles : array-like of shape (n_samples, n_levels) or (n_samples,)
+            Predicted quantiles, one column for each level; finite.
+        quantiles : array-like of shape (n_levels,)
+            Level of every column, distinct and strictly between 0 and 1; or one number.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        QuantileReliabilityDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import QuantileReliabilityDisplay
+        >>> display = QuantileReliabilityDisplay.from_predictions(
+        ...     [1.0, 3.0, 2.0], [[0.0, 2.0], [1.0, 4.0], [2.0, 4.0]], quantiles=[0.1, 0.9]
+        ... )
+        >>> len(display.curves)
+        2
+        """
+        check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
+        targets = check_values("y_true", y_true)
+        levels = check_levels("quantiles", quantiles)
+        columns = read_quantiles("y_quantiles", y_quantiles, len(targets), levels)
+        curves, decompositions = [], []
+        for column, level in zip(columns.T, levels.tolist(), strict=True):
+            rows = {"functional": "quantile", "level": level, "sample_weight": sample_weight}
+            curves.append(corp_regression_curve(targets, column, **rows))
+            decompositions.append(corp_regression_decomposition(targets, column, **rows))
+        display = cls(curves=curves, quantiles=levels.tolist(), decompositions=decompositions)
+        return display.plot(ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        curve_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        curve_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonal.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        from matplotlib.lines import Line2D
+
+        check_flag("despine", despine)
+        check_look(curve_kwargs=curve_kwargs, ref_line_kwargs=ref_line_kwargs)
+        with open_figure(ax) as (axes,):
+            styles = choose_styles(axes, len(self.curves))
+            self.lines_ = []
+            for number, (curve, style) in enumerate(zip(self.curves, styles, strict=True)):
+                look = merge_style(style | {"label": self._name(number)}, curve_kwargs, Line2D)
+                self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
+            self._draw_diagonal(axes, ref_line_kwargs)
+            axes.set(xlabel="Predicted quantile", ylabel="Quantile of the targets")
+            limits = (
+                min(axes.get_xlim()[0], axes.get_ylim()[0]),
+                max(axes.get_xlim()[1], axes.get_ylim()[1]),
+            )
+            axes.set(xlim=limits, ylim=limits, aspect="equal")
+            axes.legend(loc="best", fontsize="small", frameon=False)
+            if despine:
+                axes.spines[["top", "right"]].set_visible(False)
+            self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _name(self, number):
+        label = f"Level {self.quantiles[number]:g}"
+        if self.decompositions is None:
+            return label
+        parts = self.decompositions[number]
+        return f"{label} (MCB = {parts.miscalibration:.3g}, DSC = {parts.discrimination:.3g})"
+
+    def _draw_diagonal(self, axes, style):
+        from matplotlib.lines import Line2D
+
+        ends = [float(f([f(curve.y_pred) for curve in self.curves])) for f in (np.min, np.max)]
+        default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
+        default |= {"linestyle": ":", "zorder": 1.9, "label": "_diagonal"}
+        (self.ref_line_,) = axes.plot(ends, ends, **merge_style(default, style, Line2D))

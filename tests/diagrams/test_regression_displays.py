@@ -1,0 +1,180 @@
+"""Displays of regression: what is drawn, bands that hold all at once, options."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import BayesianRidge, LinearRegression
+
+from skcal._numerics._uniform_bands import bound_draws, bound_histogram
+from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
+from skcal.metrics import (
+    Ensemble,
+    corp_regression_curve,
+    corp_regression_decomposition,
+    pit_calibration_error,
+    probability_integral_transform,
+)
+
+LEVELS = [0.1, 0.5]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def rows(rng):
+    mean = rng.normal(size=80)
+    return rng.normal(mean), (mean, np.full(80, 0.7))
+
+
+def test_pit_is_drawn(rows):
+    y, law = rows
+    display = PITDisplay.from_predictions(y, law, n_bins=5, name="model")
+    pit = probability_integral_transform(y, law)
+    counts, edges = np.histogram(pit, bins=5, range=(0, 1))
+    np.testing.assert_allclose(display.bars_.get_data().values, counts / 80 * 5)
+    np.testing.assert_allclose(display.bars_.get_data().edges, edges)
+    x, share = display.line_.get_data()
+    at = np.sort(pit)[[10, 40, 70]]
+    # Just above the eleventh value eleven of the rows are below.
+    np.testing.assert_allclose(np.interp(at + 1e-9, x, share), np.array([11, 41, 71]) / 80)
+    largest = pit_calibration_error(y, law, norm=np.inf)
+    assert np.abs(share - x).max() == pytest.approx(largest)
+    assert display.line_.get_label() == "model"
+    assert len(display.bands_) == len(display.ref_lines_) == len(display.ax_) == 2
+    assert display.plot() is display
+
+
+def test_band_of_the_curve_is_kolmogorovs(rows):
+    display = PITDisplay.from_predictions(*rows, confidence_level=0.9)
+    assert stats.kstwo.cdf(display.curve_width, 80) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4)])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+def test_band_of_the_histogram_by_all_outcomes(n_samples, n_bins, level):
+    """The multinomial probabilities of all counts, added up."""
+    counts = np.stack(np.meshgrid(*[np.arange(n_samples + 1)] * n_bins), -1).reshape(-1, n_bins)
+    counts = counts[counts.sum(axis=1) == n_samples]
+    mass = stats.multinomial(n_samples, np.full(n_bins, 1 / n_bins)).pmf(counts)
+    distance = np.abs(counts - n_samples / n_bins).max(axis=1)
+    expected = min(d for d in distance if mass[distance <= d + 1e-9].sum() >= level - 1e-12)
+    assert bound_histogram(n_samples, n_bins, level) == pytest.approx(expected)
+
+
+def test_band_of_many_rows():
+    """Of two bins the count is binomial."""
+    n_samples = 10**6
+    width = bound_histogram(n_samples, 2, 0.95)
+    law = stats.binom(n_samples, 0.5)
+    middle = n_samples // 2
+
+    def cover(distance):
+        return law.cdf(middle + distance) - law.cdf(middle - distance - 1)
+
+    assert cover(width - 1) < 0.95 <= cover(width)
+
+
+def test_bands_from_draws(rng):
+    values = np.arange(1.0, 20)
+    assert bound_draws(values, 0.95) == 19
+    assert bound_draws(values, 0.5) == 10
+    assert bound_draws(values, 0.96) == np.inf
+    members = rng.normal(size=(40, 4))
+    options = {"n_resamples": 39, "random_state": 0}
+    display = PITDisplay.from_predictions(members[:, 0], Ensemble(members[:, 1:]), **options)
+    again = PITDisplay.from_predictions(members[:, 0], Ensemble(members[:, 1:]), **options)
+    assert display.curve_width == again.curve_width < 0.5
+    # With so few draws there is no band at this level.
+    wide = PITDisplay.from_predictions(
+        members[:, 0], stats.norm(), sample_weight=np.ones(40), **options | {"n_resamples": 9}
+    )
+    assert wide.curve_width == np.inf
+    assert wide.bands_ == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bands_hold_as_often_as_they_say(weighted, rng):
+    weights = rng.integers(1, 4, 50) if weighted else None
+    outside = np.zeros(2)
+    for _ in range(400):
+        display = PITDisplay.from_predictions(
+            rng.random(50), stats.uniform(), sample_weight=weights, n_resamples=19,
+            confidence_level=0.8, random_state=rng,
+        )  # fmt: skip
+        plt.close(display.figure_)
+        outside[0] += np.abs(display.share - display.levels).max() > display.curve_width
+        outside[1] += np.abs(display.density - 1).max() > display.histogram_width + 1e-9
+    assert np.all(outside / 400 <= 0.2 + 4 * np.sqrt(0.16 / 400))
+    assert outside[0] / 400 >= 0.2 - 4 * np.sqrt(0.16 / 400)
+
+
+def test_quantiles_are_drawn(rows):
+    y, (mean, _) = rows
+    columns = mean[:, None] + stats.norm.ppf(LEVELS)
+    display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=LEVELS)
+    for level, column, line in zip(LEVELS, columns.T, display.lines_, strict=True):
+        options = {"functional": "quantile", "level": level}
+        np.testing.assert_array_equal(line.get_data(), corp_regression_curve(y, column, **options))
+        parts = corp_regression_decomposition(y, column, **options)
+        assert f"MCB = {parts.miscalibration:.3g}" in line.get_label()
+    low, high = display.ref_line_.get_data()[0]
+    assert (low, high) == (columns.min(), columns.max())
+    plain = QuantileReliabilityDisplay(curves=display.curves, quantiles=LEVELS).plot()
+    assert [line.get_label() for line in plain.lines_] == ["Level 0.1", "Level 0.5"]
+
+
+def test_regressors(rows):
+    y, (mean, _) = rows
+    X = mean[:, None]
+    model = BayesianRidge().fit(X, y)
+    display = PITDisplay.from_estimator(model, X, y)
+    expected = PITDisplay.from_predictions(y, model.predict(X, return_std=True))
+    assert display.name == "BayesianRidge"
+    np.testing.assert_array_equal(display.share, expected.share)
+    quantiles = QuantileReliabilityDisplay.from_estimator(model, X, y, quantiles=0.5)
+    direct = QuantileReliabilityDisplay.from_predictions(y, model.predict(X), quantiles=0.5)
+    assert quantiles.decompositions == direct.decompositions
+    with pytest.raises(TypeError, match=r"LinearRegression.predict must take .*return_std"):
+        PITDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
+
+
+def test_looks(rows):
+    y, law = rows
+    figure, axes = plt.subplots(1, 2)
+    display = PITDisplay.from_predictions(
+        y, law, ax=axes, despine=True, curve_kwargs={"c": "red"}, histogram_kwargs={"fc": "green"},
+        band_kwargs={"alpha": 0.1}, ref_line_kwargs={"lw": 3},
+    )  # fmt: skip
+    assert display.figure_ is figure
+    assert display.line_.get_color() == "red"
+    assert {band.get_alpha() for band in display.bands_} == {0.1}
+    assert {line.get_linewidth() for line in display.ref_lines_} == {3}
+    assert not axes[1].spines["top"].get_visible()
+    options = {"quantiles": 0.5, "ax": axes[0], "despine": True}
+    options |= {"curve_kwargs": {"c": "red"}, "ref_line_kwargs": {"lw": 3}}
+    display = QuantileReliabilityDisplay.from_predictions(y, law[0], **options)
+    assert display.ax_ is axes[0]
+    assert display.lines_[0].get_color() == "red"
+    assert display.ref_line_.get_linewidth() == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_bins": 0}, ValueError, "n_bins must be at least 1"),
+        ({"confidence_level": 0}, ValueError, "must be above 0 and below 1"),
+        ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
+        ({"colour": 1}, TypeError, "unexpected keyword arguments: colour"),
+        ({"despine": 1}, ValueError, "despine must be True or False"),
+        ({"band_kwargs": 1}, ValueError, "band_kwargs must be None or a dictionary"),
+    ],
+)
+def test_what_is_refused(options, error, message, rows):
+    with pytest.raises(error, match=message):
+        PITDisplay.from_predictions(*rows, **options)
+    assert plt.get_fignums() == []

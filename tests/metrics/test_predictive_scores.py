@@ -1,0 +1,184 @@
+"""Scores of predictive distributions: closed forms, published values, laws, what is refused."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.special import gamma
+from sklearn.metrics import mean_pinball_loss
+
+from skcal.metrics import (
+    Ensemble,
+    Mixture,
+    MultivariateNormal,
+    Quantiles,
+    continuous_ranked_probability_score,
+    interval_score,
+    pinball_loss,
+)
+
+score = continuous_ranked_probability_score
+
+
+@pytest.mark.parametrize(
+    ("y", "law", "expected"),
+    [
+        (0.3, stats.beta(0.7, 1.1), 0.0850102437),
+        (-3.0, stats.beta(0.7, 1.1, loc=-5.0, scale=9.0), 0.883206751),
+        (0.2, stats.gamma(1.1, scale=1 / 0.7), 0.6343718),
+        (17.1, stats.logistic(13.8, 3.3), 2.067527),
+        (3.1, stats.logistic(4.0, 0.5), 0.5529776),
+        (8.0, stats.binom(10, 0.9), 0.6685115),
+        (-8.0, stats.binom(10, 0.9), 16.49896),
+        (18.0, stats.binom(10, 0.9), 8.498957),
+    ],
+)
+def test_values_of_scoringrules(y, law, expected):
+    """From tests/test_crps.py of scoringrules, which has them from R's scoringRules."""
+    assert score([y], law) == pytest.approx(expected, rel=2e-7)
+
+
+@pytest.mark.parametrize("s", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_expected_score_of_a_normal_with_a_wrong_scale_and_mean(s, shift):
+    """Of Y ~ N(0, 1): E|X - Y| - E|X - X'| / 2, from E|N(m, v)| of a folded normal."""
+
+    def size(m, v):
+        z = m / np.sqrt(v)
+        return np.sqrt(2 * v / np.pi) * np.exp(-(z**2) / 2) + m * (1 - 2 * stats.norm.cdf(-z))
+
+    expected = size(shift, 1 + s**2) - size(0.0, 2 * s**2) / 2
+    y = np.linspace(-9, 9, 2001)  # on which sums of smooth functions are integrals
+    law = np.full(len(y), shift), np.full(len(y), s)
+    assert score(y, law, sample_weight=stats.norm.pdf(y)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("law", "closed"),
+    [
+        (stats.logistic(1, 2), lambda y: 2 * ((z := (y - 1) / 2) + 2 * np.log1p(np.exp(-z)) - 1)),
+        (stats.expon(scale=2), lambda y: np.where(y > 0, y + 4 * np.exp(-y / 2) - 3, 1 - y)),
+        (
+            stats.uniform(0, 1),
+            lambda y: np.where(abs(y - 0.5) < 0.5, y**2 - y + 1 / 3, np.maximum(-y, y - 1) + 1 / 3),
+        ),
+        (stats.gamma(0.3), lambda y: _score_gamma(y, 0.3)),
+    ],
+)
+def test_quadrature_has_its_accuracy(law, closed):
+    """Closed forms of Jordan, Krueger and Lerch (2019), appendix A."""
+    y = np.array([-3.0, 1e-3, 0.4, 1.0, 7.0])
+    for target in y:
+        assert score([target], law) == pytest.approx(closed(target), rel=1e-8)
+
+
+def _score_gamma(y, a):
+    if y < 0:
+        return a - y - gamma(a + 0.5) / (gamma(0.5) * gamma(a))
+    first = y * (2 * stats.gamma.cdf(y, a) - 1) - a * (2 * stats.gamma.cdf(y, a + 1) - 1)
+    return first - gamma(a + 0.5) / (gamma(0.5) * gamma(a))
+
+
+def test_heavy_tails():
+    """The score of a Cauchy law is finite, though it has no mean: integrated over x."""
+    law = stats.cauchy(0, 1)
+    sides = [quad(lambda x: law.sf(x) ** 2, low, np.inf)[0] for low in (0.5, -0.5)]
+    assert score([0.5], law) == pytest.approx(
+        sides[0] + quad(lambda x: law.cdf(x) ** 2, -np.inf, 0.5)[0], rel=1e-7
+    )
+    with pytest.raises(ValueError, match="finite and computable to 1e-08"):
+        score([0.5], stats.t(0.4))
+
+
+def test_discrete_laws_by_their_definition():
+    y = np.array([0.0, 2.0, 2.25, 7.0, -1.5])
+    law = stats.binom(4, 0.3)
+    k, mass = np.arange(5), law.pmf(np.arange(5))
+    pairs = mass @ np.abs(np.subtract.outer(k, k)) @ mass / 2
+    expected = np.abs(np.subtract.outer(y, k)) @ mass - pairs
+    for target, value in zip(y, expected, strict=True):
+        assert score([target], law) == pytest.approx(value, abs=1e-13)
+    assert score(y, law) == pytest.approx(expected.mean())
+
+
+def test_ensembles_by_their_definition(rng):
+    members, y = rng.normal(size=(50, 7)).round(1), rng.normal(size=50).round(1)
+    pairs = np.abs(members[:, :, None] - members[:, None]).mean(axis=(1, 2)) / 2
+    expected = np.abs(members - y[:, None]).mean(axis=1) - pairs
+    weights = rng.integers(0, 3, 50)
+    assert score(y, Ensemble(members)) == pytest.approx(expected.mean(), rel=1e-13)
+    value = score(y, Ensemble(members), sample_weight=weights)
+    assert value == pytest.approx(np.average(expected, weights=weights), rel=1e-13)
+    # A single member is a number, and what both have in common cancels.
+    assert score(y, Ensemble(members[:, :1])) == np.abs(y - members[:, 0]).mean()
+    assert score([1e15 + 1], Ensemble([[1e15, 1e15 + 2]])) == 0.5
+
+
+def test_mixtures_and_one_component(rng):
+    y, loc, scale = rng.normal(size=5), rng.normal(size=(5, 2)), rng.uniform(0.3, 3, (5, 2))
+    weights = np.array([0.3, 0.7])
+    mixture = Mixture(weights, stats.norm(loc, scale))
+
+    def square(x, row):
+        return (weights @ stats.norm.cdf(x, loc[row], scale[row]) - (x >= y[row])) ** 2
+
+    expected = [quad(square, -30, 30, args=(k,), points=[t])[0] for k, t in enumerate(y)]
+    assert score(y, mixture) == pytest.approx(np.mean(expected), rel=1e-6)
+    alone = Mixture([1.0], [stats.norm(loc[:, 0], scale[:, 0])])
+    assert score(y, alone) == pytest.approx(score(y, (loc[:, 0], scale[:, 0])), rel=1e-12)
+
+
+def test_all_ways_to_write_a_normal_law_agree(rng):
+    y, loc, scale = rng.normal(size=30), rng.normal(size=30), rng.uniform(0.3, 3, 30)
+    law = stats.norm(loc, scale)
+    value = score(y, (loc, scale))
+    assert score(y, law) == value
+    given = SimpleNamespace(cdf=law.cdf, icdf=law.ppf)  # integrated
+    assert score(y, given) == pytest.approx(value, rel=1e-8)
+    levels = (np.arange(2000) + 0.5) / 2000
+    quantiles = law.ppf(levels[:, None]).T
+    assert score(y, Quantiles(quantiles, levels)) == pytest.approx(value, rel=1e-3)
+    assert score(y, Ensemble(quantiles)) == pytest.approx(value, rel=1e-3)
+
+
+def test_pinball_loss_and_interval_score_by_those_of_others(rng):
+    y, columns = rng.normal(size=40), np.sort(rng.normal(size=(40, 3)), axis=1)
+    weights, levels = rng.integers(0, 3, 40), [0.1, 0.5, 0.9]
+    expected = [
+        mean_pinball_loss(y, column, alpha=level, sample_weight=weights)
+        for column, level in zip(columns.T, levels, strict=True)
+    ]
+    value = pinball_loss(y, columns, quantiles=levels, sample_weight=weights)
+    assert value == pytest.approx(np.mean(expected), rel=1e-12)
+    assert score(y, Quantiles(columns, levels), sample_weight=weights) == pytest.approx(2 * value)
+    ends = columns[:, [0, 2]]
+    both = pinball_loss(y, ends, quantiles=[0.1, 0.9])
+    assert interval_score(y, ends, level=0.8) == pytest.approx(2 / 0.2 * 2 * both, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: score([0.0], ([0.0], [0.0])), "standard deviation .* be positive; got 0.0 at row"),
+        (lambda: score([0.0], ([0.0],)), "must hold these two; got 1 elements"),
+        (lambda: score([0.0], ([0.0], [np.nan])), "must be finite; got nan"),
+        (lambda: score([0.0] * 2, ([0.0] * 3, [1.0] * 3)), "one distribution for each of the 2"),
+        (lambda: score([0.0], MultivariateNormal([[0.0]], [[[1.0]]])), "must have a method cdf"),
+        (lambda: score([0.0], Mixture([1.0], [stats.laplace()])), "must have normal components"),
+        (lambda: score([0.0], stats.poisson(1e10)), "at most 2.20 numbers"),
+        (lambda: score([0.0] * 2, Ensemble([[1.0]])), "for each of the 2 rows .* got 1"),
+        (lambda: score([0.0], Ensemble([1.0])), r"\(n_samples, n_members\).*; got shape \(1,\)"),
+        (lambda: score([0.0], Ensemble([[np.inf]])), "members of distribution must be finite"),
+        (lambda: score([0.0], Quantiles([[np.inf]], [0.5])), "must be finite; got"),
+        (lambda: score([0.0], Quantiles([[0.0]], [1.5])), "must lie strictly between 0 and 1"),
+        (lambda: score([1.7e308], (-1.7e308, 1.0)), "The score must be finite"),
+        (lambda: interval_score([0.0] * 2, [[1, 0], [0, 1]]), "they do in 1 of 2 rows"),
+        (lambda: interval_score([0.0], [0, 1]), r"must have shape \(1, 2\).*; got \(2,\)"),
+        (lambda: interval_score([0.0], [[0, 1]], level=0), "strictly between 0 and 1; got 0"),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,142 @@
+"""CORP of means, quantiles and expectiles: published values, definitions by search, laws."""
+
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from skcal.metrics import (
+    corp_decomposition,
+    corp_regression_curve,
+    corp_regression_decomposition,
+    pinball_loss,
+)
+
+FUNCTIONALS = [("mean", 0.5), ("quantile", 0.3), ("expectile", 0.8)]
+every_functional = pytest.mark.parametrize(("functional", "level"), FUNCTIONALS)
+
+
+def test_values_of_reliabilitydiag():
+    """From R's reliabilitydiag, in the tests of model-diagnostics 1.4 (test_scoring.py)."""
+    y, z = [0, 0, 0, 1, 1, 1], [0.4, 0.3, 0.2, 0.1, 0.5, 0.9]
+    parts = corp_regression_decomposition(y, z)
+    np.testing.assert_allclose(parts, [0.2266667, 0.1016667, 0.125, 0.25], atol=5e-8)
+    np.testing.assert_allclose(parts, corp_decomposition(y, z), atol=1e-15)
+    # The example of its docstring.
+    parts = corp_regression_decomposition([0, 0, 1, 1], [-1, 1, 1, 2])
+    np.testing.assert_allclose(parts, [0.75, 0.625, 0.125, 0.25])
+
+
+def test_values_of_gneiting_and_resin():
+    """Figure 6 of the paper: quantiles of level 0.1, 400 rows; the paper doubles the loss."""
+    path = Path(__file__).with_name("gneiting_resin_quantiles.csv")
+    y, x, recalibrated = np.loadtxt(path, delimiter=",", skiprows=1).T
+    options = {"functional": "quantile", "level": 0.1}
+    curve = corp_regression_curve(y, x, **options)
+    np.testing.assert_allclose(curve.y_recalibrated, recalibrated, rtol=5e-7)
+    parts = corp_regression_decomposition(y, x, **options)
+    published = np.array([3.102078e-02, 1.803370e-01, 5.004139e-01])
+    np.testing.assert_allclose(2 * np.array(parts[1:]), published, rtol=2e-6)
+
+
+def score(functional, y, x, level):
+    side = np.where(y < x, 1 - level, level)
+    if functional == "quantile":
+        return side * np.abs(y - x)
+    return 2 * side * (y - x) ** 2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quantiles_are_the_best_of_all_sequences(rng, weighted):
+    """Some best values are targets, so that all non-decreasing sequences of them can be tried."""
+    for level in (0.1, 0.5, 0.77):
+        y, x = rng.integers(0, 4, 7).astype(float), rng.integers(0, 5, 7).astype(float)
+        weights = rng.integers(0, 3, 7).astype(float) if weighted else None
+        if weighted:
+            weights[:2] = 1
+        distinct, place = np.unique(x, return_inverse=True)
+        best = min(
+            np.average(score("quantile", y, np.array(values)[place], level), weights=weights)
+            for values in combinations_with_replacement(np.unique(y), len(distinct))
+        )
+        options = {"functional": "quantile", "level": level, "sample_weight": weights}
+        parts = corp_regression_decomposition(y, x, **options)
+        assert parts.score - parts.miscalibration == pytest.approx(best, abs=1e-12)
+
+
+@every_functional
+def test_expectiles_and_means_are_a_minimum(functional, level, rng):
+    """No small change of the values that keeps their order has a smaller score."""
+    y, x = rng.normal(size=30), rng.normal(size=30)
+    curve = corp_regression_curve(y, x, functional=functional, level=level)
+    order, values = np.argsort(x), curve.y_recalibrated
+    assert np.all(np.diff(values) >= 0)
+
+    def loss(values):
+        return score(functional, y[order], values, level).sum()
+
+    for _ in range(300):
+        other = np.sort(values + rng.normal(size=30) * rng.choice([1e-3, 0.1, 1.0], 30))
+        assert loss(other) >= loss(values) - 1e-12
+    if functional == "expectile":
+        found = minimize(lambda c: score(functional, y, c[0], level).mean(), [0.0], tol=1e-12)
+        parts = corp_regression_decomposition(y, x, functional=functional, level=level)
+        assert parts.uncertainty == pytest.approx(found.fun, rel=1e-8)
+
+
+@every_functional
+def test_laws(functional, level, rng):
+    y, x, weights = rng.normal(size=200), rng.normal(size=200).round(1), rng.integers(0, 4, 200)
+    options = {"functional": functional, "level": level}
+    parts = corp_regression_decomposition(y, x, **options, sample_weight=weights)
+    total = parts.miscalibration - parts.discrimination + parts.uncertainty
+    assert parts.score == pytest.approx(total, rel=1e-12)
+    assert min(parts) >= 0
+    # Weights are counts, and a row of weight 0 is none.
+    repeated = corp_regression_decomposition(
+        np.repeat(y, weights), np.repeat(x, weights), **options
+    )
+    np.testing.assert_allclose(parts, repeated, atol=1e-12)
+    # Recalibrated predictions are calibrated, and an increasing map changes the score alone.
+    curve = corp_regression_curve(y, x, **options)
+    after = curve.y_recalibrated[np.searchsorted(curve.y_pred, x)]
+    parts = corp_regression_decomposition(y, after, **options)
+    assert parts.miscalibration == pytest.approx(0, abs=1e-12)
+    mapped = corp_regression_decomposition(y, np.exp(x), **options)
+    np.testing.assert_allclose(mapped[2:], parts[2:], atol=1e-12)
+
+
+def test_levels_are_averaged(rng):
+    y, columns, levels = rng.normal(size=50), rng.normal(size=(50, 2)), [0.2, 0.7]
+    both = corp_regression_decomposition(y, columns, functional="quantile", level=levels)
+    each = [
+        corp_regression_decomposition(y, column, functional="quantile", level=level)
+        for column, level in zip(columns.T, levels, strict=True)
+    ]
+    np.testing.assert_allclose(both, np.mean(each, axis=0))
+    assert both.score == pytest.approx(pinball_loss(y, columns, quantiles=levels))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 0.3}, "level must be 0.5 for the mean"),
+        (
+            {"functional": "quantile", "level": [0.1, 0.9]},
+            r"must have shape \(2, 2\).*got \(2, 1\)",
+        ),
+        ({"y_pred": [0.0, np.inf]}, "y_pred must be finite; got .* at row 1"),
+        ({"y_true": [0.0, 1e101]}, r"y_true must be at most 1e100 .* got 1e\+101 at row 1"),
+    ],
+)
+def test_what_is_refused(options, message):
+    for function in (corp_regression_decomposition, corp_regression_curve):
+        with pytest.raises(ValueError, match=message):
+            function(**{"y_true": [0.0, 1.0], "y_pred": [0.0, 1.0]} | options)
+
+
+def test_a_curve_is_of_one_column():
+    with pytest.raises(ValueError, match="one column for a curve; got 2"):
+        corp_regression_curve([0.0], [[0.0, 1.0]], functional="quantile", level=[0.1, 0.9])
