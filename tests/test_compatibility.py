@@ -23,7 +23,7 @@ from skcal.scorers import get_scorer
 from tests.answers import list_numbers
 from tests.measures import ON_DEVICE
 from tests.public_objects import list_functions_and_classes, list_methods
-from tests.recalibration.family import CLASSES, make
+from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, lay_out, make
 from tests.test_containers import to_arrow_table, to_odd_memory, to_pandas
 
 
@@ -105,6 +105,16 @@ OWNERS = {
     "CalibrationMonitor": lambda: monitoring.CalibrationMonitor(labels=[0, 1, 2]),
     "GroupedMonitor": lambda: monitoring.GroupedMonitor(labels=[0, 1, 2]),
 }
+# Rows of the recalibrators of regressors.
+PREDICTIONS = {
+    R.__name__: {
+        "X": lay_out(R, ROWS["y_pred"], ROWS["y_std"]),
+        "y": ROWS["y_pred"][::-1],
+        "sample_weight": ROWS["sample_weight"],
+    }
+    for R in REGRESSION_CLASSES
+}
+OWNERS |= {R.__name__: partial(R().fit, **PREDICTIONS[R.__name__]) for R in REGRESSION_CLASSES}
 
 
 def bind(function, owner):
@@ -115,7 +125,8 @@ def bind(function, owner):
         settings["estimator"] = ECHO
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
-    arrays = {name: ROWS[name] for name in parameters if name in ROWS}
+    rows = PREDICTIONS.get(owner, ROWS)
+    arrays = {name: rows[name] for name in parameters if name in rows}
     if "self" not in parameters:
         return partial(function, **settings), arrays
     return lambda **arrays: getattr(OWNERS[owner](), function.__name__)(**arrays), arrays
@@ -221,6 +232,10 @@ def read_answer(found):
         ]
     elif hasattr(found, "to_frame"):
         found = found.to_frame()
+    elif hasattr(found, "ppf"):
+        found = [found.mean(), found.std()]
+    elif type(found).__name__ in PREDICTIONS:
+        found = found.transform(PREDICTIONS[type(found).__name__]["X"])
     elif hasattr(found, "fit"):
         found = getattr(found, "predict_proba", getattr(found, "transform", None))(TRIPLE)
     numbers = list_numbers(found)

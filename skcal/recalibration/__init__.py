@@ -1,8 +1,9 @@
-"""Recalibrators: class scores in, calibrated probabilities out."""
+"""Recalibrators: class scores or predictions of regressors in, calibrated ones out."""
 
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._base_classifier import FittedPair
+from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
 from skcal.recalibration._cross_fit import CrossFitProba
@@ -21,6 +22,7 @@ from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
 from skcal.recalibration._spline import SplineMap, SplineRecalibration
+from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
@@ -46,6 +48,7 @@ __all__ = [
     "MeanReplacement",
     "MulticalibratedClassifierCV",
     "NotClassScoresError",
+    "NotPredictionsError",
     "PlattScaling",
     "QuadraticMap",
     "QuadraticScaling",
@@ -55,6 +58,7 @@ __all__ = [
     "SigmoidMap",
     "SplineMap",
     "SplineRecalibration",
+    "StandardDeviationScaling",
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "TemperatureScaling",

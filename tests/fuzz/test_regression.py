@@ -1,6 +1,7 @@
 """Hostile targets and predictions beyond classification: an answer, or a clear error."""
 
 import inspect
+import pickle
 from itertools import product
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy import stats
 from skcal import metrics
 from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
 from tests.fuzz import strategies as some
-from tests.fuzz.hostile import hostile, hostile_calls
+from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
+from tests.recalibration.family import REGRESSION_CLASSES, lay_out
 
 UNIVARIATE = {"norm": stats.norm, "laplace": stats.laplace, "cauchy": stats.cauchy}
 # What is no distribution that is known, or none at all.
@@ -127,6 +129,37 @@ test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in 
 @hostile(distributions(4, 2), x=reals((4,)) | reals((1,)) | reals((0,)))
 def test_hostile_arguments_of_a_cdf(family, x, **parameters):
     return make_distribution(f"list of {family}", **parameters).cdf(x)
+
+
+# --------------------------------------------------------------------------------- recalibrators
+
+
+@st.composite
+def predicted(draw, R):
+    """Predictions in the columns that a recalibrator reads, and its options."""
+    n_rows = draw(st.integers(0, 5) | st.just(12))
+    mean, std = draw(reals((n_rows,))), draw(reals((n_rows,), SCALES, NO_SCALES))
+    rows = {"y": draw(reals((n_rows,))), "sample_weight": draw(some.weights(n_rows))}
+    return {"R": R, "mean": mean, "std": std} | rows | draw(options(R))
+
+
+def recalibrate(R, mean, std, y, sample_weight, **settings):
+    if np.shape(mean) != np.shape(std):
+        raise ValueError("Columns of other lengths make no predictions.")
+    with np.errstate(over="ignore"):
+        X = lay_out(R, np.asarray(mean, dtype=float), np.asarray(std, dtype=float))
+    with documented_warnings_ignored():
+        model = R(**settings).fit(X, y, sample_weight=sample_weight)
+    state = pickle.dumps(model)
+    found = [model.predict(X), model.transform(X), model.predict_interval(X)]
+    assert (found[-1][:, 0] <= found[-1][:, 1]).all()
+    assert pickle.dumps(model) == state, "predicting changed the estimator"
+    return found
+
+
+test_hostile_rows_of_recalibrators = hostile_calls(
+    {R.__name__: (recalibrate, predicted(R)) for R in REGRESSION_CLASSES}
+)
 
 
 # ----------------------------------------------------------------------------------- divergences

@@ -18,10 +18,11 @@ from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
     NotClassScoresError,
+    NotPredictionsError,
     RecalibratedClassifierCV,
 )
-from tests.recalibration.adapter import AllRows, OnValidScores
-from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, make
+from tests.recalibration.adapter import AllRows, OnValidPredictions, OnValidScores
+from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, REGRESSION_CLASSES, make
 
 RANDOM = [R for R in CLASSES if get_tags(make(R)).non_deterministic]
 STEADY = [R for R in CLASSES if R not in RANDOM]
@@ -154,6 +155,18 @@ class TestTiers:
             expected -= {*EXPECTED["order_checks"], "check_pipeline_consistency"}
         # Run for TemperatureScaling where scikit-learn and array-api-strict can work together.
         assert names | {"check_array_api_input"} == expected
+
+    @with_checks([OnValidPredictions(R()) for R in REGRESSION_CLASSES])
+    def test_on_valid_predictions(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.parametrize("R", REGRESSION_CLASSES)
+    def test_bare_recalibrator_of_regressors_fails_for_one_cause(self, R):
+        names, exceptions = list_failures(R(), at_least=30)
+        for exception in exceptions:
+            causes = list_causes(exception)
+            assert any(isinstance(cause, NotPredictionsError) for cause in causes), exception
+        assert set() < names <= set(EXPECTED["regression_checks"])
 
     @pytest.mark.parametrize("name", EXPECTED["cross_fit_checks"])
     def test_cross_fitting_differs_from_transform(self, name):

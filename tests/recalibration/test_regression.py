@@ -1,0 +1,194 @@
+"""Recalibrators of regressors: closed forms of normal predictions, guarantees, and bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from scipy import stats
+from sklearn.pipeline import make_pipeline
+
+from skcal import recalibration
+from skcal.recalibration import NotPredictionsError, StandardDeviationScaling
+from tests.recalibration.family import REGRESSION_CLASSES, make_predictions
+
+every_class = pytest.mark.parametrize("R", REGRESSION_CLASSES)
+# Nodes and weights that integrate over a standard normal variable.
+NODES, MASS = np.polynomial.hermite_e.hermegauss(120)
+STANDARD = np.column_stack([np.zeros(120), np.ones(120)])
+
+
+# ------------------------------------------------------------------------------------ all of them
+
+
+@every_class
+def test_weights_are_counts_and_rows_of_weight_zero_do_not_exist(R):
+    X, y = make_predictions(R, 40)
+    weights = np.arange(40) % 4
+    fitted = R().fit(X, y, sample_weight=weights)
+    repeated = R().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(fitted.transform(X), repeated.transform(X), rtol=1e-12)
+
+
+@every_class
+def test_answers_move_with_the_unit_of_the_targets(R):
+    X, y = make_predictions(R)
+    expected, unit = R().fit(X, y), 2.0**40
+    for method in ("predict", "transform", "predict_interval"):
+        found = getattr(R().fit(unit * X, unit * y), method)(unit * X)
+        np.testing.assert_allclose(found, unit * getattr(expected, method)(X), rtol=1e-9)
+
+
+@every_class
+def test_names_of_columns(R):
+    X, y = make_predictions(R)
+    model = R().fit(X, y)
+    names = model.get_feature_names_out()
+    frame = model.set_output(transform="pandas").transform(X)
+    assert list(frame.columns) == list(names)
+    columns = {"mean": ["mean"], "mean_std": ["mean", "std"], "interval": ["low", "high"]}
+    table = pd.DataFrame(X, columns=columns[model._reads])
+    np.testing.assert_array_equal(R().fit(table, y).transform(table), frame)
+    if X.shape[1] == 2:
+        with pytest.raises(ValueError, match=r"columns of X are named .* in the order"):
+            R().fit(table.iloc[:, ::-1], y)
+
+
+@every_class
+def test_at_the_end_of_a_pipeline_and_saved(R):
+    X, y = make_predictions(R)
+    model = make_pipeline("passthrough", R()).fit(X, y)
+    data, trusted = skops.io.dumps(model), recalibration.TRUSTED_TYPES
+    for again in (pickle.loads(pickle.dumps(model)), skops.io.loads(data, trusted=trusted)):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    error = np.mean((y - model.predict(X)) ** 2)
+    assert model.score(X, y) == pytest.approx(1 - error / y.var())
+
+
+@every_class
+def test_bad_predictions_and_targets(R):
+    X, y = make_predictions(R, 20)
+    for value in (np.nan, np.inf):
+        broken, broken_y = X.copy(), y.copy()
+        broken[3, 0] = broken_y[3] = value
+        with pytest.raises(NotPredictionsError, match=r"finite .*row 3, and in 1 of 20 rows"):
+            R().fit(broken, y)
+        with pytest.raises(NotPredictionsError, match="finite"):
+            R().fit(X, y).predict(broken)
+        with pytest.raises(ValueError, match=r"y contains|y must hold finite"):
+            R().fit(X, broken_y)
+    with pytest.raises(NotPredictionsError, match=r"columns .* got 5 feature\(s\)"):
+        R().fit(np.ones((20, 5)), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        R().fit(X, y[:-1])
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(20,\)"):
+        R().fit(X, y, sample_weight=[1.0])
+
+
+mean_std = pytest.mark.parametrize("R", [R for R in REGRESSION_CLASSES if R()._reads == "mean_std"])
+
+
+@mean_std
+def test_standard_deviations_must_be_positive(R):
+    X, y = make_predictions(R, 20)
+    X[[4, 9], 1] = 0, -1
+    with pytest.raises(NotPredictionsError, match=r"positive; got 0.0 at row 4, and in 2 of 20"):
+        R().fit(X, y)
+    X[:, 1] = 1e-200
+    with pytest.raises(ValueError, match=r"y must lie within 1e\+100 predicted standard dev"):
+        R().fit(X, y)
+
+
+predicts_distributions = pytest.mark.parametrize(
+    "R", [R for R in REGRESSION_CLASSES if hasattr(R, "predict_distribution")]
+)
+
+
+@predicts_distributions
+def test_quantiles_and_moments_are_those_of_the_distribution(R):
+    X, y = make_predictions(R)
+    model, new = R().fit(X, y), X[:7]
+    distribution, levels = model.predict_distribution(new), [0.25, 0.5, 0.9]
+    quantiles = model.predict_quantiles(new, levels)
+    for level, column in zip(levels, quantiles.T, strict=True):
+        np.testing.assert_allclose(distribution.ppf(level), column, rtol=1e-12)
+        assert (distribution.cdf(column) >= level - 1e-12).all()
+    mean, std = model.predict(new, return_std=True)
+    np.testing.assert_array_equal(model.predict(new), mean)
+    np.testing.assert_allclose(mean, distribution.mean())
+    np.testing.assert_allclose(std, distribution.std())
+    # Means of many quantiles.
+    middles = model.predict_quantiles(new, (np.arange(20_000) + 0.5) / 20_000)
+    np.testing.assert_allclose(mean, middles.mean(axis=1), atol=1e-3)
+    np.testing.assert_allclose(std, middles.std(axis=1), rtol=2e-3)
+    interval = model.predict_interval(new, confidence_level=0.5)
+    np.testing.assert_array_equal(interval, model.predict_quantiles(new, [0.25, 0.75]))
+
+
+@predicts_distributions
+def test_levels_outside_of_0_and_1(R):
+    X, y = make_predictions(R, 20)
+    model = R().fit(X, y)
+    for levels in ([0.5, 1.0], 0, [np.nan], [-0.1]):
+        with pytest.raises(ValueError, match="quantiles must lie strictly between 0 and 1; got"):
+            model.predict_quantiles(X, levels)
+    with pytest.raises(ValueError, match=r"quantiles must be one-dimensional.*got shape \(1, 1\)"):
+        model.predict_quantiles(X, [[0.5]])
+    with pytest.raises(ValueError, match="confidence_level must be"):
+        model.predict_interval(X, confidence_level=1.0)
+
+
+# ------------------------------------------------------------------------- StandardDeviationScaling
+
+
+@pytest.mark.parametrize("loss", ["log", "crps"])
+@pytest.mark.parametrize("scale", [0.2, 1.0, 30.0])
+def test_factor_of_normal_errors(loss, scale):
+    """Errors that follow N(0, scale^2) exactly, because the weights integrate over it."""
+    model = StandardDeviationScaling(loss).fit(STANDARD, scale * NODES, sample_weight=MASS)
+    assert model.scale_ == pytest.approx(scale, rel=1e-6)
+    np.testing.assert_allclose(model.transform([[5.0, 2.0]]), [[5.0, 2 * scale]], rtol=1e-6)
+
+
+def test_factor_of_biased_means():
+    """The likelihood takes a bias b for spread: sqrt(c^2 + b^2); the CRPS solves an equation.
+
+    E exp(-Z^2 / (2 s^2)) of Z ~ N(b, c^2) is s / t exp(-b^2 / (2 t^2)) with t^2 = s^2 + c^2.
+    """
+    bias, scale = 1.5, 2.0
+    y = bias + scale * NODES
+    log, crps = (
+        StandardDeviationScaling(loss).fit(STANDARD, y, sample_weight=MASS).scale_
+        for loss in ("log", "crps")
+    )
+    assert log == pytest.approx(np.hypot(bias, scale), rel=1e-12)
+    total = np.hypot(crps, scale)
+    found = crps / total * np.exp(-(bias**2) / (2 * total**2))
+    assert found == pytest.approx(np.sqrt(0.5), rel=1e-6)
+
+
+def score_crps(y, mean, std):
+    """The CRPS of a normal distribution (Gneiting, Raftery, Westveld, Goldman 2005)."""
+    z = (y - mean) / std
+    return std * (z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - np.pi**-0.5)
+
+
+def test_factors_minimise_their_losses():
+    X, y = make_predictions(StandardDeviationScaling)
+    for loss, score in (
+        ("log", lambda scale: -stats.norm.logpdf(y, X[:, 0], scale * X[:, 1]).mean()),
+        ("crps", lambda scale: score_crps(y, X[:, 0], scale * X[:, 1]).mean()),
+    ):
+        best = StandardDeviationScaling(loss).fit(X, y).scale_
+        assert all(score(best) < score(best * factor) for factor in (0.999, 1.001))
+
+
+def test_errors_of_zero_have_no_factor():
+    for loss, n_wrong in (("log", 0), ("crps", 2)):
+        y = np.append(np.zeros(8), np.ones(n_wrong))
+        X = np.tile([0.0, 1.0], (len(y), 1))
+        with pytest.raises(ValueError, match="y must differ from the predicted means"):
+            StandardDeviationScaling(loss).fit(X, y)
+    with pytest.raises(ValueError, match="loss must be one of 'log', 'crps'; got 'nll'"):
+        StandardDeviationScaling("nll").fit(X, y)
