@@ -18,6 +18,7 @@ from skcal.recalibration._multicalibrated_classifier import MulticalibratedClass
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScaling
+from skcal.recalibration._quantile_recalibration import QuantileRecalibration
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
@@ -52,6 +53,7 @@ __all__ = [
     "PlattScaling",
     "QuadraticMap",
     "QuadraticScaling",
+    "QuantileRecalibration",
     "RandomizedSmoothing",
     "RecalibratedClassifierCV",
     "ScalingBinning",

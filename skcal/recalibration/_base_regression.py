@@ -333,6 +333,7 @@ def find_ratios(rows):
         ratios = (rows.targets - mean) / std
     needed = f"y must lie within {LARGEST_RATIO:g} predicted standard deviations of the mean"
     _refuse(needed, ratios, ~(np.abs(ratios) <= LARGEST_RATIO), ValueError)
+    ratios[np.abs(ratios) < 1 / LARGEST_RATIO] = 0
     return ratios
 
 

@@ -10,7 +10,11 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
-from skcal.recalibration import NotPredictionsError, StandardDeviationScaling
+from skcal.recalibration import (
+    NotPredictionsError,
+    QuantileRecalibration,
+    StandardDeviationScaling,
+)
 from tests.recalibration.family import REGRESSION_CLASSES, make_predictions
 
 every_class = pytest.mark.parametrize("R", REGRESSION_CLASSES)
@@ -192,3 +196,66 @@ def test_errors_of_zero_have_no_factor():
             StandardDeviationScaling(loss).fit(X, y)
     with pytest.raises(ValueError, match="loss must be one of 'log', 'crps'; got 'nll'"):
         StandardDeviationScaling("nll").fit(X, y)
+
+
+# ---------------------------------------------------------------------------- QuantileRecalibration
+
+
+def make_ranks(n_rows):
+    """Levels k / (n + 1), and the standard normal quantiles there."""
+    levels = np.arange(1, n_rows + 1) / (n_rows + 1)
+    return levels, stats.norm.ppf(levels)
+
+
+@pytest.mark.parametrize("n_rows", [2, 9, 4001])
+def test_quantiles_of_normal_errors_with_any_mean_and_spread(n_rows):
+    """Errors at the quantiles of N(b, c^2): the recalibrated prediction is N(m + b s, c^2 s^2)."""
+    bias, scale = -1.5, 3.0
+    quantiles = make_ranks(n_rows)[1]
+    X = np.column_stack([np.linspace(-5, 5, n_rows), np.linspace(1, 9, n_rows)])
+    model = QuantileRecalibration().fit(X, X[:, 0] + X[:, 1] * (bias + scale * quantiles))
+    found, expected = model.predict_distribution([[7.0, 2.0]]), stats.norm(7 + 2 * bias, 2 * scale)
+    at = np.linspace(-20, 30, 101)
+    for method in ("cdf", "sf", "pdf"):
+        np.testing.assert_allclose(getattr(found, method)(at), getattr(expected, method)(at))
+    np.testing.assert_allclose(found.ppf([0.01, 0.5, 0.999]), expected.ppf([0.01, 0.5, 0.999]))
+    mean, std = model.predict([[7.0, 2.0]], return_std=True)
+    np.testing.assert_allclose([mean, std], [[7 + 2 * bias], [2 * scale]], rtol=1e-7)
+
+
+def test_levels_of_the_fitted_rows_are_ranks():
+    X, y = make_predictions(QuantileRecalibration, 99)
+    cdf = QuantileRecalibration().fit(X, y).predict_distribution(X).cdf(y)
+    np.testing.assert_allclose(np.sort(cdf), make_ranks(99)[0], rtol=1e-12)
+
+
+def test_equal_errors_share_the_level_of_the_last():
+    model = QuantileRecalibration().fit([[0.0, 1.0]] * 5, [1.0, 1.0, 2.0, 2.0, 3.0])
+    np.testing.assert_allclose(model.levels_, [2 / 6, 4 / 6, 5 / 6])
+    single = QuantileRecalibration().fit([[0.0, 1.0]] * 3, [1.0, 1.0, 1.0])
+    np.testing.assert_allclose(single.predict_quantiles([[0.0, 2.0]], [0.75]), [[2.0]])
+
+
+def test_density_is_that_of_the_distribution_function():
+    X, y = make_predictions(QuantileRecalibration, 20)
+    found = QuantileRecalibration().fit(X, y**3).predict_distribution(X[:1])
+    at = np.linspace(*found.ppf([0.001, 0.999]), 1001)
+    slopes = np.diff(found.cdf(at)) / np.diff(at)
+    middle = found.pdf((at[1:] + at[:-1]) / 2)
+    assert np.mean(np.isclose(slopes, middle, rtol=1e-3)) > 0.97  # all but at the knots
+    draws = found.rvs(size=2000, random_state=0)
+    assert stats.kstest(draws, found.cdf).pvalue > 1e-3
+
+
+@pytest.mark.slow
+def test_levels_hold_exactly_over_draws_of_all_rows():
+    """Of 19 rows and a new one the target is below the quantile of level k / 20 in k / 20."""
+    rng, hits = np.random.default_rng(0), []
+    levels = np.array([0.05, 0.5, 0.9])
+    for _ in range(4000):
+        X = np.column_stack([rng.normal(size=20), rng.uniform(1, 2, 20)])
+        y = X[:, 0] + X[:, 1] * rng.gamma(1.0, size=20)
+        quantiles = QuantileRecalibration().fit(X[1:], y[1:]).predict_quantiles(X[:1], levels)
+        hits.append(y[0] <= quantiles[0])
+    error = 4 * np.sqrt(levels * (1 - levels) / 4000)
+    assert (np.abs(np.mean(hits, axis=0) - levels) < error).all()
