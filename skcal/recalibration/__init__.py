@@ -6,6 +6,7 @@ from skcal.recalibration._base_classifier import FittedPair
 from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
+from skcal.recalibration._conformal_interval import ConformalInterval
 from skcal.recalibration._cross_fit import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import BinMap, HistogramBinning
@@ -38,6 +39,7 @@ __all__ = [
     "BetaMap",
     "BinMap",
     "BinnedSigmoidMap",
+    "ConformalInterval",
     "CrossFitProba",
     "DirichletCalibration",
     "FittedPair",

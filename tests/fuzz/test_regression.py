@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -140,7 +141,9 @@ def predicted(draw, R):
     n_rows = draw(st.integers(0, 5) | st.just(12))
     mean, std = draw(reals((n_rows,))), draw(reals((n_rows,), SCALES, NO_SCALES))
     rows = {"y": draw(reals((n_rows,))), "sample_weight": draw(some.weights(n_rows))}
-    return {"R": R, "mean": mean, "std": std} | rows | draw(options(R))
+    if "input" in inspect.signature(R).parameters:
+        R = partial(R, input=draw(st.sampled_from(["mean", "mean_std", "interval"])))
+    return {"R": R, "mean": mean, "std": std} | rows | draw(options(getattr(R, "func", R)))
 
 
 def recalibrate(R, mean, std, y, sample_weight, **settings):

@@ -162,7 +162,7 @@ class TestTiers:
 
     @pytest.mark.parametrize("R", REGRESSION_CLASSES)
     def test_bare_recalibrator_of_regressors_fails_for_one_cause(self, R):
-        names, exceptions = list_failures(R(), at_least=30)
+        names, exceptions = list_failures(R(), at_least=25)
         for exception in exceptions:
             causes = list_causes(exception)
             assert any(isinstance(cause, NotPredictionsError) for cause in causes), exception

@@ -1,6 +1,7 @@
 """Recalibrators of regressors: closed forms of normal predictions, guarantees, and bad input."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,12 @@ from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
 from skcal.recalibration import (
+    ConformalInterval,
     NotPredictionsError,
     QuantileRecalibration,
     StandardDeviationScaling,
 )
-from tests.recalibration.family import REGRESSION_CLASSES, make_predictions
+from tests.recalibration.family import REGRESSION_CLASSES, lay_out, make_predictions
 
 every_class = pytest.mark.parametrize("R", REGRESSION_CLASSES)
 # Nodes and weights that integrate over a standard normal variable.
@@ -259,3 +261,85 @@ def test_levels_hold_exactly_over_draws_of_all_rows():
         hits.append(y[0] <= quantiles[0])
     error = 4 * np.sqrt(levels * (1 - levels) / 4000)
     assert (np.abs(np.mean(hits, axis=0) - levels) < error).all()
+
+
+# -------------------------------------------------------------------------------- ConformalInterval
+
+
+def test_margin_of_each_input():
+    """Scores 1 to 9; of 9 rows and a level of .5 the fifth one counts."""
+    scores, y = np.arange(1.0, 10.0), np.tile([1.0, -1.0], 5)[:9]
+    means = np.zeros((9, 1))
+    for input, X, targets, new, expected in (
+        ("mean", means, scores * y, [[7.0]], [[2.0, 12.0]]),
+        ("mean_std", np.hstack([means, scores[:, None]]), scores**2 * y, [[7.0, 2.0]], [[-3, 17]]),
+        (
+            "interval",
+            np.hstack([means, means + 4]),
+            np.where(y > 0, 4 + scores, -scores),
+            [[7.0, 8.0]],
+            [[2.0, 13.0]],
+        ),
+    ):
+        model = ConformalInterval(0.5, input=input).fit(X, targets)
+        assert model.margin_ == 5
+        np.testing.assert_array_equal(model.predict_interval(new), expected)
+        np.testing.assert_array_equal(model.predict(new), np.mean(expected, axis=1))
+
+
+@pytest.mark.parametrize(("level", "n_rows"), [(0.9, 9), (0.8, 4), (0.7, 9), (0.95, 19)])
+def test_number_of_rows_from_which_intervals_are_finite(level, n_rows):
+    """ceil(level (n + 1)) <= n, in spite of rounding: 0.7 * 10 is 7.000000000000001 or less."""
+    X, y = np.zeros((n_rows, 1)), np.arange(1.0, n_rows + 1)
+    expected = round(level * (n_rows + 1))
+    assert ConformalInterval(level).fit(X, y).margin_ == expected
+    n_few = int(np.ceil(level / (1 - level) - 1e-9)) - 1
+    with pytest.warns(UserWarning, match=f"needs at least {n_few + 1} rows; got {n_few}"):
+        model = ConformalInterval(level).fit(X[:n_few], y[:n_few])
+    np.testing.assert_array_equal(model.predict_interval([[1.0]]), [[-np.inf, np.inf]])
+
+
+def test_too_wide_intervals_shrink_and_never_turn_round():
+    X = np.column_stack([np.full(99, -9.0), np.full(99, 9.0)])
+    model = ConformalInterval(0.9, input="interval").fit(X, np.linspace(-1, 1, 99))
+    assert -9 < model.margin_ < -8
+    np.testing.assert_allclose(
+        model.predict_interval([[0.0, 4.0], [-10.0, 10.0]])[0], [2.0, 2.0], rtol=1e-12
+    )
+
+
+def test_crossing_quantiles_are_counted():
+    X = np.tile([0.0, 1.0], (9, 1))
+    X[[3, 7]] = 2.0, 1.0
+    with pytest.raises(NotPredictionsError, match=r"cross; got \[2.0, 1.0\] at row 3, and in 2 of"):
+        ConformalInterval(input="interval").fit(X, np.arange(9.0))
+    with pytest.raises(ValueError, match="confidence_level must be at least 0 and below 1; got 90"):
+        ConformalInterval(90).fit(X[:, :1], np.arange(9.0))
+    with pytest.raises(ValueError, match=r"input must be one of .*; got 'quantiles'"):
+        ConformalInterval(input="quantiles").fit(X, np.arange(9.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("input", ["mean", "mean_std", "interval"])
+@pytest.mark.parametrize(("level", "n_rows"), [(0.9, 50), (0.5, 20)])
+def test_coverage_has_its_exact_distribution(input, level, n_rows):
+    """In 1000 splits the coverage given the fitted rows is Beta(k, n + 1 - k), at least the level.
+
+    Of mean 0 and standard deviations s the targets are exponential: of |y| <= c, and of intervals
+    that are symmetric, the probability is known.
+    """
+    rng, coverage = np.random.default_rng(0), []
+    for _ in range(1000):
+        std = rng.uniform(1, 2, n_rows)
+        unit = std if input == "mean_std" else 1.0
+        y = unit * rng.exponential(size=n_rows) * rng.choice([-1, 1], n_rows)
+        X = lay_out(partial(ConformalInterval, input=input), np.zeros(n_rows), std)
+        X = np.tile([-0.3, 0.3], (n_rows, 1)) if input == "interval" else X
+        model = ConformalInterval(level, input=input).fit(X, y)
+        high = model.margin_ + (0.3 if input == "interval" else 0)
+        coverage.append(1 - np.exp(-high))
+    k = np.ceil(level * (n_rows + 1) - 1e-9)
+    law = stats.beta(k, n_rows + 1 - k)
+    assert law.mean() >= level
+    assert stats.kstest(coverage, law.cdf).pvalue > 1e-3
+    assert np.mean(coverage) >= level - 4 * law.std() / np.sqrt(1000)
