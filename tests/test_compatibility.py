@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import cross_validate
 
 from skcal import inference, monitoring, recalibration, shift, streaming
@@ -39,6 +39,18 @@ class Echo(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.predict_proba(X).argmax(axis=1)
+
+
+class FirstColumn(RegressorMixin, BaseEstimator):
+    """Predicts its first feature, with a standard deviation of 1."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X, return_std=False):
+        mean = np.asarray(X, dtype=np.float64)[:, 0]
+        return (mean, np.ones(len(mean))) if return_std else mean
 
 
 # By the names of arguments; float16 holds all of them exactly.
@@ -115,6 +127,9 @@ PREDICTIONS = {
     for R in REGRESSION_CLASSES
 }
 OWNERS |= {R.__name__: partial(R().fit, **PREDICTIONS[R.__name__]) for R in REGRESSION_CLASSES}
+OWNERS["RecalibratedRegressorCV"] = lambda: recalibration.RecalibratedRegressorCV(
+    FirstColumn(), cv=2
+).fit(TRIPLE, LABELS)
 
 
 def bind(function, owner):
@@ -237,7 +252,8 @@ def read_answer(found):
     elif type(found).__name__ in PREDICTIONS:
         found = found.transform(PREDICTIONS[type(found).__name__]["X"])
     elif hasattr(found, "fit"):
-        found = getattr(found, "predict_proba", getattr(found, "transform", None))(TRIPLE)
+        names = ("predict_proba", "transform", "predict_interval")
+        found = getattr(found, next(name for name in names if hasattr(found, name)))(TRIPLE)
     numbers = list_numbers(found)
     assert numbers
     return numbers

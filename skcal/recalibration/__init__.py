@@ -22,6 +22,7 @@ from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScalin
 from skcal.recalibration._quantile_recalibration import QuantileRecalibration
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
+from skcal.recalibration._recalibrated_regressor import RecalibratedRegressorCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
 from skcal.recalibration._spline import SplineMap, SplineRecalibration
 from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
@@ -58,6 +59,7 @@ __all__ = [
     "QuantileRecalibration",
     "RandomizedSmoothing",
     "RecalibratedClassifierCV",
+    "RecalibratedRegressorCV",
     "ScalingBinning",
     "SigmoidMap",
     "SplineMap",

@@ -8,9 +8,12 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics
 from skcal.metrics import BregmanDivergence, Mixture, MultivariateNormal
+from skcal.recalibration import RecalibratedRegressorCV
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
@@ -31,6 +34,20 @@ FAMILIES = ["norm", "norm", "laplace", "cauchy", "multivariate", "given"]
 FAMILIES += ["list of norm", "list of laplace", "list of multivariate", "list of list of norm"]
 FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
 FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
+
+
+class Echo(RegressorMixin, BaseEstimator):
+    """Predicts its first feature, and the second as standard deviation."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X, return_std=False):
+        mean, std = np.asarray(X, dtype=float).T
+        return (mean, std) if return_std else mean
+
+    def __sklearn_is_fitted__(self):
+        return True
 
 
 class GivenQuantiles:
@@ -163,6 +180,28 @@ def recalibrate(R, mean, std, y, sample_weight, **settings):
 test_hostile_rows_of_recalibrators = hostile_calls(
     {R.__name__: (recalibrate, predicted(R)) for R in REGRESSION_CLASSES}
 )
+
+
+NAMED = {R.__name__: R() for R in REGRESSION_CLASSES} | {"none": None, "text": "x"}
+SIZES = st.sampled_from([12, 20, 6, 5, 2, 1, 0])
+
+
+@hostile(
+    SIZES.flatmap(
+        lambda n_rows: st.fixed_dictionaries(
+            {"X": reals((n_rows, 2)), "y": reals((n_rows,)), "sample_weight": some.weights(n_rows)}
+        )
+    ),
+    estimator=mostly(["frozen", "fitted"], ["text"]),
+    recalibrator=mostly([*NAMED][:-1], ["text"]),
+    cv=some.CV,
+)
+def test_recalibrated_regressors(X, y, sample_weight, estimator, recalibrator, cv):
+    regressor = {"frozen": FrozenEstimator(Echo()), "fitted": Echo(), "text": "x"}[estimator]
+    model = RecalibratedRegressorCV(regressor, NAMED[recalibrator], cv=cv)
+    with documented_warnings_ignored():
+        model.fit(X, y, sample_weight=sample_weight)
+    return model.predict(X), model.predict_interval(X)
 
 
 # ----------------------------------------------------------------------------------- divergences

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import sklearn
 from sklearn.ensemble import StackingClassifier
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
@@ -19,7 +20,9 @@ from skcal.recalibration import (
     MulticalibratedClassifierCV,
     NotClassScoresError,
     NotPredictionsError,
+    QuantileRecalibration,
     RecalibratedClassifierCV,
+    RecalibratedRegressorCV,
 )
 from tests.recalibration.adapter import AllRows, OnValidPredictions, OnValidScores
 from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, REGRESSION_CLASSES, make
@@ -92,6 +95,8 @@ class TestTiers:
         [
             CrossFitProba(GaussianNB()),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
+            RecalibratedRegressorCV(),
+            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM)),
         ]
     )
