@@ -11,6 +11,7 @@ from skcal.recalibration._cross_fit import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import BinMap, HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
+from skcal.recalibration._isotonic_distributional import IsotonicDistributionalRegression
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
@@ -45,6 +46,7 @@ __all__ = [
     "DirichletCalibration",
     "FittedPair",
     "HistogramBinning",
+    "IsotonicDistributionalRegression",
     "IsotonicRecalibration",
     "KernelMap",
     "KernelRecalibration",

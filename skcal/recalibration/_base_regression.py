@@ -145,7 +145,7 @@ class RegressionRecalibrator(
         weights = np.ones(len(y)) if weights is None else weights.astype(np.float64)
         self._check_predictions(X, names)
         y = read_numbers("y", y).astype(np.float64)
-        _refuse("y must hold finite numbers", y, ~np.isfinite(y), ValueError)
+        refuse_rows("y must hold finite numbers", y, ~np.isfinite(y), ValueError)
         counts = weights > 0
         self._fit(Rows(X[counts], y[counts], weights[counts]))
 
@@ -174,13 +174,15 @@ class RegressionRecalibrator(
                 f"{X.shape[1]} feature(s)."
             )
         check_column_order("X", names, expected, None)
-        _refuse("X must hold finite numbers, no NaN and no infinity", X, ~np.isfinite(X).all(1))
+        refuse_rows("X must hold finite numbers, no NaN and no infinity", X, ~np.isfinite(X).all(1))
         if self._reads == "mean_std":
             deviations = X[:, 1]
-            _refuse("The standard deviations in X must be positive", deviations, deviations <= 0)
+            refuse_rows(
+                "The standard deviations in X must be positive", deviations, deviations <= 0
+            )
         if self._reads == "interval":
             crosses = X[:, 0] > X[:, 1]
-            _refuse("low must not lie above high in X: quantiles cross", X, crosses)
+            refuse_rows("low must not lie above high in X: quantiles cross", X, crosses)
 
 
 class DistributionRecalibrator(RegressionRecalibrator):
@@ -332,7 +334,7 @@ def find_ratios(rows):
     with np.errstate(over="ignore"):
         ratios = (rows.targets - mean) / std
     needed = f"y must lie within {LARGEST_RATIO:g} predicted standard deviations of the mean"
-    _refuse(needed, ratios, ~(np.abs(ratios) <= LARGEST_RATIO), ValueError)
+    refuse_rows(needed, ratios, ~(np.abs(ratios) <= LARGEST_RATIO), ValueError)
     ratios[np.abs(ratios) < 1 / LARGEST_RATIO] = 0
     return ratios
 
@@ -349,7 +351,7 @@ def check_levels(name, levels):
     return levels
 
 
-def _refuse(needed, values, is_bad, error=NotPredictionsError):
+def refuse_rows(needed, values, is_bad, error=NotPredictionsError):
     """Raise an error that shows the first bad row and tells how many there are."""
     if is_bad.any():
         row = np.flatnonzero(is_bad)[0]

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from skcal import recalibration
 from skcal.recalibration import (
     ConformalInterval,
+    IsotonicDistributionalRegression,
     NotPredictionsError,
     QuantileRecalibration,
     StandardDeviationScaling,
@@ -343,3 +344,88 @@ def test_coverage_has_its_exact_distribution(input, level, n_rows):
     assert law.mean() >= level
     assert stats.kstest(coverage, law.cdf).pvalue > 1e-3
     assert np.mean(coverage) >= level - 4 * law.std() / np.sqrt(1000)
+
+
+# ----------------------------------------------------------------- IsotonicDistributionalRegression
+
+
+def fit_idr(x, y, weights=None):
+    return IsotonicDistributionalRegression().fit(np.reshape(x, (-1, 1)), y, sample_weight=weights)
+
+
+def tabulate(model, x):
+    """The distribution functions at all thresholds, a row for each of x."""
+    found = model.predict_distribution(np.reshape(x, (-1, 1)))
+    return np.column_stack([found.cdf(threshold) for threshold in model.thresholds_])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "weights", "expected"),
+    [
+        (
+            [1, 2, 3, 4],
+            [1.0, 3.0, 2.0, 4.0],
+            None,
+            [[1, 1, 1, 1], [0, 0.5, 1, 1], [0, 0.5, 1, 1], [0, 0, 0, 1]],
+        ),
+        ([7, 11, 13], [3.0, 5.0, 3.0], None, [[1, 1], [0.5, 1], [0.5, 1]]),
+        ([7, 7], [3.0, 5.0], [1, 2], [[1 / 3, 1], [1 / 3, 1]]),
+        ([5, 7], [3.0, 3.0], [1, 2], [[1], [1]]),
+    ],
+)
+def test_values_of_isodistrreg(x, y, weights, expected):
+    """The tests of the authors' R package isodistrreg, test-total-order.R."""
+    np.testing.assert_allclose(tabulate(fit_idr(x, y, weights), x), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_isotonic_distributions_are_those_of_the_formula(seed):
+    """The minimum over a of the maximum over b of the share of rows from a to b, with ties."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 9, 25), rng.integers(0, 6, 25).astype(float) + rng.integers(0, 9, 25) % 3
+    weights = rng.integers(1, 4, 25)
+    model = fit_idr(x, y, weights)
+    at, expected = model.predictors_, []
+    for place, t in np.ndindex(len(at), len(model.thresholds_)):
+        least = 1.0
+        for a in at[: place + 1]:
+            shares = [
+                np.average(y[rows] <= model.thresholds_[t], weights=weights[rows])
+                for rows in ((a <= x) & (x <= b) for b in at[place:])
+            ]
+            least = min(least, max(shares))
+        expected.append(least)
+    np.testing.assert_allclose(tabulate(model, at).ravel(), expected, atol=1e-14)
+    # Thresholds and masses give moments.
+    masses = np.diff(tabulate(model, at), axis=1, prepend=0)
+    mean, std = model.predict(at[:, None], return_std=True)
+    np.testing.assert_allclose(mean, masses @ model.thresholds_)
+    np.testing.assert_allclose(
+        std**2, masses @ model.thresholds_**2 - (masses @ model.thresholds_) ** 2, atol=1e-12
+    )
+
+
+def test_isotonic_distributions_are_calibrated_on_the_fitted_rows():
+    """At each threshold the mean probability is the share of the targets."""
+    X, y = make_predictions(IsotonicDistributionalRegression, 120)
+    model = fit_idr(X, y)
+    found = tabulate(model, X)
+    np.testing.assert_allclose(found.mean(axis=0), np.arange(1, 121) / 120, rtol=1e-12)
+    assert (np.diff(found, axis=1) >= 0).all()
+    assert (np.diff(tabulate(model, np.linspace(-4, 4, 99)), axis=0) <= 1e-12).all()
+    # Any increasing function of predictions and targets changes nothing else.
+    np.testing.assert_array_equal(tabulate(fit_idr(np.exp(X), y**3), np.exp(X)), found)
+
+
+def test_between_and_beyond_the_predictors():
+    model = fit_idr([0.0, 1.0], [10.0, 20.0])
+    found = model.predict_distribution([[-5.0], [0.25], [0.75], [9.0]])
+    np.testing.assert_array_equal(found.cdf(10.0), [1.0, 0.75, 0.25, 0.0])
+    np.testing.assert_array_equal(found.cdf(9.9), np.zeros(4))
+    np.testing.assert_array_equal(found.cdf([20.0, 20.0, 10.0, 15.0]), [1, 1, 0.25, 0])
+    np.testing.assert_array_equal(found.ppf(0.75), [10.0, 10.0, 20.0, 20.0])
+    np.testing.assert_allclose(found.mean(), [10.0, 12.5, 17.5, 20.0])
+    np.testing.assert_allclose(found.std(), 10 * np.sqrt([0, 3 / 16, 3 / 16, 0]))
+    assert set(found.rvs(random_state=0)) == {10.0, 20.0}
+    with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in absolute value; got"):
+        fit_idr([0.0, 1.0], [0.0, 1e101])
