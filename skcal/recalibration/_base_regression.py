@@ -14,8 +14,8 @@ from skcal._typing import ArrayLike
 from skcal._validation import check_column_order, check_confidence_level, check_sample_weight
 from skcal.recalibration._base import restored_on_error
 
-# Squares of larger errors, in standard deviations, might overflow.
-LARGEST_RATIO = 1e100
+# Squares of larger numbers, and of larger errors in standard deviations, might overflow.
+_LARGEST = 1e100
 _COLUMNS = {"mean": ("mean",), "mean_std": ("mean", "std"), "interval": ("low", "high")}
 
 
@@ -146,6 +146,8 @@ class RegressionRecalibrator(
         self._check_predictions(X, names)
         y = read_numbers("y", y).astype(np.float64)
         refuse_rows("y must hold finite numbers", y, ~np.isfinite(y), ValueError)
+        needed = f"y must be at most {_LARGEST:g} in absolute value"
+        refuse_rows(needed, y, np.abs(y) > _LARGEST, ValueError)
         counts = weights > 0
         self._fit(Rows(X[counts], y[counts], weights[counts]))
 
@@ -175,6 +177,8 @@ class RegressionRecalibrator(
             )
         check_column_order("X", names, expected, None)
         refuse_rows("X must hold finite numbers, no NaN and no infinity", X, ~np.isfinite(X).all(1))
+        is_large = (np.abs(X) > _LARGEST).any(axis=1)
+        refuse_rows(f"X must be at most {_LARGEST:g} in absolute value", X, is_large)
         if self._reads == "mean_std":
             deviations = X[:, 1]
             refuse_rows(
@@ -333,9 +337,9 @@ def find_ratios(rows):
     mean, std = rows.predictions.T
     with np.errstate(over="ignore"):
         ratios = (rows.targets - mean) / std
-    needed = f"y must lie within {LARGEST_RATIO:g} predicted standard deviations of the mean"
-    refuse_rows(needed, ratios, ~(np.abs(ratios) <= LARGEST_RATIO), ValueError)
-    ratios[np.abs(ratios) < 1 / LARGEST_RATIO] = 0
+    needed = f"y must lie within {_LARGEST:g} predicted standard deviations of the mean"
+    refuse_rows(needed, ratios, ~(np.abs(ratios) <= _LARGEST), ValueError)
+    ratios[np.abs(ratios) < 1 / _LARGEST] = 0
     return ratios
 
 

@@ -139,8 +139,7 @@ class ConformalInterval(RegressionRecalibrator):
         low, high, unit = predictions[:, 0], predictions[:, -1], 1.0
         if self.input == "mean_std":
             high, unit = low, predictions[:, 1]
-        with np.errstate(over="ignore"):
-            ends = np.column_stack([low - self.margin_ * unit, high + self.margin_ * unit])
+        ends = np.column_stack([low - self.margin_ * unit, high + self.margin_ * unit])
         turned = ends[:, 0] > ends[:, 1]
         ends[turned] = self._find_middles(predictions[turned])[:, None]
         return ends
@@ -165,12 +164,11 @@ class ConformalInterval(RegressionRecalibrator):
         check_option("input", self.input, ("mean", "mean_std", "interval"))
 
     def _fit(self, rows):
-        with np.errstate(over="ignore"):
-            if self.input == "mean_std":
-                scores = np.abs(find_ratios(rows))
-            else:
-                low, high = rows.predictions[:, 0], rows.predictions[:, -1]
-                scores = np.maximum(low - rows.targets, rows.targets - high)
+        if self.input == "mean_std":
+            scores = np.abs(find_ratios(rows))
+        else:
+            low, high = rows.predictions[:, 0], rows.predictions[:, -1]
+            scores = np.maximum(low - rows.targets, rows.targets - high)
         level = self.confidence_level
         self.margin_ = conformal_quantile(scores, rows.weights, level)
         if np.isinf(self.margin_):
@@ -182,5 +180,5 @@ class ConformalInterval(RegressionRecalibrator):
 
     def _find_middles(self, predictions):
         if self.input == "interval":
-            return predictions[:, 0] / 2 + predictions[:, 1] / 2
+            return (predictions[:, 0] + predictions[:, 1]) / 2
         return predictions[:, 0]

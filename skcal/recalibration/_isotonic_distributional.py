@@ -12,10 +12,7 @@ from skcal._numerics._isotonic_distributions import (
     regress_distributions,
 )
 from skcal._typing import ArrayLike
-from skcal.recalibration._base_regression import DistributionRecalibrator, check_levels, refuse_rows
-
-# Squares of larger targets might overflow.
-_LARGEST = 1e100
+from skcal.recalibration._base_regression import DistributionRecalibrator, check_levels
 
 
 class IsotonicDistributionalRegression(DistributionRecalibrator):
@@ -112,9 +109,8 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
         known = self.predictors_
         places = np.clip(np.searchsorted(known, predictors, side="right") - 1, 0, len(known) - 1)
         next_places = np.minimum(places + 1, len(known) - 1)
-        # Halves, because differences of the largest numbers overflow.
-        gap = known[next_places] / 2 - known[places] / 2
-        step = np.maximum(predictors / 2 - known[places] / 2, 0)
+        gap = known[next_places] - known[places]
+        step = np.maximum(predictors - known[places], 0)
         shares = np.divide(step, gap, out=np.zeros_like(step), where=gap > 0)
         blocks = Blocks(self.keys_, self.above_, *self.moments_)
         return StepDistributions(
@@ -157,8 +153,6 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
         return np.column_stack([distribution.mean(), distribution.std()])
 
     def _fit(self, rows):
-        needed = f"y must be at most {_LARGEST:g} in absolute value"
-        refuse_rows(needed, rows.targets, np.abs(rows.targets) > _LARGEST, ValueError)
         self.predictors_, places = np.unique(rows.predictions[:, 0], return_inverse=True)
         self.thresholds_, self.center_, blocks = regress_distributions(
             places, rows.targets, rows.weights, len(self.predictors_)

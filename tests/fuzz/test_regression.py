@@ -43,7 +43,10 @@ class Echo(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X, return_std=False):
-        mean, std = np.asarray(X, dtype=float).T
+        X = np.asarray(X, dtype=float)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(f"X must have two columns; got shape {X.shape}.")
+        mean, std = X.T
         return (mean, std) if return_std else mean
 
     def __sklearn_is_fitted__(self):

@@ -85,6 +85,9 @@ def test_bad_predictions_and_targets(R):
             R().fit(X, y).predict(broken)
         with pytest.raises(ValueError, match=r"y contains|y must hold finite"):
             R().fit(X, broken_y)
+    for factors, error in (([1e101, 1.0], NotPredictionsError), ([1.0, 1e101], ValueError)):
+        with pytest.raises(error, match=r"must be at most 1e\+100 in absolute value; got .* row"):
+            R().fit(factors[0] * np.abs(X), factors[1] * y)
     with pytest.raises(NotPredictionsError, match=r"columns .* got 5 feature\(s\)"):
         R().fit(np.ones((20, 5)), y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -427,5 +430,3 @@ def test_between_and_beyond_the_predictors():
     np.testing.assert_allclose(found.mean(), [10.0, 12.5, 17.5, 20.0])
     np.testing.assert_allclose(found.std(), 10 * np.sqrt([0, 3 / 16, 3 / 16, 0]))
     assert set(found.rvs(random_state=0)) == {10.0, 20.0}
-    with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in absolute value; got"):
-        fit_idr([0.0, 1.0], [0.0, 1e101])
