@@ -72,9 +72,10 @@ def inherit_tags(tags, inner):
 def check_regression_rows(owner, X, y):
     """X, of which only rows are taken, and y as an array of finite numbers."""
     X, y = _match_rows(owner, X, y)
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    y = read_numbers("y", column_or_1d(y, warn=True)).astype(np.float64)
-    assert_all_finite(y, input_name="y")
+    with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        y = read_numbers("y", column_or_1d(y, warn=True)).astype(np.float64)
+        assert_all_finite(y, input_name="y")
     return X, y
 
 

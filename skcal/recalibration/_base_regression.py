@@ -140,7 +140,8 @@ class RegressionRecalibrator(
         self._check_options()
         names = list_column_names(X)
         X, y, sample_weight, _ = read_scores(X, y, sample_weight)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         weights = check_sample_weight(sample_weight, len(y))
         weights = np.ones(len(y)) if weights is None else weights.astype(np.float64)
         self._check_predictions(X, names)

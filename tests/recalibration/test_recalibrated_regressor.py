@@ -166,6 +166,7 @@ def test_what_cannot_be_recalibrated(options, message):
 def test_targets_and_arguments_of_predictions():
     for y, message in (
         (np.append(Y[:-1], np.nan), "y contains NaN"),
+        ([np.inf, -np.inf] * 45, "y contains infinity"),
         (["a"] * 90, "y must hold .*numbers"),
         (Y[:-1], "inconsistent numbers of samples"),
     ):

@@ -85,6 +85,8 @@ def test_bad_predictions_and_targets(R):
             R().fit(X, y).predict(broken)
         with pytest.raises(ValueError, match=r"y contains|y must hold finite"):
             R().fit(X, broken_y)
+    with pytest.raises(ValueError, match=r"y contains|y must hold finite"):
+        R().fit(X, [np.inf, -np.inf] * 10)
     for factors, error in (([1e101, 1.0], NotPredictionsError), ([1.0, 1e101], ValueError)):
         with pytest.raises(error, match=r"must be at most 1e\+100 in absolute value; got .* row"):
             R().fit(factors[0] * np.abs(X), factors[1] * y)
