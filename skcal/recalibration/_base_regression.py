@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skcal._arrays import list_column_names, read_numbers, read_scores
+from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
 from skcal._validation import check_column_order, check_confidence_level, check_sample_weight
 from skcal.recalibration._base import restored_on_error
@@ -42,7 +43,12 @@ class Rows(NamedTuple):
 
 
 class RegressionRecalibrator(
-    OneToOneFeatureMixin, RegressorMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+    CallbackSupport,
+    OneToOneFeatureMixin,
+    RegressorMixin,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base class of the recalibrators of regressors, from predictions to better ones.
 
@@ -52,6 +58,8 @@ class RegressionRecalibrator(
     high). ``_writes`` says the same of `transform`. All reach the subclass as float64, checked.
     """
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _reads = "mean_std"
     _writes = "mean_std"
 
@@ -61,6 +69,7 @@ class RegressionRecalibrator(
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    @as_task
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the recalibrator.
 

@@ -92,6 +92,7 @@ class ConformalInterval(RegressionRecalibrator):
     array([[ 9., 21.]])
     """
 
+    margin_: float
     _writes = "interval"
 
     def __init__(

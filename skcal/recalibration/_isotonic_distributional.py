@@ -86,6 +86,12 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     array([2.5 , 3.25])
     """
 
+    predictors_: np.ndarray
+    thresholds_: np.ndarray
+    keys_: np.ndarray
+    above_: np.ndarray
+    moments_: np.ndarray
+    center_: float
     _reads = "mean"
 
     def __init__(self) -> None:

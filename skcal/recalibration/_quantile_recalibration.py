@@ -71,6 +71,9 @@ class QuantileRecalibration(LocationScaleRecalibrator):
     array([0.4, 0.6])
     """
 
+    errors_: np.ndarray
+    levels_: np.ndarray
+
     def __init__(self) -> None:
         pass
 

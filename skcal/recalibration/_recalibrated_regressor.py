@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from skcal._folds import (
     make_splits,
     route_weights,
 )
+from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_sample_weight
 from skcal.recalibration._base import restored_on_error
@@ -43,7 +45,7 @@ def _recalibrator_has(name):
     return check
 
 
-class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     r"""A regressor whose predictions are recalibrated on rows that it was not fitted on.
 
     The recalibrator learns from out-of-fold predictions of all rows; then the regressor is fitted
@@ -62,6 +64,9 @@ class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator)
         their order. Every row must be in exactly one test fold. Not used with a `FrozenEstimator`.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -113,6 +118,9 @@ class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator)
     True
     """
 
+    estimator_: Any
+    recalibrator_: Any
+
     def __init__(
         self,
         estimator: Any = None,
@@ -120,17 +128,20 @@ class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator)
         *,
         cv: Any = None,
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.recalibrator = recalibrator
         self.cv = cv
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inherit_tags(tags, get_tags(get_regressor(self.estimator)))
         return tags
 
+    @as_task
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
@@ -167,6 +178,7 @@ class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator)
         """
         with restored_on_error(self):
             check_regressor(self.estimator)
+            show = read_progress(self.progress)
             X, target = check_regression_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
             estimator, recalibrator = get_regressor(self.estimator), self._choose_recalibrator()
@@ -179,7 +191,7 @@ class RecalibratedRegressorCV(RegressorMixin, MetaEstimatorMixin, BaseEstimator)
                 check_partition(splits, len(target))
                 parts = Parallel(n_jobs=self.n_jobs)(
                     delayed(_predict_fold)(estimator, X, target, *split, fit_params, recalibrator)
-                    for split in splits
+                    for split in show(splits)
                 )
                 predictions = np.empty((len(target), parts[0].shape[1]))
                 predictions[np.concatenate([test for _, test in splits])] = np.concatenate(parts)

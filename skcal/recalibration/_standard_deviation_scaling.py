@@ -76,6 +76,8 @@ class StandardDeviationScaling(LocationScaleRecalibrator):
     array([[-0.88, 10.88]])
     """
 
+    scale_: float
+
     def __init__(self, loss: Literal["log", "crps"] = "log") -> None:
         self.loss = loss
 
