@@ -7,7 +7,8 @@ metrics
 scorers, model_selection
     Every measure as a scorer for ``scoring=``, and models chosen by calibration.
 recalibration
-    Recalibrators, from class scores to calibrated probabilities, and classifiers with one inside.
+    Recalibrators, from class scores to calibrated probabilities and from predictions of regressors
+    to calibrated distributions, and estimators with one inside.
 diagrams
     Displays in the manner of scikit-learn, such as the reliability diagram.
 inference

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from inspect import signature
 from reprlib import repr as shorten
 from typing import Any, NamedTuple
 
@@ -10,9 +11,10 @@ import pandas as pd
 from scipy.sparse import issparse, vstack
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import check_cv
-from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils import assert_all_finite, check_array, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -32,19 +34,32 @@ METHODS = ("predict_proba", "decision_function")
 
 def get_classifier(estimator):
     """The classifier that a meta-estimator was given, or the default one."""
-    if estimator is not None:
-        return estimator
-    default = LogisticRegression()
+    return _request_weights(LogisticRegression()) if estimator is None else estimator
+
+
+def get_regressor(estimator):
+    """The regressor that a meta-estimator was given, or the default one."""
+    return _request_weights(LinearRegression()) if estimator is None else estimator
+
+
+def _request_weights(default):
     routing = get_config()["enable_metadata_routing"]
     return default.set_fit_request(sample_weight=True) if routing else default
 
 
 def check_classifier(estimator):
     """Raise a ValueError unless a classifier can be made of what a meta-estimator was given."""
+    _check_instance(estimator, "classifier")
+
+
+def check_regressor(estimator):
+    """Raise a ValueError unless a regressor can be made of what a meta-estimator was given."""
+    _check_instance(estimator, "regressor")
+
+
+def _check_instance(estimator, kind):
     if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit")):
-        raise ValueError(
-            f"estimator must be None or an instance of a classifier; got {estimator!r}."
-        )
+        raise ValueError(f"estimator must be None or an instance of a {kind}; got {estimator!r}.")
 
 
 def inherit_tags(tags, inner):
@@ -54,8 +69,32 @@ def inherit_tags(tags, inner):
     tags.non_deterministic = inner.non_deterministic
 
 
+def check_regression_rows(owner, X, y):
+    """X, of which only rows are taken, and y as an array of finite numbers."""
+    X, y = _match_rows(owner, X, y)
+    with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        y = read_numbers("y", column_or_1d(y, warn=True)).astype(np.float64)
+        assert_all_finite(y, input_name="y")
+    return X, y
+
+
 def check_rows(owner, X, y):
     """X, of which only rows are taken, and y as an array of labels."""
+    X, y = _match_rows(owner, X, y)
+    # NumPy may turn listed labels of several types to text.
+    kind = "O" if isinstance(y, list | tuple) else np.asarray(y).dtype.kind
+    if kind == "O":
+        labels = check_labels("y", y)
+        y = y if labels.dtype.kind == "U" else labels  # scikit-learn wants no numbers as objects
+    elif kind == "f":
+        assert_all_finite(np.asarray(y), input_name="y")
+    check_classification_targets(y)
+    return X, column_or_1d(y, warn=True)
+
+
+def _match_rows(owner, X, y):
+    """X and y, of the same positive length and with no label missing."""
     if y is None:
         raise ValueError(
             f"{type(owner).__name__} requires y to be passed, but the target y is None."
@@ -66,15 +105,7 @@ def check_rows(owner, X, y):
     if (y.shape[0] if hasattr(y, "shape") else len(y)) == 0:
         raise ValueError("X and y must hold at least one row; got 0 sample(s).")
     refuse_missing_labels("y", y)
-    # NumPy may turn listed labels of several types to text.
-    kind = "O" if isinstance(y, list | tuple) else np.asarray(y).dtype.kind
-    if kind == "O":
-        labels = check_labels("y", y)
-        y = y if labels.dtype.kind == "U" else labels  # scikit-learn wants no numbers as objects
-    elif kind == "f":
-        assert_all_finite(np.asarray(y), input_name="y")
-    check_classification_targets(y)
-    return X, column_or_1d(y, warn=True)
+    return X, y
 
 
 class Routed(NamedTuple):
@@ -106,6 +137,23 @@ def route_metadata(owner, caller, params):
     return Routed(params, {}, {})
 
 
+def route_weights(owner, estimator, sample_weight, params):
+    """As `route_metadata` for `fit`, with weights only where the estimator takes them."""
+    routing = get_config()["enable_metadata_routing"]
+    refits = not isinstance(estimator, FrozenEstimator)
+    takes_weight = "sample_weight" in signature(estimator.fit).parameters
+    if sample_weight is not None and not routing and not takes_weight:
+        sample_weight = None
+        if refits:
+            warnings.warn(
+                f"{type(estimator).__name__} takes no sample_weight in fit: the weights are "
+                "used for the recalibration alone. With metadata routing an estimator inside "
+                "another one can request them.",
+                stacklevel=3,
+            )
+    return route_metadata(owner, "fit", {"sample_weight": sample_weight, **params})
+
+
 def refuse_text(cv):
     """Raise a ValueError for the name of a way to split, such as "prefit"."""
     if isinstance(cv, str):
@@ -121,7 +169,7 @@ def refuse_text(cv):
         )
 
 
-def choose_splitter(cv, y):
+def choose_splitter(cv, y, classifier=True):
     """A splitter from what scikit-learn takes as `cv`."""
     refuse_text(cv)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
@@ -131,12 +179,12 @@ def choose_splitter(cv, y):
                 raise ValueError(
                     f"cv must hold pairs of train and test rows; got {shorten(split)} in it."
                 )
-    return check_cv(cv, y, classifier=True)
+    return check_cv(cv, y, classifier=classifier)
 
 
-def make_splits(cv, X, y, split_params):
+def make_splits(cv, X, y, split_params, classifier=True):
     """Pairs of train and test rows, drawn once so that everyone sees the same."""
-    splits = list(choose_splitter(cv, y).split(X, y, **split_params))
+    splits = list(choose_splitter(cv, y, classifier).split(X, y, **split_params))
     if not splits:
         raise ValueError("cv must give at least one pair of train and test rows; got none.")
     return [_read_split(split, number, len(y)) for number, split in enumerate(splits)]

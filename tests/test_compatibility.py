@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import cross_validate
 
 from skcal import inference, monitoring, recalibration, shift, streaming
@@ -23,7 +23,7 @@ from skcal.scorers import get_scorer
 from tests.answers import list_numbers
 from tests.measures import ON_DEVICE
 from tests.public_objects import list_functions_and_classes, list_methods
-from tests.recalibration.family import CLASSES, make
+from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, lay_out, make
 from tests.test_containers import to_arrow_table, to_odd_memory, to_pandas
 
 
@@ -39,6 +39,18 @@ class Echo(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.predict_proba(X).argmax(axis=1)
+
+
+class FirstColumn(RegressorMixin, BaseEstimator):
+    """Predicts its first feature, with a standard deviation of 1."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X, return_std=False):
+        mean = np.asarray(X, dtype=np.float64)[:, 0]
+        return (mean, np.ones(len(mean))) if return_std else mean
 
 
 # By the names of arguments; float16 holds all of them exactly.
@@ -121,6 +133,19 @@ OWNERS = {
     "CalibrationMonitor": lambda: monitoring.CalibrationMonitor(labels=[0, 1, 2]),
     "GroupedMonitor": lambda: monitoring.GroupedMonitor(labels=[0, 1, 2]),
 }
+# Rows of the recalibrators of regressors.
+PREDICTIONS = {
+    R.__name__: {
+        "X": lay_out(R, ROWS["y_pred"], ROWS["y_std"]),
+        "y": ROWS["y_pred"][::-1],
+        "sample_weight": ROWS["sample_weight"],
+    }
+    for R in REGRESSION_CLASSES
+}
+OWNERS |= {R.__name__: partial(R().fit, **PREDICTIONS[R.__name__]) for R in REGRESSION_CLASSES}
+OWNERS["RecalibratedRegressorCV"] = lambda: recalibration.RecalibratedRegressorCV(
+    FirstColumn(), cv=2
+).fit(TRIPLE, LABELS)
 
 
 def bind(function, owner):
@@ -136,7 +161,8 @@ def bind(function, owner):
             settings["quantiles"] = 0.5
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
-    arrays = {name: ROWS[name] for name in parameters if name in ROWS}
+    rows = PREDICTIONS.get(owner, ROWS)
+    arrays = {name: rows[name] for name in parameters if name in rows}
     if "self" not in parameters:
         return partial(function, **settings), arrays
     return lambda **arrays: getattr(OWNERS[owner](), function.__name__)(**arrays), arrays
@@ -243,8 +269,13 @@ def read_answer(found):
         ]
     elif hasattr(found, "to_frame"):
         found = found.to_frame()
+    elif hasattr(found, "ppf"):
+        found = [found.mean(), found.std()]
+    elif type(found).__name__ in PREDICTIONS:
+        found = found.transform(PREDICTIONS[type(found).__name__]["X"])
     elif hasattr(found, "fit"):
-        found = getattr(found, "predict_proba", getattr(found, "transform", None))(TRIPLE)
+        names = ("predict_proba", "transform", "predict_interval")
+        found = getattr(found, next(name for name in names if hasattr(found, name)))(TRIPLE)
     numbers = list_numbers(found)
     assert numbers
     return numbers

@@ -31,6 +31,7 @@ LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 # The modules that look at the values of user input, and what they look with. Checks of lengths
 # and of fitted attributes see no values and are free.
 ENTRANCES = {"skcal._reduction", "skcal._validation", "skcal.recalibration._base", "skcal._folds"}
+ENTRANCES.add("skcal.recalibration._base_regression")
 VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
 VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
 FREE = ("check_consistent_length", "check_is_fitted", "check_random_state")

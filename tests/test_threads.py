@@ -34,6 +34,7 @@ from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
+    RecalibratedRegressorCV,
 )
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
@@ -319,12 +320,15 @@ def list_jobs():
             lambda **options: META(**options).fit(X, target).predict_proba(X),
             lambda **options: META(**options, ensemble=False).fit(X, target).predict_proba(X),
         ],
+        "RecalibratedRegressorCV": [
+            lambda **options: RecalibratedRegressorCV(**options).fit(X, target).predict_interval(X)
+        ],
     }
 
 
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
-USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV"
+USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV", "RecalibratedRegressorCV"
 
 
 def test_all_that_takes_n_jobs_is_tested():

@@ -31,11 +31,14 @@ def check_values(name, values, n_samples=None):
     return values
 
 
-def refuse_rows(needed, values, is_bad):
-    """Raise a ValueError that says what is needed and shows the first bad row."""
+def refuse_rows(needed, values, is_bad, error=ValueError):
+    """Raise an error that says what is needed, shows the first bad row and counts them."""
     if is_bad.any():
         row = np.flatnonzero(is_bad)[0]
-        raise ValueError(f"{needed}; got {values[row]} at row {row}.")
+        raise error(
+            f"{needed}; got {values[row].tolist()} at row {row}, "
+            f"and in {np.count_nonzero(is_bad)} of {len(values)} rows."
+        )
 
 
 # --------------------------------------------------------------------------- distributions

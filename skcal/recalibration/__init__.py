@@ -1,14 +1,17 @@
-"""Recalibrators: class scores in, calibrated probabilities out."""
+"""Recalibrators: class scores or predictions of regressors in, calibrated ones out."""
 
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._base_classifier import FittedPair
+from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
+from skcal.recalibration._conformal_interval import ConformalInterval
 from skcal.recalibration._cross_fit import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import BinMap, HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
+from skcal.recalibration._isotonic_distributional import IsotonicDistributionalRegression
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
@@ -17,10 +20,13 @@ from skcal.recalibration._multicalibrated_classifier import MulticalibratedClass
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling, SigmoidMap
 from skcal.recalibration._quadratic_scaling import QuadraticMap, QuadraticScaling
+from skcal.recalibration._quantile_recalibration import QuantileRecalibration
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
 from skcal.recalibration._recalibrated_classifier import RecalibratedClassifierCV
+from skcal.recalibration._recalibrated_regressor import RecalibratedRegressorCV
 from skcal.recalibration._scaling_binning import BinnedSigmoidMap, ScalingBinning
 from skcal.recalibration._spline import SplineMap, SplineRecalibration
+from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
@@ -35,10 +41,12 @@ __all__ = [
     "BetaMap",
     "BinMap",
     "BinnedSigmoidMap",
+    "ConformalInterval",
     "CrossFitProba",
     "DirichletCalibration",
     "FittedPair",
     "HistogramBinning",
+    "IsotonicDistributionalRegression",
     "IsotonicRecalibration",
     "KernelMap",
     "KernelRecalibration",
@@ -46,15 +54,19 @@ __all__ = [
     "MeanReplacement",
     "MulticalibratedClassifierCV",
     "NotClassScoresError",
+    "NotPredictionsError",
     "PlattScaling",
     "QuadraticMap",
     "QuadraticScaling",
+    "QuantileRecalibration",
     "RandomizedSmoothing",
     "RecalibratedClassifierCV",
+    "RecalibratedRegressorCV",
     "ScalingBinning",
     "SigmoidMap",
     "SplineMap",
     "SplineRecalibration",
+    "StandardDeviationScaling",
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "TemperatureScaling",

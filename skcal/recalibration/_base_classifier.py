@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from inspect import signature
@@ -29,7 +28,7 @@ from skcal._folds import (
     get_classifier,
     inherit_tags,
     make_splits,
-    route_metadata,
+    route_weights,
     score_rows,
     spread_columns,
 )
@@ -131,7 +130,7 @@ class BaseRecalibratedClassifier(
             recalibrator = self._choose_recalibrator()
             self.response_method_ = self._choose_method(estimator, recalibrator)
             ensemble = self._choose_ensemble(estimator)
-            fit_params, split_params, own_params = self._route(estimator, weights, params)
+            fit_params, split_params, own_params = route_weights(self, estimator, weights, params)
             self.classes_ = self._find_classes(estimator, target)
             recalibrator = self._prepare(recalibrator, X)
             frozen, splits = isinstance(estimator, FrozenEstimator), None
@@ -268,22 +267,6 @@ class BaseRecalibratedClassifier(
                 "distances: the members would need different columns; got True."
             )
         return self.ensemble
-
-    def _route(self, estimator, sample_weight, params):
-        """Arguments for the classifier's fit, and for the splitter."""
-        routing = get_config()["enable_metadata_routing"]
-        refits = not isinstance(estimator, FrozenEstimator)
-        takes_weight = "sample_weight" in signature(estimator.fit).parameters
-        if sample_weight is not None and not routing and not takes_weight:
-            sample_weight = None
-            if refits:
-                warnings.warn(
-                    f"{type(estimator).__name__} takes no sample_weight in fit: the weights are "
-                    "used for the recalibration alone. With metadata routing a classifier inside "
-                    "another one can request them.",
-                    stacklevel=3,
-                )
-        return route_metadata(self, "fit", {"sample_weight": sample_weight, **params})
 
     def _find_classes(self, estimator, y):
         if isinstance(estimator, FrozenEstimator):

@@ -78,6 +78,7 @@ OPTIONS = {
     "levels": LEVELS,
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": DIVERGENCE,
+    "StandardDeviationScaling.loss": mostly(["log", "crps"], ["brier"]),
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
     "memories": mostly([(None, 5000, 500), (1,), [None], (3, 2)], [(), (0,), (2, 2), "x", None]),

@@ -1,22 +1,28 @@
 """Hostile targets and predictions beyond classification: an answer, or a clear error."""
 
 import inspect
+import pickle
+from functools import partial
 from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics
 from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
 from skcal.inference import distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
+from skcal.recalibration import RecalibratedRegressorCV
 from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
-from tests.fuzz.hostile import hostile, hostile_calls
+from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
+from tests.recalibration.family import REGRESSION_CLASSES, lay_out
 
 UNIVARIATE = {"norm": stats.norm, "laplace": stats.laplace, "cauchy": stats.cauchy}
 LEVEL_LISTS = [0.5, [0.5, 0.5], [0.1, 1.0], "x"]
@@ -35,6 +41,23 @@ FAMILIES += ["matrix of norm", "matrix of laplace", "matrix of multivariate"]
 POINTS = ["pair", "ensemble", "quantiles"]
 FAMILIES += POINTS
 FAMILIES += ["new normal"] if hasattr(stats, "Normal") else []
+
+
+class Echo(RegressorMixin, BaseEstimator):
+    """Predicts its first feature, and the second as standard deviation."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X, return_std=False):
+        X = np.asarray(X, dtype=float)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(f"X must have two columns; got shape {X.shape}.")
+        mean, std = X.T
+        return (mean, std) if return_std else mean
+
+    def __sklearn_is_fitted__(self):
+        return True
 
 
 class GivenQuantiles:
@@ -206,6 +229,61 @@ class Given:
 def test_hostile_scorers(y, law, **settings):
     scorer = make_distribution_scorer(**settings)
     return scorer(Given(make_distribution(**law)), np.zeros((3, 1)), y)
+
+
+# --------------------------------------------------------------------------------- recalibrators
+
+
+@st.composite
+def predicted(draw, R):
+    """Predictions in the columns that a recalibrator reads, and its options."""
+    n_rows = draw(st.integers(0, 5) | st.just(12))
+    mean, std = draw(reals((n_rows,))), draw(reals((n_rows,), SCALES, NO_SCALES))
+    rows = {"y": draw(reals((n_rows,))), "sample_weight": draw(some.weights(n_rows))}
+    if "input" in inspect.signature(R).parameters:
+        R = partial(R, input=draw(st.sampled_from(["mean", "mean_std", "interval"])))
+    return {"R": R, "mean": mean, "std": std} | rows | draw(options(getattr(R, "func", R)))
+
+
+def recalibrate(R, mean, std, y, sample_weight, **settings):
+    if np.shape(mean) != np.shape(std):
+        raise ValueError("Columns of other lengths make no predictions.")
+    with np.errstate(over="ignore"):
+        X = lay_out(R, np.asarray(mean, dtype=float), np.asarray(std, dtype=float))
+    with documented_warnings_ignored():
+        model = R(**settings).fit(X, y, sample_weight=sample_weight)
+    state = pickle.dumps(model)
+    found = [model.predict(X), model.transform(X), model.predict_interval(X)]
+    assert (found[-1][:, 0] <= found[-1][:, 1]).all()
+    assert pickle.dumps(model) == state, "predicting changed the estimator"
+    return found
+
+
+test_hostile_rows_of_recalibrators = hostile_calls(
+    {R.__name__: (recalibrate, predicted(R)) for R in REGRESSION_CLASSES}
+)
+
+
+NAMED = {R.__name__: R() for R in REGRESSION_CLASSES} | {"none": None, "text": "x"}
+SIZES = st.sampled_from([12, 20, 6, 5, 2, 1, 0])
+
+
+@hostile(
+    SIZES.flatmap(
+        lambda n_rows: st.fixed_dictionaries(
+            {"X": reals((n_rows, 2)), "y": reals((n_rows,)), "sample_weight": some.weights(n_rows)}
+        )
+    ),
+    estimator=mostly(["frozen", "fitted"], ["text"]),
+    recalibrator=mostly([*NAMED][:-1], ["text"]),
+    cv=some.CV,
+)
+def test_recalibrated_regressors(X, y, sample_weight, estimator, recalibrator, cv):
+    regressor = {"frozen": FrozenEstimator(Echo()), "fitted": Echo(), "text": "x"}[estimator]
+    model = RecalibratedRegressorCV(regressor, NAMED[recalibrator], cv=cv)
+    with documented_warnings_ignored():
+        model.fit(X, y, sample_weight=sample_weight)
+    return model.predict(X), model.predict_interval(X)
 
 
 # ----------------------------------------------------------------------------------- divergences

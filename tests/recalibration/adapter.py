@@ -7,6 +7,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tests.recalibration.family import lay_out
+
 
 class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Map features row by row to class scores, by a map that never sees the data or y.
@@ -62,6 +64,42 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         if self.recalibrator.input == "proba":
             scores = softmax(scores, axis=1)
         return scores[:, 1:] if self.one_column and n_classes == 2 else scores
+
+
+class OnValidPredictions(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+    """The same for recalibrators of regressors: features are mapped to predictions."""
+
+    def __init__(self, recalibrator):
+        self.recalibrator = recalibrator
+
+    def __sklearn_tags__(self):
+        tags = get_tags(self.recalibrator)
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self.recalibrator_ = clone(self.recalibrator)
+        self.recalibrator_.fit(self._to_predictions(X), y, sample_weight=sample_weight)
+        return self
+
+    def transform(self, X):
+        return self._ask("transform", X)
+
+    def predict(self, X):
+        return self._ask("predict", X)
+
+    def score(self, X, y, sample_weight=None):
+        return self._ask("score", X, y, sample_weight=sample_weight)
+
+    def _ask(self, method, X, *others, **named):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return getattr(self.recalibrator_, method)(self._to_predictions(X), *others, **named)
+
+    def _to_predictions(self, X):
+        mean, std = X.mean(axis=1), 0.1 + np.abs(np.sin(X)).mean(axis=1)
+        return lay_out(type(self.recalibrator), mean, std)
 
 
 class AllRows:

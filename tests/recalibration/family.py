@@ -5,6 +5,7 @@ import pytest
 
 from skcal import recalibration
 from skcal.recalibration import BaseRecalibrator
+from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -12,6 +13,9 @@ EXPORTED = [getattr(recalibration, name) for name in recalibration.__all__]
 CLASSES = [R for R in EXPORTED if isinstance(R, type) and BaseRecalibrator in R.__mro__[1:]]
 LOGIT_CLASSES = [R for R in CLASSES if issubclass(R, LogitRecalibrator)]
 ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
+REGRESSION_CLASSES = [
+    R for R in EXPORTED if isinstance(R, type) and issubclass(R, RegressionRecalibrator)
+]
 
 # What is special about single classes, by name, because a class may be absent.
 # Options with which the tests construct a class.
@@ -51,6 +55,23 @@ def make(R, **options):
 def fit_labels(R):
     """Options with which a recalibrator is fitted to 0 and 1 rather than to Platt's targets."""
     return {"target_smoothing": False} if "target_smoothing" in R().get_params() else {}
+
+
+def lay_out(R, mean, std):
+    """Predictions of a regressor in the columns that a recalibrator of class R reads."""
+    columns = {
+        "mean": [mean],
+        "mean_std": [mean, std],
+        "interval": [mean - std, mean + std],
+    }
+    return np.column_stack(columns[R()._reads])
+
+
+def make_predictions(R, n_samples=300, seed=0):
+    """Predictions that are biased and too narrow, and targets."""
+    rng = np.random.default_rng(seed)
+    mean, std = rng.normal(size=n_samples), rng.uniform(0.5, 2, n_samples)
+    return lay_out(R, mean, std), rng.normal(mean + 0.3, 1.7 * std)
 
 
 def make_scores(n_classes, n_samples=300, seed=0):

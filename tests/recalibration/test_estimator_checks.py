@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import sklearn
 from sklearn.ensemble import StackingClassifier
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
@@ -18,10 +19,13 @@ from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
     NotClassScoresError,
+    NotPredictionsError,
+    QuantileRecalibration,
     RecalibratedClassifierCV,
+    RecalibratedRegressorCV,
 )
-from tests.recalibration.adapter import AllRows, OnValidScores
-from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, make
+from tests.recalibration.adapter import AllRows, OnValidPredictions, OnValidScores
+from tests.recalibration.family import CLASSES, NEEDS_ACCURACY, REGRESSION_CLASSES, make
 
 RANDOM = [R for R in CLASSES if get_tags(make(R)).non_deterministic]
 STEADY = [R for R in CLASSES if R not in RANDOM]
@@ -91,6 +95,8 @@ class TestTiers:
         [
             CrossFitProba(GaussianNB()),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
+            RecalibratedRegressorCV(),
+            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM)),
         ]
     )
@@ -154,6 +160,18 @@ class TestTiers:
             expected -= {*EXPECTED["order_checks"], "check_pipeline_consistency"}
         # Run for TemperatureScaling where scikit-learn and array-api-strict can work together.
         assert names | {"check_array_api_input"} == expected
+
+    @with_checks([OnValidPredictions(R()) for R in REGRESSION_CLASSES])
+    def test_on_valid_predictions(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.parametrize("R", REGRESSION_CLASSES)
+    def test_bare_recalibrator_of_regressors_fails_for_one_cause(self, R):
+        names, exceptions = list_failures(R(), at_least=25)
+        for exception in exceptions:
+            causes = list_causes(exception)
+            assert any(isinstance(cause, NotPredictionsError) for cause in causes), exception
+        assert set() < names <= set(EXPECTED["regression_checks"])
 
     @pytest.mark.parametrize("name", EXPECTED["cross_fit_checks"])
     def test_cross_fitting_differs_from_transform(self, name):

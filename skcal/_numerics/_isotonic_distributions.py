@@ -1,0 +1,129 @@
+"""Isotonic distributional regression: antitonic regressions at all thresholds, kept as blocks."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+
+class Blocks(NamedTuple):
+    """Probabilities of targets above each threshold, constant on blocks of predictors.
+
+    The block of the predictor at place i and the threshold at place k is the last one whose key is
+    at most i + k * n_predictors.
+    """
+
+    keys: np.ndarray
+    above: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+
+
+def regress_distributions(places, targets, weights, n_predictors):
+    """Fit the distribution at each predictor, which increases stochastically with its place.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n,)
+        Place of the predictor of each row among the sorted distinct ones.
+    targets : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        Positive.
+    n_predictors : int
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n_thresholds,)
+        Sorted distinct targets.
+    center : float
+        What `square` is about: a threshold in the middle.
+    Blocks
+    """
+    order = np.argsort(targets, kind="stable")
+    thresholds, firsts = np.unique(targets[order], return_index=True)
+    center = float(thresholds[len(thresholds) // 2])
+    mass = np.bincount(places, weights, n_predictors)
+    above = mass.copy()
+    mean = np.full(n_predictors, thresholds[0] - center)
+    square = mean**2
+    keys, values = [], []
+    lasts = np.append(firsts[1:], len(order))
+    for k, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
+        rows = order[first:last]
+        np.subtract.at(above, places[rows], weights[rows])
+        if last == len(order):
+            above[:] = 0
+        starts = isotonic_regression(above / mass, weights=mass).blocks[:-1]
+        # From sums, so that 0 and 1 are reached where all rows agree.
+        share = np.add.reduceat(above, starts) / np.add.reduceat(mass, starts)
+        keys.append(starts + k * n_predictors)
+        values.append(share)
+        if last < len(order):
+            spread = np.repeat(share, np.diff(starts, append=n_predictors))
+            low, high = thresholds[k] - center, thresholds[k + 1] - center
+            mean += (high - low) * spread
+            square += (high - low) * (high + low) * spread
+    return thresholds, center, Blocks(np.concatenate(keys), np.concatenate(values), mean, square)
+
+
+class StepDistributions:
+    """Distributions with finitely many values, one for each row, between two fitted ones.
+
+    `places` and `next_places` are those of the neighbours among the predictors, and `shares` what
+    the second one counts.
+    """
+
+    def __init__(self, thresholds, center, blocks, places, next_places, shares):
+        self._thresholds, self._center, self._blocks = thresholds, center, blocks
+        self._places, self._next_places, self._shares = places, next_places, shares
+
+    def cdf(self, x):
+        """Probability of a value up to x: a number, one for each row, or a row of them."""
+        x = np.asarray(x, dtype=np.float64)
+        steps = np.searchsorted(self._thresholds, x, side="right") - 1
+        return np.where(steps < 0, 0.0, 1 - self._find_above(np.maximum(steps, 0)))
+
+    def ppf(self, q):
+        """The smallest value whose `cdf` is at least q: a number, one for each row, or a row."""
+        q = np.asarray(q, dtype=np.float64)
+        q = q if q.ndim == 2 else np.broadcast_to(q, self._places.shape)
+        low = np.zeros(q.shape, dtype=np.int64)
+        high = np.full(q.shape, len(self._thresholds) - 1)
+        # Rounding of interpolated probabilities must not lift a quantile by a step.
+        wanted = q * (1 - 4 * np.finfo(np.float64).eps)
+        while (low < high).any():
+            middle = (low + high) // 2
+            reached = 1 - self._find_above(middle) >= wanted
+            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+        return self._thresholds[low]
+
+    def mean(self):
+        """Mean of each row."""
+        return self._center + self._mix(self._blocks.mean)
+
+    def std(self):
+        """Standard deviation of each row."""
+        square = self._mix(self._blocks.square)
+        variance = square - self._mix(self._blocks.mean) ** 2
+        # What rounding leaves of a single value.
+        return np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+
+    def rvs(self, random_state=None):
+        """One draw of each row."""
+        return self.ppf(np.random.default_rng(random_state).random(len(self._places)))
+
+    def _find_above(self, steps):
+        shape = (-1,) + (1,) * (np.ndim(steps) - 1)
+        places, next_places, shares = (
+            part.reshape(shape) for part in (self._places, self._next_places, self._shares)
+        )
+        first, second = self._look_up(places, steps), self._look_up(next_places, steps)
+        return first + shares * (second - first)
+
+    def _look_up(self, places, steps):
+        keys = places + steps * len(self._blocks.mean)
+        return self._blocks.above[np.searchsorted(self._blocks.keys, keys, side="right") - 1]
+
+    def _mix(self, values):
+        first, second = values[self._places], values[self._next_places]
+        return first + self._shares * (second - first)

@@ -1,0 +1,355 @@
+"""What the recalibrators of regressors share: predictions in, repaired predictions out."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skcal._arrays import list_column_names, read_numbers, read_scores
+from skcal._predicted._points import check_levels
+from skcal._predicted._rows import refuse_rows
+from skcal._progress import CallbackSupport, as_task
+from skcal._typing import ArrayLike
+from skcal._validation import check_column_order, check_confidence_level, check_sample_weight
+from skcal.recalibration._base import restored_on_error
+
+# Squares of larger numbers, and of larger errors in standard deviations, might overflow.
+_LARGEST = 1e100
+_COLUMNS = {"mean": ("mean",), "mean_std": ("mean", "std"), "interval": ("low", "high")}
+
+
+class NotPredictionsError(ValueError):
+    """X is not a matrix of predictions: a wrong number of columns, no standard deviations, NaN.
+
+    Examples
+    --------
+    >>> from skcal.recalibration import NotPredictionsError, StandardDeviationScaling
+    >>> try:
+    ...     StandardDeviationScaling().fit([[5.1, 3.5], [4.9, 0.0]], [5.0, 4.0])
+    ... except NotPredictionsError as error:
+    ...     print(error)
+    The standard deviations in X must be positive; got 0.0 at row 1, and in 1 of 2 rows.
+    """
+
+
+class Rows(NamedTuple):
+    """Predictions, targets and weights of the rows that count."""
+
+    predictions: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+
+
+class RegressionRecalibrator(
+    CallbackSupport,
+    OneToOneFeatureMixin,
+    RegressorMixin,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
+):
+    """Base class of the recalibrators of regressors, from predictions to better ones.
+
+    A recalibrator is a transformer and a regressor at once, so that a pipeline that ends in it is
+    a regressor. A subclass defines ``_fit(rows)``, `predict` and `transform`. ``_reads`` says what
+    the columns of X are: "mean", "mean_std" (mean and standard deviation) or "interval" (low and
+    high). ``_writes`` says the same of `transform`. All reach the subclass as float64, checked.
+    """
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _reads = "mean_std"
+    _writes = "mean_std"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @as_task
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the recalibrator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions for rows that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            Targets, real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, read as counts: a row of weight 2 stands for two rows, one of
+            weight zero for none.
+
+        Returns
+        -------
+        self : object
+            The fitted recalibrator.
+
+        Raises
+        ------
+        NotPredictionsError
+            If X does not hold the predictions that the recalibrator reads.
+        ValueError
+            If another argument is invalid.
+        """
+        with restored_on_error(self):
+            self._fit_checked(X, y, sample_weight)
+        return self
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> Any:
+        """One number for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions.
+        """
+
+    @abstractmethod
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Repaired predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns_out)
+            Columns are named by `get_feature_names_out`.
+        """
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns of X, only compared with those of `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            What the columns are: "mean" and "std", or "low" and "high".
+        """
+        super().get_feature_names_out(input_features)
+        return np.array(_COLUMNS[self._writes], dtype=object)
+
+    def _fit_checked(self, X, y, sample_weight):
+        self._check_options()
+        names = list_column_names(X)
+        X, y, sample_weight, _ = read_scores(X, y, sample_weight)
+        with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        weights = check_sample_weight(sample_weight, len(y))
+        weights = np.ones(len(y)) if weights is None else weights.astype(np.float64)
+        self._check_predictions(X, names)
+        y = read_numbers("y", y).astype(np.float64)
+        refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))
+        needed = f"y must be at most {_LARGEST:g} in absolute value"
+        refuse_rows(needed, y, np.abs(y) > _LARGEST)
+        counts = weights > 0
+        self._fit(Rows(X[counts], y[counts], weights[counts]))
+
+    @abstractmethod
+    def _fit(self, rows):
+        """Set the fitted attributes."""
+
+    def _check_options(self):
+        """Raise ValueError for an invalid parameter of the subclass."""
+
+    def _read(self, X):
+        """Predictions of new rows, checked."""
+        check_is_fitted(self)
+        names = list_column_names(X)
+        X = read_scores(X)[0]
+        options = {"dtype": np.float64, "ensure_all_finite": False}
+        X = validate_data(self, X, reset=False, **options)
+        self._check_predictions(X, names)
+        return X
+
+    def _check_predictions(self, X, names):
+        expected = _COLUMNS[self._reads]
+        if X.shape[1] != len(expected):
+            raise NotPredictionsError(
+                f"X must have the columns {', '.join(expected)} for {type(self).__name__}; got "
+                f"{X.shape[1]} feature(s)."
+            )
+        check_column_order("X", names, expected, None)
+        refuse = partial(refuse_rows, error=NotPredictionsError)
+        refuse("X must hold finite numbers, no NaN and no infinity", X, ~np.isfinite(X).all(axis=1))
+        is_large = (np.abs(X) > _LARGEST).any(axis=1)
+        refuse(f"X must be at most {_LARGEST:g} in absolute value", X, is_large)
+        if self._reads == "mean_std":
+            deviations = X[:, 1]
+            refuse("The standard deviations in X must be positive", deviations, deviations <= 0)
+        if self._reads == "interval":
+            crosses = X[:, 0] > X[:, 1]
+            refuse("low must not lie above high in X: quantiles cross", X, crosses)
+
+
+class DistributionRecalibrator(RegressionRecalibrator):
+    """Base class of recalibrators that predict a distribution for each row."""
+
+    @abstractmethod
+    def predict_distribution(self, X: ArrayLike) -> Any:
+        """Recalibrated distributions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+
+        Returns
+        -------
+        object
+            One distribution for each row, with `cdf`, `ppf`, `mean` and `std`.
+        """
+
+    @abstractmethod
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Recalibrated quantiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+        quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
+            Levels, strictly between 0 and 1; or one number.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_levels)
+            A column for each level.
+        """
+
+    def predict_interval(self, X: ArrayLike, confidence_level: float = 0.9) -> np.ndarray:
+        """Central prediction intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+        confidence_level : float, default=0.9
+            Probability of the interval, above 0 and below 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Low and high: the quantiles with half of the rest below and above.
+        """
+        level = check_confidence_level(confidence_level)
+        return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2])
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Means of the recalibrated distributions, and their standard deviations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+        return_std : bool, default=False
+            Whether to return standard deviations, too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or two of them
+            Means, and with `return_std` standard deviations.
+        """
+        mean, std = self.transform(X).T
+        return (mean, std) if return_std else mean
+
+
+class LocationScaleRecalibrator(DistributionRecalibrator):
+    """Base class of recalibrators that put one standardized distribution in place of the normal.
+
+    A subclass defines ``_family()``, a distribution of SciPy, and the scale by which predicted
+    standard deviations are multiplied, ``_scale()``: the repaired distribution of a row is that of
+    mean + scale * std * Z.
+    """
+
+    def predict_distribution(self, X: ArrayLike) -> Any:
+        """Recalibrated distributions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 2)
+            Predicted means and standard deviations.
+
+        Returns
+        -------
+        scipy.stats.rv_frozen
+            A frozen distribution of SciPy with parameters of shape (n_samples,).
+        """
+        mean, std = self._read(X).T
+        return self._family()(loc=mean, scale=std * self._scale())
+
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Recalibrated quantiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 2)
+            Predicted means and standard deviations.
+        quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
+            Levels, strictly between 0 and 1; or one number.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_levels)
+            A column for each level.
+        """
+        mean, std = self._read(X).T
+        levels = check_levels("quantiles", quantiles)
+        return mean[:, None] + (std * self._scale())[:, None] * self._family().ppf(levels)
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Means and standard deviations of the recalibrated distributions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 2)
+            Predicted means and standard deviations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Means and standard deviations.
+        """
+        mean, std = self._read(X).T
+        family, scale = self._family(), std * self._scale()
+        return np.column_stack([mean + scale * family.mean(), scale * family.std()])
+
+    @abstractmethod
+    def _family(self):
+        """A continuous distribution of SciPy, with location 0 and scale 1."""
+
+    def _scale(self):
+        """What predicted standard deviations are multiplied by."""
+        return 1.0
+
+
+def find_ratios(rows):
+    """Errors of the predicted means, in units of the predicted standard deviations."""
+    mean, std = rows.predictions.T
+    with np.errstate(over="ignore"):
+        ratios = (rows.targets - mean) / std
+    needed = f"y must lie within {_LARGEST:g} predicted standard deviations of the mean"
+    refuse_rows(needed, ratios, ~(np.abs(ratios) <= _LARGEST))
+    ratios[np.abs(ratios) < 1 / _LARGEST] = 0
+    return ratios

@@ -1,0 +1,367 @@
+"""Any recalibrator of regressors on any regressor, cross-fitted, in one estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from skcal._arrays import refuse_other_libraries
+from skcal._folds import (
+    check_partition,
+    check_regression_rows,
+    check_regressor,
+    fit_rows,
+    get_regressor,
+    inherit_tags,
+    make_splits,
+    route_weights,
+)
+from skcal._progress import CallbackSupport, as_task, read_progress
+from skcal._typing import ArrayLike
+from skcal._validation import check_sample_weight
+from skcal.recalibration._base import restored_on_error
+from skcal.recalibration._base_regression import RegressionRecalibrator
+from skcal.recalibration._conformal_interval import ConformalInterval
+from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
+
+
+def _recalibrator_has(name):
+    """Whether the recalibrator that will be used, or was, has a method."""
+
+    def check(owner):
+        getattr(owner._choose_recalibrator(), name)
+        return True
+
+    return check
+
+
+class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""A regressor whose predictions are recalibrated on rows that it was not fitted on.
+
+    The recalibrator learns from out-of-fold predictions of all rows; then the regressor is fitted
+    on all of them.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        The regressor; None takes `LinearRegression`. A `FrozenEstimator`, fitted elsewhere, is not
+        fitted again; pass rows that it has not seen.
+    recalibrator : recalibrator, default=None
+        A recalibrator of regressors. None takes `StandardDeviationScaling` if `predict` of the
+        regressor has the argument `return_std`, else `ConformalInterval`.
+    cv : int, cross-validation generator or iterable, default=None
+        Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 folds of rows in
+        their order. Every row must be in exactly one test fold. Not used with a `FrozenEstimator`.
+    n_jobs : int, default=None
+        Number of folds fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The regressor, fitted on all rows.
+    recalibrator_ : recalibrator
+        The recalibrator, fitted on out-of-fold predictions.
+    n_features_in_ : int
+        Number of features, where the regressor tells.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Names of the features, where the regressor tells.
+
+    See Also
+    --------
+    RecalibratedClassifierCV : The same for classifiers.
+
+    Notes
+    -----
+    What the recalibrator reads of the regressor depends on the recalibrator: ``predict(X,
+    return_std=True)`` for means and standard deviations, ``predict(X)`` for means, and for
+    ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high.
+
+    Out-of-fold predictions come from regressors that were fitted on fewer rows than `estimator_`,
+    so that they are slightly worse; intervals tend to be slightly too wide, and the guarantee of
+    `ConformalInterval` does not hold exactly. With a `FrozenEstimator` and rows that it has not
+    seen it does.
+
+    The regressor gets X unchanged: DataFrames, sparse matrices and text are allowed. Weights go to
+    the regressor and to the recalibrator, which reads them as counts. With metadata routing the
+    regressor gets what it requests, the recalibrator always `sample_weight`, and the splitter its
+    `groups`.
+
+    Examples
+    --------
+    Predictions whose standard deviations are too small, because a Gaussian process was told that
+    there is little noise:
+
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from skcal.recalibration import RecalibratedRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (300, 1))
+    >>> y = np.sin(X[:, 0]) + rng.normal(scale=0.4, size=300)
+    >>> process = GaussianProcessRegressor(RBF(1.0), alpha=0.01, optimizer=None)
+    >>> model = RecalibratedRegressorCV(process).fit(X[:200], y[:200])
+    >>> low, high = model.predict_interval(X[200:], confidence_level=0.9).T
+    >>> bool(0.8 < np.mean((low <= y[200:]) & (y[200:] <= high)) < 0.97)
+    True
+    """
+
+    estimator_: Any
+    recalibrator_: Any
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        recalibrator: Any = None,
+        *,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.recalibrator = recalibrator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inherit_tags(tags, get_tags(get_regressor(self.estimator)))
+        return tags
+
+    @as_task
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Fit the regressor, and the recalibrator on its predictions for other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the regressor as they are.
+        y : array-like of shape (n_samples,)
+            Targets, real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        **params : dict
+            Other arguments of the regressor's `fit`; with metadata routing those that it requests,
+            and those of the splitter, such as `groups`.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, or if the regressor does not predict what the recalibrator
+            reads.
+
+        Warns
+        -----
+        UserWarning
+            If weights do not reach the regressor, or if there are too few rows for a finite
+            conformal interval.
+        """
+        with restored_on_error(self):
+            check_regressor(self.estimator)
+            show = read_progress(self.progress)
+            X, target = check_regression_rows(self, X, y)
+            weights = check_sample_weight(sample_weight, len(target))
+            estimator, recalibrator = get_regressor(self.estimator), self._choose_recalibrator()
+            fit_params, split_params, _ = route_weights(self, estimator, weights, params)
+            if isinstance(estimator, FrozenEstimator):
+                self.estimator_ = estimator
+                predictions = _predict_columns(estimator, X, recalibrator)
+            else:
+                splits = make_splits(self.cv, X, target, split_params, classifier=False)
+                check_partition(splits, len(target))
+                parts = Parallel(n_jobs=self.n_jobs)(
+                    delayed(_predict_fold)(estimator, X, target, *split, fit_params, recalibrator)
+                    for split in show(splits)
+                )
+                predictions = np.empty((len(target), parts[0].shape[1]))
+                predictions[np.concatenate([test for _, test in splits])] = np.concatenate(parts)
+                self.estimator_ = clone(estimator).fit(X, target, **fit_params)
+            self.recalibrator_ = clone(recalibrator).fit(predictions, target, weights)
+        return self
+
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Recalibrated means, and with `return_std` standard deviations.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the regressor as they are.
+        return_std : bool, default=False
+            Whether to return standard deviations, too, for a recalibrator that predicts
+            distributions.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or two of them
+            Means, and with `return_std` standard deviations.
+        """
+        predictions = self._predict_columns(X)
+        if not return_std:
+            return self.recalibrator_.predict(predictions)
+        if not hasattr(self.recalibrator_, "predict_distribution"):
+            raise ValueError(
+                "return_std must be False for a recalibrator that predicts no distribution, "
+                f"{type(self.recalibrator_).__name__}; got {return_std!r}."
+            )
+        return self.recalibrator_.predict(predictions, return_std=True)
+
+    def predict_interval(self, X: Any, confidence_level: float | None = None) -> np.ndarray:
+        """Recalibrated prediction intervals.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the regressor as they are.
+        confidence_level : float, default=None
+            Probability of the interval, above 0 and below 1; None takes that of
+            `ConformalInterval`, which has no other, and 0.9 of all others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Low and high.
+        """
+        predictions = self._predict_columns(X)
+        if confidence_level is None:
+            return self.recalibrator_.predict_interval(predictions)
+        if isinstance(self.recalibrator_, ConformalInterval):
+            raise ValueError(
+                "confidence_level must be None for ConformalInterval, which has fitted its own, "
+                f"{self.recalibrator_.confidence_level:g}; got {confidence_level!r}."
+            )
+        return self.recalibrator_.predict_interval(predictions, confidence_level)
+
+    @available_if(_recalibrator_has("predict_quantiles"))
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Recalibrated quantiles, of a recalibrator that predicts distributions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the regressor as they are.
+        quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
+            Levels, strictly between 0 and 1; or one number.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_levels)
+            A column for each level.
+        """
+        return self.recalibrator_.predict_quantiles(self._predict_columns(X), quantiles)
+
+    @available_if(_recalibrator_has("predict_distribution"))
+    def predict_distribution(self, X: Any) -> Any:
+        """Recalibrated distributions, of a recalibrator that predicts them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, handed to the regressor as they are.
+
+        Returns
+        -------
+        object
+            One distribution for each row, with `cdf`, `ppf`, `mean` and `std`.
+        """
+        return self.recalibrator_.predict_distribution(self._predict_columns(X))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get the metadata routing of this estimator, its regressor and the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        fitting = MethodMapping().add(caller="fit", callee="fit")
+        splitting = MethodMapping().add(caller="fit", callee="split")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)  # sample_weight, for the recalibrator
+            .add(estimator=get_regressor(self.estimator), method_mapping=fitting)
+            .add(splitter=self.cv, method_mapping=splitting)
+        )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, where the regressor tells."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where the regressor tells."""
+        return self.estimator_.feature_names_in_
+
+    def _choose_recalibrator(self):
+        if self.recalibrator is None:
+            has_std = _predicts_std(get_regressor(self.estimator))
+            return StandardDeviationScaling() if has_std else ConformalInterval()
+        if not isinstance(self.recalibrator, RegressionRecalibrator):
+            raise ValueError(
+                "recalibrator must be None or a recalibrator of regressors, such as "
+                f"QuantileRecalibration(); got {self.recalibrator!r}."
+            )
+        return self.recalibrator
+
+    def _predict_columns(self, X):
+        check_is_fitted(self)
+        return _predict_columns(self.estimator_, X, self.recalibrator_)
+
+
+def _predicts_std(regressor):
+    """Whether `predict` has the argument `return_std`; of a pipeline that of its last step."""
+    while hasattr(regressor, "steps"):
+        regressor = regressor.steps[-1][1]
+    return "return_std" in signature(regressor.predict).parameters
+
+
+def _predict_fold(estimator, X, y, train, test, fit_params, recalibrator):
+    regressor = clone(estimator)
+    X_test = fit_rows(regressor, X, y, train, test, fit_params)
+    return _predict_columns(regressor, X_test, recalibrator)
+
+
+def _predict_columns(regressor, X, recalibrator):
+    """Predictions in the columns that the recalibrator reads."""
+    refuse_other_libraries("X", X)
+    name, reads = type(regressor).__name__, recalibrator._reads
+    if reads == "mean_std":
+        if not _predicts_std(regressor):
+            raise ValueError(
+                f"{type(recalibrator).__name__} needs a regressor with predict(X, "
+                f"return_std=True), which {name} has not. ConformalInterval() reads means alone."
+            )
+        return np.column_stack(regressor.predict(X, return_std=True))
+    found = np.asarray(regressor.predict(X), dtype=np.float64)
+    n_columns = 2 if reads == "interval" else 1
+    if found.ndim == 1:
+        found = found[:, None]
+    if found.ndim != 2 or found.shape[1] != n_columns:
+        wanted = "low and high, two columns" if n_columns == 2 else "one number"
+        raise ValueError(
+            f"predict of {name} must give {wanted} for each row, which the recalibrator reads; "
+            f"got an array of shape {found.shape}."
+        )
+    return found
