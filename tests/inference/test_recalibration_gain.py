@@ -67,9 +67,16 @@ class Reverse(Truth):
         return scores[:, ::-1].copy()
 
 
-@pytest.mark.parametrize("loss", ["brier", "log"])
-@pytest.mark.parametrize("recalibrator", [Rate(), Truth()])
-def test_expected_gains_over_all_labels_of_ten_rows(loss, recalibrator, monkeypatch):
+@pytest.mark.parametrize(
+    ("recalibrator", "loss"),
+    [
+        (Rate(), "brier"),
+        (Truth(), "log"),
+        pytest.param(Rate(), "log", marks=pytest.mark.slow),
+        pytest.param(Truth(), "brier", marks=pytest.mark.slow),
+    ],
+)
+def test_expected_gains_over_all_labels_of_ten_rows(recalibrator, loss, monkeypatch):
     """No round has a mean above the calibration error; the best map reaches it, whole way."""
     monkeypatch.setattr(module, "_FIRST", 3)
     monkeypatch.setattr(module, "_SHARE_KEPT", 0.0)

@@ -41,6 +41,7 @@ def test_peak(rng, name, options, names, most):
     assert measure_peak(name, y, v, **options)[1] < most * 10**6
 
 
+@pytest.mark.slow
 def test_tiny_bandwidths_stay_affordable():
     """The kernels of two predictions 2e-11 apart cancel; no grid may follow them all the way.
 

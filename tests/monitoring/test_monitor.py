@@ -52,7 +52,9 @@ def test_the_pvalue_is_that_of_the_largest_evidence(rng):
     assert monitor.pvalue_ == pytest.approx(np.exp(-largest), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 999, 1000, 1001, 4100, 10**6])
+@pytest.mark.parametrize(
+    "n", [1, 999, 1000, 1001, 4100, pytest.param(10**6, marks=pytest.mark.slow)]
+)
 def test_history_is_thinned_out(rng, n):
     y, v = draw_rows(rng, n)
     largest = feed(CalibrationMonitor(), y, v, range(1, n) if n < 5000 else ())
@@ -105,7 +107,7 @@ def test_looking_changes_nothing(rng, settings, timed):
     assert read.to_dict() == other.to_dict()
 
 
-@pytest.mark.parametrize("lag", [140, 1000])
+@pytest.mark.parametrize("lag", [140, pytest.param(1000, marks=pytest.mark.slow)])
 def test_lags_take_little_memory(rng, lag):
     """Less than 20 numbers for each row, and a hundredth of one for each row and stream."""
     y, v = draw_rows(rng, 100_000 if lag == 140 else 20_000)
@@ -125,6 +127,7 @@ def test_streams_with_a_lag_are_monitors_of_their_rows(rng):
     assert whole.e_value_ == pytest.approx(np.mean(evidence), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_prediction_a_million_times():
     """Log odds without any spread: rounding errors of their spread would be evidence."""
     y, v = np.random.default_rng(3).random(10**6) < 0.3, np.full(10**6, 0.3)
@@ -162,6 +165,7 @@ def test_the_same_row_again_and_again(v, y, settings):
         assert monitor.alarm_ < 100
 
 
+@pytest.mark.slow
 def test_a_million_wrong_rows():
     monitor = CalibrationMonitor().update(np.ones(10**6), np.full(10**6, 0.001))
     check_finite(monitor)

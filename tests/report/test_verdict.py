@@ -98,6 +98,7 @@ def test_forest_pulls_probabilities_to_the_middle(seed):
     assert report_one(y[1000:], y_proba).verdict == "under-confident"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0, 0.01])
 def test_base_rate(noise):
     """The test at 5 % rejects more than 3 of 8 with a probability of 0.04 %."""
@@ -119,6 +120,7 @@ def test_base_rates_of_many_classes():
     assert report_one(y_true, y_proba).verdict == "uninformative"
 
 
+@pytest.mark.slow
 def test_few_rows():
     verdicts = []
     for seed in range(12):
