@@ -5,6 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+# Thresholds that are summed over at a time.
+_POINTS = 64
+
 
 class Blocks(NamedTuple):
     """Probabilities of targets above each threshold, constant on blocks of predictors.
@@ -96,6 +99,27 @@ class StepDistributions:
             reached = 1 - self._find_above(middle) >= wanted
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
         return self._thresholds[low]
+
+    def pmf(self, x):
+        """Probability of a value: a number, one for each row, or a row of them."""
+        x = np.asarray(x, dtype=np.float64)
+        steps = np.searchsorted(self._thresholds, x, side="right") - 1
+        known = self._thresholds[np.maximum(steps, 0)] == x
+        before = np.where(steps > 0, self._find_above(np.maximum(steps - 1, 0)), 1.0)
+        return np.where(known, before - self._find_above(np.maximum(steps, 0)), 0.0)
+
+    def score(self, targets):
+        """CRPS of each row."""
+        inside = np.clip(targets, self._thresholds[0], self._thresholds[-1])
+        scores = np.abs(targets - inside)
+        for first in range(0, len(self._thresholds) - 1, _POINTS):
+            points = self._thresholds[first : first + _POINTS + 1]
+            gaps = np.diff(points)
+            steps = np.broadcast_to(first + np.arange(len(gaps)), (len(targets), len(gaps)))
+            above = self._find_above(steps)
+            below = np.clip(inside[:, None] - points[:-1], 0.0, gaps)
+            scores += np.sum(below * (1 - above) ** 2 + (gaps - below) * above**2, axis=1)
+        return scores
 
     def mean(self):
         """Mean of each row."""

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.stats import rv_discrete
 
 from skcal._arrays import read_numbers
+from skcal._numerics._isotonic_distributions import StepDistributions
 from skcal._predicted._distributions import advise, evaluate, unwrap
 from skcal._predicted._points import (
     Ensemble,
@@ -45,8 +46,8 @@ def refuse_rows(needed, values, is_bad, error=ValueError):
 
 
 def is_discrete(distribution):
-    """Whether a distribution, as `unwrap` returns it, is a frozen discrete one of SciPy."""
-    return isinstance(getattr(distribution, "dist", distribution), rv_discrete)
+    """Whether a distribution, as `unwrap` returns it, is discrete: of SciPy, or an isotonic one."""
+    return isinstance(getattr(distribution, "dist", distribution), rv_discrete | StepDistributions)
 
 
 def read_cdf(targets, distribution):

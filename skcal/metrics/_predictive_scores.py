@@ -9,6 +9,7 @@ from scipy import stats
 
 from skcal._arrays import read_numbers
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, Normals
+from skcal._numerics._isotonic_distributions import StepDistributions
 from skcal._numerics._predictive_scores import (
     score_by_quantiles,
     score_ensemble,
@@ -95,7 +96,8 @@ def continuous_ranked_probability_score(
     The members of an ensemble are read as a distribution with as many atoms, whose score takes one
     sort of the row. The score of quantiles is twice their pinball loss, averaged over the levels,
     which approaches that of a distribution for many levels :math:`(k - 1/2) / m`. A discrete
-    distribution of SciPy is summed over its lattice, where all but 1e-15 of its mass lies.
+    distribution of SciPy is summed over its lattice, where all but 1e-15 of its mass lies, an
+    isotonic one over its values.
 
     Other distributions are integrated over the levels by a rule whose step is halved until its
     results differ by at most 1e-8 of the score of each row; the error is smaller than that.
@@ -286,6 +288,8 @@ def _score_rows(targets, distribution):
     family = type(getattr(distribution, "dist", distribution))
     if isinstance(distribution, Mixture) or family in _CLOSED_FORMS:
         return _score_family(targets, distribution)
+    if isinstance(distribution, StepDistributions):
+        return distribution.score(targets)
     if is_discrete(distribution):
         return _score_discrete(targets, distribution)
     return _integrate(targets, distribution)

@@ -11,6 +11,8 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
+from skcal._predicted._rows import read_pit
+from skcal.metrics import continuous_ranked_probability_score, probability_integral_transform
 from skcal.recalibration import (
     ConformalInterval,
     IsotonicDistributionalRegression,
@@ -420,6 +422,27 @@ def test_isotonic_distributions_are_calibrated_on_the_fitted_rows():
     assert (np.diff(tabulate(model, np.linspace(-4, 4, 99)), axis=0) <= 1e-12).all()
     # Any increasing function of predictions and targets changes nothing else.
     np.testing.assert_array_equal(tabulate(fit_idr(np.exp(X), y**3), np.exp(X)), found)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 150])  # more thresholds than are summed at a time
+def test_scores_and_pit_of_isotonic_distributions(n_rows):
+    """The score is E|X - y| - E|X - X'| / 2, the PIT lies between the two limits of the cdf."""
+    rng = np.random.default_rng(n_rows)
+    x, y = rng.normal(size=n_rows), rng.normal(size=n_rows)
+    model = fit_idr(x, y)
+    x, targets = rng.normal(size=12), np.concatenate([y[:1], [-9.0, 9.0], rng.normal(size=9)])
+    law, atoms = model.predict_distribution(x[:, None]), model.thresholds_
+    mass = np.diff(tabulate(model, x), axis=1, prepend=0)
+    spread = np.abs(atoms[:, None] - atoms)
+    expected = (mass * np.abs(atoms - targets[:, None])).sum(axis=1)
+    expected -= np.einsum("ri,ij,rj->r", mass, spread, mass) / 2
+    score = continuous_ranked_probability_score(targets, law)
+    assert score == pytest.approx(expected.mean(), rel=1e-12)
+    low, high = read_pit(targets, law)
+    np.testing.assert_array_equal(high, law.cdf(targets))
+    np.testing.assert_allclose(low, law.cdf(np.nextafter(targets, -np.inf)), atol=1e-15)
+    with pytest.raises(ValueError, match="randomized"):
+        probability_integral_transform(targets, law)
 
 
 def test_between_and_beyond_the_predictors():
