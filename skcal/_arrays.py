@@ -233,7 +233,8 @@ def _read_numbers(name, values):
             return values.astype(np.float64)
         except (TypeError, ValueError):
             pass
-    raise ValueError(f"{name} must hold real numbers; got an array of type {values.dtype}.")
+    got = f"an array of type {values.dtype}" if values.ndim else f"a {type(values.item()).__name__}"
+    raise ValueError(f"{name} must hold real numbers; got {got}.")
 
 
 def _unpack_objects(name, items):
