@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import chi2, kstest
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from skcal._estimates import _belt
@@ -53,6 +54,25 @@ def test_plain_forward_selection(rng, coefficients, data):
     assert (belt.prob_true < belt.high).all()
     assert (belt.prob_pred[0], belt.prob_pred[-1]) == (v.min(), v.max())
     assert (np.diff(belt.prob_pred) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("center", "width", "data", "statistic", "pvalue"),
+    [
+        (14.5, 1, "external", 4.050544896411168, 0.1319578866004818),
+        (14.5, 1, "training", 5.00060895325322, 0.02533840219669803),
+        (14.9, 1, "external", 1.0003444367399652, 0.606426212985154),
+        (14.9, 1, "training", 1.9504084935819606, 0.16254283845468076),
+        (16, 2, "external", 63.5575433875876, 1.58e-14),  # less digits: 1 minus a quadrature
+    ],
+)
+def test_values_of_pycaleva(center, width, data, statistic, pvalue):
+    """What pycaleva 0.8.2, another program for this test, says of the breast cancer data."""
+    X, benign = load_breast_cancer(return_X_y=True)
+    proba = expit((X[:, 0] - center) / width)  # by the mean radius
+    result = calibration_belt_test(1 - benign, proba, data=data)
+    assert result.statistic == pytest.approx(statistic, rel=1e-10)
+    assert result.pvalue == pytest.approx(pvalue, rel=1e-9 if pvalue > 1e-9 else 5e-3)
 
 
 def test_outcomes_and_levels(rng):
