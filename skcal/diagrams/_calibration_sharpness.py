@@ -10,7 +10,7 @@ from skcal._typing import ArrayLike
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._layers._density import DensityLayer
-from skcal.diagrams._legend import Term
+from skcal.diagrams._legend import Term, count_rows
 from skcal.diagrams._response import (
     check_plot_options,
     join_folds,
@@ -174,6 +174,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         return [
             Term(total, [curve.total for curve in curves]),
             Term("calibration", [curve.calibration for curve in curves], "#.2g"),
+            count_rows(curves),
         ]
 
     @classmethod
@@ -447,11 +448,13 @@ def _estimate_curve(y_true, y_proba, data, options):
             estimator="cross-fitted",
         ).calibration
     reduction, pos_label = name_reduction(predictions, "auto")
+    source = RowSource(sample)
     found = SharpnessCurve(
         prob_pred=curve.grid,
         prob_true=curve.prob_true,
         density=curve.density,
-        n_samples=RowSource(sample).n_samples,
+        n_samples=source.n_samples,
+        n_rows=source.n_rows,
         pos_label=pos_label,
         sharpness_gap=curve.sharpness_gap,
         total=total,

@@ -30,6 +30,7 @@ class Curve:
     density: Any = None
     n_samples: Any = None
     pos_label: Any = None
+    n_rows: Any = None
 
     # What a subclass may say otherwise: how the curve was estimated, data of layers, and the
     # integral of the kernel in units of its maximum, by which the density was divided; None if that
@@ -43,6 +44,13 @@ class Curve:
         """Predictions at which the density is known."""
         return self.prob_pred
 
+    @property
+    def effective_rows(self) -> float | None:
+        """Effective number of rows, where it is known and not the number of rows."""
+        if self.n_rows is None or self.n_samples is None or self.n_samples > 0.999 * self.n_rows:
+            return None
+        return self.n_samples
+
     def __post_init__(self):
         store_array(self, "prob_pred")
         store_array(self, "prob_true", like="prob_pred", allow_nan=True)
@@ -53,6 +61,7 @@ class Curve:
                 f"{self.density.max():g}."
             )
         store_number(self, "n_samples")
+        store_number(self, "n_rows")
 
     def __repr__(self):
         facts = [(name, value) for name, value in self._list_facts() if value is not None]

@@ -257,6 +257,7 @@ class Estimate:
             prob_true=self.prob_true,
             density=self.smooth.density,
             n_samples=self.source.n_samples,
+            n_rows=self.source.n_rows,
             pos_label=pos_label,
             kind=self.options.kind,
             density_grid=self.smooth.grid,

@@ -30,6 +30,11 @@ class Term(NamedTuple):
     errors: list[Any] | None = None
 
 
+def count_rows(curves):
+    """The effective number of rows, for curves of rows whose weights differ."""
+    return Term("effective rows", [curve.effective_rows for curve in curves], form=",.0f")
+
+
 def as_list(values):
     """List with one string for each curve; None stays None."""
     return values if values is None or isinstance(values, list) else [values]

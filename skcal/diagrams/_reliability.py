@@ -12,7 +12,7 @@ from skcal._validation import check_option
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._estimate import check_options, estimate_rows, estimate_summary
 from skcal.diagrams._layers import LAYERS, document_layers
-from skcal.diagrams._legend import Term
+from skcal.diagrams._legend import Term, count_rows
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._response import (
     check_plot_options,
@@ -108,7 +108,7 @@ class ReliabilityDisplay(CurveDisplay):
     not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
     that the point stands for. Where they depend on each other the band is too narrow, and for soft
     labels it is too wide. An isotonic curve [3]_ has none, since its steps are chosen by the
-    outcomes.
+    outcomes. Where weights differ, the legend shows the effective number of all rows.
 
     The interval of smECE is that of :func:`skcal.inference.confidence_interval`: it contains 0
     where the rows may come from a calibrated model.
@@ -219,6 +219,7 @@ class ReliabilityDisplay(CurveDisplay):
                 intervals=[curve.smooth_ece_interval for curve in curves],
                 errors=[curve.smooth_ece_error for curve in curves],
             ),
+            count_rows(curves),
         ]
 
     @classmethod

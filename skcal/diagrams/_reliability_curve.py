@@ -34,6 +34,9 @@ class ReliabilityCurve(Curve):
         where the curve is drawn, see Notes of :class:`ReliabilityDisplay`.
     pos_label : int, float, bool or str, default=None
         The label whose probability is shown; part of the axis labels unless None.
+    n_rows : int, default=None
+        Number of rows with a positive weight. If it is more than `n_samples`, because weights
+        differ, the legend shows `n_samples`.
     kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
         How `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
     density_grid : array-like of shape (n_grid,), default=None

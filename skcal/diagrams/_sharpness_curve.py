@@ -37,6 +37,9 @@ class SharpnessCurve(Curve):
         drawn, see Notes of :class:`CalibrationSharpnessDisplay`.
     pos_label : int, float, bool or str, default=None
         The label whose probability is shown; part of the axis labels unless None.
+    n_rows : int, default=None
+        Number of rows with a positive weight. If it is more than `n_samples`, because weights
+        differ, the legend shows `n_samples`.
     sharpness_gap : array-like of shape (n_points,), default=None
         Sharpness gap at `prob_pred`, NaN where it is not known. None draws no band.
     total : float, default=None

@@ -120,12 +120,14 @@ def test_weights_count_rows(Display):
     repeated = Display.from_predictions(np.repeat(y_true, repeats), np.repeat(y_proba, repeats))
     np.testing.assert_allclose(weighted.prob_true, repeated.prob_true, atol=1e-9)
     np.testing.assert_allclose(weighted.curves[0].density, repeated.curves[0].density, rtol=1e-9)
-    # Copies of a row are dealt to several folds, so that what is cross-fitted differs.
-    labels = [one.line_.get_label().split(", calibration")[0] for one in (weighted, repeated)]
-    assert labels[0] == labels[1]
+    # What comes behind differs: the effective number of rows, and what is cross-fitted, as copies
+    # of a row are dealt to several folds.
+    labels = [one.line_.get_label().split(", ")[0] for one in (weighted, repeated)]
+    assert labels[0].rstrip(")") == labels[1].rstrip(")")
     # Effective number of rows.
     expected = repeats.sum() ** 2 / (repeats**2).sum()
     assert weighted.curves[0].n_samples == pytest.approx(expected)
+    assert f"effective rows = {expected:.0f})" in weighted.line_.get_label()
 
 
 def test_legend_entries():

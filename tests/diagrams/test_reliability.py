@@ -58,6 +58,16 @@ def test_legend_shows_the_measure(shared_data):
         assert display.line_.get_label() == f"Classifier (smECE = {value})"
 
 
+def test_legend_shows_the_effective_number_of_rows_where_weights_differ(data):
+    y, proba = data[:2]
+    weights = np.where(np.arange(len(y)) < 10, 1.0, 0.0)
+    assert "effective" not in draw(y, proba, sample_weight=3 * weights).line_.get_label()
+    weights[0] = 10  # (10 + 9)^2 / (100 + 9) = 3.31
+    display = draw(y, proba, sample_weight=7 * weights)
+    assert display.line_.get_label().endswith(", effective rows = 3)")
+    assert (display.curves[0].n_rows, round(display.curves[0].n_samples, 2)) == (10, 3.31)
+
+
 def test_bandwidth_changes_the_curve_and_not_the_measure(data):
     y, proba = 1 - data[0], data[1]  # errors of both signs, which a bandwidth mixes
     display = draw(y, proba, bandwidth=0.3)
