@@ -77,6 +77,8 @@ def list_vectors(vectors, name="y_true"):
         # Recalibrators count rows by weights, of which a measure knows the proportions alone.
         weights = weights.astype(np.float64)
         weights = weights * (weights.sum() / np.sum(weights**2))
+        # None vanishes beside large ones: the loss of its row may be infinite.
+        weights = np.maximum(weights, np.finfo(np.float64).tiny)
     proba = vectors.proba.astype(np.float64)
     return proba / proba.sum(axis=1, keepdims=True), vectors.target, weights
 

@@ -48,7 +48,8 @@ def fit_mixture_weights(likelihoods, prior, mass=None):
         # In units of the weights, in which the curvature of the prior is that of its counts.
         scaled = weights[:, None] * likelihoods / mixed
         hessian = (scaled * mass) @ scaled.T + np.diag(prior)
-        change = np.linalg.solve(hessian, weights * gradient)
+        # Beside rows of a huge mass the prior drowns, and members that agree there are as good as one.
+        change = np.linalg.lstsq(hessian, weights * gradient)[0]
         decrement = change @ (weights * gradient)
         # A step of this length raises a self-concordant function and keeps weights positive.
         step = 1 / (1 + np.sqrt(max(decrement, 0.0)))

@@ -79,7 +79,8 @@ class Problem:
         """Weights of the rows that sum to 1."""
         if self.weights is None:
             return np.full(len(self.codes), 1 / len(self.codes))
-        return self.weights / self.weights.sum()
+        # None vanishes: the loss of its row may be infinite.
+        return np.maximum(self.weights / self.weights.sum(), np.finfo(np.float64).tiny)
 
     def describe_accuracy(self):
         """How often the predicted label comes true, and the share of the most usual one."""

@@ -124,10 +124,12 @@ def _tell_gap(facts):
 
 def _tell_spread(facts):
     kind = "too extreme" if facts["signs"].spread > 0 else "not extreme enough"
-    slope = facts["direction"].slope.estimate
+    slope = facts["direction"].slope
+    if slope is None:  # where one row has nearly all weight
+        return f"its probabilities are {kind}"
     return (
         f"its probabilities are {kind}: where they rise by 10 points, outcomes "
-        f"{'rise' if slope >= 0 else 'fall'} by {10 * abs(slope):.1f}"
+        f"{'rise' if slope.estimate >= 0 else 'fall'} by {10 * abs(slope.estimate):.1f}"
     )
 
 

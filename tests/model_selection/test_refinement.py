@@ -13,13 +13,14 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import brier_score_loss, log_loss
 
-from skcal.metrics import brier_refinement, log_loss_refinement
+from skcal.metrics import brier_refinement, calibration_decomposition, log_loss_refinement
 from skcal.model_selection import refinement_metric, stop_by_refinement
 from skcal.recalibration import (
     IsotonicRecalibration,
     PlattScaling,
     TemperatureScaling,
 )
+from skcal.report import calibration_report
 
 rng = np.random.default_rng(0)
 V = rng.uniform(0.02, 0.98, 2000)
@@ -96,6 +97,18 @@ def test_weights_labels_and_classes():
     assert len(stop.losses) == 30
     assert stop.losses[-1] == pytest.approx(log_loss(y[400:], model.predict_proba(X[400:])))
     assert (stop.refinements <= stop.losses + 1e-9).all()
+
+
+def test_a_row_of_hardly_any_weight_may_be_refuted():
+    """Its loss is infinite, and so is the mean, however small the weight."""
+    y, v, weights = np.arange(40) % 2, np.linspace(0.1, 0.9, 40), np.ones(40)
+    v[-1], weights[[0, -1]] = 0, (1e200, 1e-200)
+    assert stop_by_refinement([v], y, sample_weight=weights).losses[0] == np.inf
+    options = {"divergence": "log", "estimator": "cross-fitted"}
+    cross = calibration_decomposition(y, v, sample_weight=weights, **options)
+    assert cross.total == np.inf
+    report = calibration_report(y, v, sample_weight=weights, n_resamples=19, random_state=0)
+    assert report.models[None].recalibration.log_loss == np.inf
 
 
 def test_recalibrators():
