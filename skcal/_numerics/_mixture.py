@@ -48,7 +48,7 @@ def fit_mixture_weights(likelihoods, prior, mass=None):
         # In units of the weights, in which the curvature of the prior is that of its counts.
         scaled = weights[:, None] * likelihoods / mixed
         hessian = (scaled * mass) @ scaled.T + np.diag(prior)
-        # Beside rows of a huge mass the prior drowns, and members that agree there are as good as one.
+        # Beside rows of huge mass the prior drowns, and members that agree there are equally good.
         change = np.linalg.lstsq(hessian, weights * gradient)[0]
         decrement = change @ (weights * gradient)
         # A step of this length raises a self-concordant function and keeps weights positive.
