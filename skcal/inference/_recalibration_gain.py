@@ -98,7 +98,7 @@ def recalibration_gain(
         True labels. Two of them need two rows each at least.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
-        rows that sum to 1. Of rows that the model was not fitted on.
+        rows that sum to 1. The model must not have been fitted on these rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -150,7 +150,7 @@ def recalibration_gain(
     and C is the calibration error of the score [1]_: the mean squared distance of the predictions
     from the conditional probabilities given the prediction, or the mean divergence of Kullback and
     Leibler. ``gain`` is the mean of :math:`l(f_i, y_i) - l(g_{-k(i)}(f_i), y_i)` with g fitted on
-    all folds but that of row i. Folds are the same at every call. Of a mixture the maps are fitted
+    all folds but that of row i. Folds are the same at every call. The maps of a mixture are fitted
     so; its weights come from the held-out rows of the other folds, by maps that have seen this one,
     which has no visible effect in the simulations below.
 

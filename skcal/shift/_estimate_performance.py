@@ -130,7 +130,7 @@ def estimate_performance(
         "precision", "recall", "roc_auc" (area under the ROC curve) or "net_benefit".
     threshold : float, default=None
         Probability from which on the positive one of two classes is predicted, in (0, 1); None
-        takes 0.5. Of more classes the one of largest probability is predicted.
+        takes 0.5. With more classes the one of largest probability is predicted.
     population : bool, default=True
         Whether the interval is for all rows from which the new ones were drawn. False: for these
         rows alone, whatever labels they will get.
