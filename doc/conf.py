@@ -85,7 +85,9 @@ html_copy_source = False
 html_domain_indices = False
 toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
-html_sidebars = {"index": [], "getting_started": [], "peers": [], "performance": []}
+# Pages without others below them.
+ALONE = "index", "getting_started", "performance", "peers", "glossary", "bibliography"
+html_sidebars = dict.fromkeys((*ALONE, "deprecations", "changelog"), ())
 html_theme_options = {
     "logo": {
         "text": f"skcal {release}",
