@@ -76,7 +76,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "skcal"
+html_title = f"skcal {release}"
 html_static_path = ["_static"]
 html_css_files = ["skcal.css"]
 html_favicon = "_static/logo.svg"
@@ -85,13 +85,19 @@ html_copy_source = False
 html_domain_indices = False
 toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
-html_sidebars = {"index": [], "getting_started": [], "peers": [], "performance": []}
+# Pages without others below them.
+ALONE = "index", "getting_started", "performance", "peers", "glossary", "bibliography"
+html_sidebars = dict.fromkeys((*ALONE, "deprecations", "changelog"), ())
 html_theme_options = {
-    "logo": {"text": "skcal", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
+    "logo": {
+        "text": f"skcal {release}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -34,7 +34,7 @@ X_train, X_test, y_train, y_test = train_test_split(scale(X), y, test_size=0.4, 
 # Distributions
 # -------------
 #
-# The standard deviations of the process are multiplied by a factor. Of the forest only the mean is
+# The standard deviations of the process are multiplied by a factor. Only the mean of the forest is
 # used: isotonic distributional regression finds the distribution of the targets that belongs to it.
 process = GaussianProcessRegressor(RBF(6.0), alpha=0.1, optimizer=None, normalize_y=True)
 forest = RandomForestRegressor(200, min_samples_leaf=20, random_state=0)

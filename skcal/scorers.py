@@ -123,7 +123,7 @@ def make_calibration_scorer(
     its model and its test rows know two labels only; name the reduction to rule that out.
 
     In a dict of scorers, such as ``scoring={"log_loss": "neg_log_loss", "smooth_ece": scorer}``,
-    all that read ``predict_proba`` share one call of it, those of scikit-learn among them. Of two
+    all that read ``predict_proba`` share one call of it, those of scikit-learn among them. With two
     classes scikit-learn keeps a single column: where that does not lead back to the matrix (after
     a scorer with the first class as its `pos_label`, or if the classifier returns a part of an
     array), the scorer calls ``predict_proba`` itself.
@@ -453,7 +453,7 @@ def _predict_proba(method_caller, estimator, X):
 def _find_matrix(shared):
     """The matrix of `predict_proba` in what scikit-learn's scorers share, or None.
 
-    Of two classes they share a column, and do not say which: it is that of the `pos_label` of
+    With two classes they share a column, and do not say which: it is that of the `pos_label` of
     the scorer that came first. As a view of the matrix it leads back to it.
     """
     if getattr(shared, "ndim", 2) != 1:

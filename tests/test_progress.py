@@ -2,6 +2,7 @@
 
 import builtins
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from skcal.inference import recalibration_gain, t_cal_test
 from skcal.monitoring import monitor_batches
 from skcal.recalibration import (
     CrossFitProba,
@@ -17,25 +19,40 @@ from skcal.recalibration import (
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
+from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
 from tests.public_objects import list_functions_and_classes
-from tests.test_threads import JOBS, assert_same
+from tests.test_threads import JOBS, assert_same, make_rows
 
 BATCHES = [([0, 1], [0.25, 0.5]), ([1, 0], [0.75, 0.5])]
 OF_BATCHES = {
     function.__name__: [lambda function=function, **how: function(BATCHES, **how).to_dict()]
     for function in (summarize_batches, monitor_batches)
 }
-CALLS = JOBS | OF_BATCHES
+(Y, PROBA, _), *_ = make_rows(200)
+X = PROBA[:, None]
+WITHOUT_JOBS = {
+    "domain_weights": [partial(domain_weights, X[:100], X[100:], random_state=0)],
+    "estimate_performance": [
+        partial(
+            estimate_performance, Y, PROBA, PROBA, metric="accuracy", n_resamples=3, random_state=0
+        )
+    ],
+    "recalibration_gain": [
+        partial(recalibration_gain, Y, PROBA, recalibrator="platt", random_state=0)
+    ],
+    "t_cal_test": [partial(t_cal_test, Y, PROBA, n_resamples=9, random_state=0)],
+}
+CALLS = JOBS | OF_BATCHES | WITHOUT_JOBS
 
 
-def test_all_that_takes_jobs_or_batches_shows_progress():
+def test_all_that_takes_long_shows_progress():
     found = {
         path.rsplit(".", 1)[1]
         for path, member in list_functions_and_classes().items()
         if not path.endswith("Error") and "progress" in inspect.signature(member).parameters
     }
-    assert found == set(CALLS)
+    assert found == set(CALLS)  # JOBS are all that take n_jobs, see test_threads
 
 
 @pytest.mark.parametrize("name", CALLS)

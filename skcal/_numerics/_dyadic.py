@@ -67,13 +67,16 @@ class DyadicErrors:
         steps = np.round(values / self._resolution)
         return steps * (self._resolution / self.total_weight) + 0.0
 
-    def draw(self, n_draws, rng):
-        """`evaluate` for outcomes that are drawn from the predictions."""
+    def draw(self, n_draws, rng, show=iter):
+        """`evaluate` for outcomes that are drawn from the predictions.
+
+        `show` is called with the list of blocks of draws, and yields them.
+        """
         n_rows = len(self.predictions)
         size = max(1, _BUDGET // n_rows)
         sizes = [min(size, n_draws - start) for start in range(0, n_draws, size)]
         return np.concatenate(
-            [self.evaluate(rng.random((size, n_rows)) < self.predictions) for size in sizes]
+            [self.evaluate(rng.random((size, n_rows)) < self.predictions) for size in show(sizes)]
         )
 
     def _sum_cells(self, values):

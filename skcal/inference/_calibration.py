@@ -55,7 +55,7 @@ def calibration_test(
         "omnibus", the smallest p-value of three tests that see different errors, see Notes; a name
         in :data:`skcal.metrics.MEASURES`; or a function
         ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
-        returns a float, the larger the less calibrated. Of these arguments it is given those
+        returns a float, the larger the less calibrated. It is given those of these arguments
         that it has.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. They are fixed: a label is drawn once for each row,
@@ -140,7 +140,7 @@ def calibration_test(
     Bins of equal variance rather than of equal numbers of rows have no bin in which an outcome is
     next to impossible, and so decides alone. None of the asymptotic laws need hold, as the smallest
     p-value is compared with those of draws. Other statistics find one kind of error more often, and
-    some other kind hardly ever, see :ref:`power`. Of several binary problems it is the smallest
+    some other kind hardly ever, see :ref:`power`. With several binary problems it is the smallest
     p-value of all; with "full" rows count as independent in it, but are drawn as they are. An
     outcome with the predicted probability 0 gives the largest statistic that there is,
     :math:`-\log` of the smallest float; p-values below the smallest normal float count as that.

@@ -69,7 +69,7 @@ def confidence_interval(
         A name in :data:`skcal.metrics.MEASURES`, or a function
         ``f(y_true, y_proba, *, sample_weight=None, labels=None, pos_label=None, ...)`` that
         returns a float, or an object whose `estimate` is one, as that of
-        :func:`observed_expected_ratio` is. Of these arguments it is given those that it has.
+        :func:`observed_expected_ratio` is. It is given those of these arguments that it has.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. A row keeps its weight when it is drawn or dealt out.
     pos_label : label, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from scipy.special import ndtri
 from skcal._held_out import predict_split
 from skcal._numerics._betting import find_lower_bound
 from skcal._numerics._losses import find_largest_rise, find_losses
+from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._refinement import (
     LOSSES,
@@ -82,6 +84,7 @@ def recalibration_gain(
     recalibrator: Any = None,
     cv: int = 5,
     confidence_level: float = 0.95,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> RecalibrationGain:
     r"""Estimate how much recalibration lowers a proper score, and bound it from below.
@@ -95,7 +98,7 @@ def recalibration_gain(
         True labels. Two of them need two rows each at least.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
-        rows that sum to 1. Of rows that the model was not fitted on.
+        rows that sum to 1. The model must not have been fitted on these rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -113,6 +116,10 @@ def recalibration_gain(
         Number of folds of the estimate, at least 2.
     confidence_level : float, default=0.95
         Confidence of each lower bound, above 0 and below 1.
+    progress : bool or callable, default=None
+        A progress bar over the blocks of rows of `certified_low`: True for that of tqdm, which must
+        be installed, or a function that is called with an iterable and returns one, such as
+        ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the order of the rows in which `certified_low` reads them; nothing else is drawn.
 
@@ -143,7 +150,7 @@ def recalibration_gain(
     and C is the calibration error of the score [1]_: the mean squared distance of the predictions
     from the conditional probabilities given the prediction, or the mean divergence of Kullback and
     Leibler. ``gain`` is the mean of :math:`l(f_i, y_i) - l(g_{-k(i)}(f_i), y_i)` with g fitted on
-    all folds but that of row i. Folds are the same at every call. Of a mixture the maps are fitted
+    all folds but that of row i. Folds are the same at every call. The maps of a mixture are fitted
     so; its weights come from the held-out rows of the other folds, by maps that have seen this one,
     which has no visible effect in the simulations below.
 
@@ -201,7 +208,7 @@ def recalibration_gain(
     check_option("loss", loss, LOSSES)
     n_folds = check_n_folds(cv)
     level = check_confidence_level(confidence_level)
-    rng = check_rng(random_state)
+    rng, show = check_rng(random_state), read_progress(progress)
     proba, codes, _ = read_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
     recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
     _check_classes(codes)
@@ -210,7 +217,7 @@ def recalibration_gain(
     certified = np.inf
     if np.isfinite(before).all():
         order = rng.permutation(len(codes))
-        gains, floors = _play(recalibrator, proba[order], codes[order], loss)
+        gains, floors = _play(recalibrator, proba[order], codes[order], loss, show)
         certified = find_lower_bound(gains, floors, level)
     gain, low = _estimate(before, after, level)
     return RecalibrationGain(
@@ -239,7 +246,7 @@ def _estimate(before, after, level):
     return float(gains.mean()), float(max(gains.mean() - ndtri(level) * error, 0.0))
 
 
-def _play(recalibrator, proba, codes, loss):
+def _play(recalibrator, proba, codes, loss, show):
     """Gains of blocks of rows by maps that were fitted on the rows before them.
 
     Returns
@@ -253,7 +260,7 @@ def _play(recalibrator, proba, codes, loss):
     if loss == "brier" and proba.shape[1] > 2:
         largest_rise *= 2
     rounds = [np.empty((len(_PARTS), 0))]
-    for start, stop in pairwise(_list_edges(len(codes))):
+    for start, stop in show(list(pairwise(_list_edges(len(codes))))):
         if has_two_classes(codes[:start]):
             block = slice(start, stop)
             mapped = predict_split(recalibrator, proba, codes, None, slice(start), block)

@@ -102,7 +102,7 @@ def required_samples(
     ----------
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, which has the last column of two.
-        Of more columns the confidence is planned for: the largest probability, and whether its
+        With more columns the plan is for the confidence: the largest probability, and whether its
         label comes true.
     effect : dict, callable or array-like of shape (n_samples,)
         The error that is to be found: a dict of ``"slope"``, ``"intercept"`` or both, for true log

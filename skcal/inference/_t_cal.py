@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics._dyadic import DyadicErrors
 from skcal._numerics._monte_carlo import find_smallest_pvalue
+from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_integer, check_rng
 from skcal.inference._test_result import TestResult
@@ -23,6 +25,7 @@ def t_cal_test(
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     n_resamples: int = 999,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
     r"""Test calibration by debiased squared errors on 2, 4, 8, ... bins at once (T-Cal).
@@ -53,6 +56,9 @@ def t_cal_test(
         (or `pos_label`) and the confidence otherwise.
     n_resamples : int, default=999
         Number of draws of outcomes from the predictions, at most 2^24.
+    progress : bool or callable, default=None
+        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the draws.
 
@@ -121,7 +127,7 @@ def t_cal_test(
     True
     """
     n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-    rng = check_rng(random_state)
+    rng, show = check_rng(random_state), read_progress(progress)
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,
@@ -135,7 +141,7 @@ def t_cal_test(
     order = np.lexsort((weights, sample.predictions))  # the draws do not depend on the rows' order
     errors = DyadicErrors(sample.predictions[order], weights[order])
     observed = errors.evaluate(sample.outcomes[None, order] > 0)
-    values = np.concatenate([observed, errors.draw(n_resamples, rng)])
+    values = np.concatenate([observed, errors.draw(n_resamples, rng, show)])
     pvalue, scale, smallest = find_smallest_pvalue(values.T)
     if (sample.predictions == 1 - sample.outcomes).any():  # no draw has such a label
         smallest[0] = pvalue = 1 / (n_resamples + 1)

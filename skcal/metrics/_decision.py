@@ -241,8 +241,8 @@ def decision_calibration_witness(
     Notes
     -----
     The error times max(t, 1 - t) is the difference between the elementary scores of the
-    predictions and of their isotonic regression at the threshold t. Of several worst thresholds one
-    is taken; where nothing is lost it is 1/2.
+    predictions and of their isotonic regression at the threshold t. If several thresholds are the
+    worst, one is taken; where nothing is lost it is 1/2.
 
     Examples
     --------

@@ -315,7 +315,7 @@ def corp_decomposition(
         labels of `y_true`.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`. Of several binary problems every term is averaged.
+        :func:`expected_calibration_error`. Over several binary problems every term is averaged.
     score : {"brier", "log"}, default="brier"
         Squared error or log loss of the binary predictions.
 

@@ -69,7 +69,7 @@ def probability_integral_transform(
     Uniform values are necessary for calibration, not sufficient: the distribution of all targets
     together, predicted for every row, has them too.
 
-    Of some predictions the value is known as an interval, and `randomized` draws from it uniformly:
+    For some predictions the value is an interval, and `randomized` draws from it uniformly:
 
     - of a discrete distribution from :math:`F(y-)` to :math:`F(y)` [2]_;
     - of an ensemble of m members from the share of the m + 1 numbers, the target among them, that

@@ -52,7 +52,7 @@ def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]
 
     The standard error is that of the paired differences, so that splits which are hard for all
     candidates do not widen it. With a single split there is no standard error, and only
-    candidates that tie for the best score are kept. Of equal candidates the first is taken. A
+    candidates that tie for the best score are kept. The first of equal candidates is taken. A
     candidate with a missing or infinite score on any split (a failed fit) is left out.
 
     All splits count as independent, which those of repeated cross-validation are not: the more

@@ -202,7 +202,7 @@ class BaseRecalibrator(
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; columns are in the order of `classes_`. Of the float type of X.
+            Rows sum to 1; columns are in the order of `classes_`. The float type is that of X.
         """
         columns, device, answer = self._read_columns(X)
         if not (self._maps_rows_apart and is_numpy(columns)):
@@ -223,7 +223,7 @@ class BaseRecalibrator(
         Returns
         -------
         ndarray of shape (n_samples, n_columns)
-            Probabilities, each in the column of its score. Of the float type of X.
+            Probabilities, each in the column of its score. The float type is that of X.
         """
         proba = self.predict_proba(X)
         order = np.argsort(self._order)[-self.n_features_in_ :]

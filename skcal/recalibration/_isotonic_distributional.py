@@ -57,9 +57,9 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
               \frac{\sum_{a \le x_i \le b} w_i \mathbb{1}\{y_i \le t\}}
                    {\sum_{a \le x_i \le b} w_i},
 
-    found by pooling adjacent violators. Of all distributions that increase stochastically with the
-    prediction these have the least mean CRPS on the fitted rows, and the least loss of all their
-    quantiles and of all their probabilities of exceeding a threshold as well. Between two
+    found by pooling adjacent violators. They increase stochastically with the prediction. Among all
+    such distributions they have the least mean CRPS on the fitted rows, and the least loss of all
+    quantiles and of all probabilities of exceeding a threshold as well. Between two
     predictors the distribution functions are interpolated linearly, and beyond the outermost ones
     they are those of the outermost. Predicted distributions have the values of the fitted targets
     alone.

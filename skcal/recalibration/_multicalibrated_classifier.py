@@ -102,8 +102,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
 
     Numbers with more than 8 different values are put into 8 bins ("boosting": 64), with about equal
     numbers of rows. Missing values are a level of their own. For "scaling" a level has at least 20
-    rows; the 1000 largest pairs count, and those only if there are at most 12 columns. Of values
-    that are no numbers the 254 most frequent count. Values that were not seen get no correction.
+    rows; the 1000 largest pairs count, and those only if there are at most 12 columns. If a
+    column has no numbers, its 254 most frequent values count. Values that were not seen get no
+    correction.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.

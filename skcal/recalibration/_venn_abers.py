@@ -128,8 +128,8 @@ class VennAbers(OneVsRestRecalibrator):
         ndarray of shape (n_samples, n_classes, 2)
             Lower and upper probability, in [0, 1]; classes are in the order of `classes_`. With
             more than two classes each class is against the rest, before rows are divided by
-            their sums, so that the output of `predict_proba` may lie outside. Of the float type
-            of X.
+            their sums, so that the output of `predict_proba` may lie outside. The float type is
+            that of X.
         """
         columns, device, _ = self._read_columns(X)
         scores = self._arrange_columns(columns, device)

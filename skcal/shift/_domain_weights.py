@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from skcal._arrays import read_numbers
 from skcal._folds import check_rows, cross_fit, make_splits, stack_rows
 from skcal._numerics._density_ratio import weigh_rows
+from skcal._progress import read_progress
 from skcal._typing import RandomState
 from skcal._validation import check_integer, check_number, check_proba, check_rng
 
@@ -27,6 +29,7 @@ def domain_weights(
     *,
     cv: Any = 5,
     clip: float | None = None,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> np.ndarray:
     r"""Importance weights of labelled rows for another population, from features alone.
@@ -51,6 +54,9 @@ def domain_weights(
     clip : float, default=None
         Largest ratio of densities, at least 1; larger ones are set to it. None takes the square
         root of the number of old rows; infinity clips nothing.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for that of tqdm, which must be installed, or a function
+        that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows into folds. An integer makes the result repeatable.
 
@@ -125,6 +131,7 @@ def domain_weights(
     True
     """
     _check_classifier(classifier)
+    show = read_progress(progress)
     if classifier is None:
         X_old, X_new = _read_features("X_old", X_old), _read_features("X_new", X_new)
     n_old, n_new = _count_rows("X_old", X_old), _count_rows("X_new", X_new)
@@ -138,7 +145,7 @@ def domain_weights(
     X, is_new = check_rows(domain_weights, X, np.repeat([0, 1], [n_old, n_new]))
     splits = make_splits(_choose_folds(cv, random_state), X, is_new, {})
     chances = cross_fit(
-        classifier, X, is_new, np.array([0, 1]), splits, "predict_proba", {}, n_jobs=None
+        classifier, X, is_new, np.array([0, 1]), splits, "predict_proba", {}, None, show
     )
     chances = check_proba("predict_proba of classifier", chances)
     weights = weigh_rows(chances[:n_old, 1].astype(np.float64), n_old, n_new, clip)

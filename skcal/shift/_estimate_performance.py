@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from skcal._numerics._performance import (
     find_share_outside,
     make_metric,
 )
+from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._reduction import check_predictions
 from skcal._refinement import choose_recalibrator, cross_fit, list_vectors
@@ -105,6 +106,7 @@ def estimate_performance(
     recalibrator: Any = None,
     confidence_level: float = 0.95,
     n_resamples: int = 200,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> PerformanceEstimate:
     r"""Estimate how a model does on new rows before their labels arrive.
@@ -128,7 +130,7 @@ def estimate_performance(
         "precision", "recall", "roc_auc" (area under the ROC curve) or "net_benefit".
     threshold : float, default=None
         Probability from which on the positive one of two classes is predicted, in (0, 1); None
-        takes 0.5. Of more classes the one of largest probability is predicted.
+        takes 0.5. With more classes the one of largest probability is predicted.
     population : bool, default=True
         Whether the interval is for all rows from which the new ones were drawn. False: for these
         rows alone, whatever labels they will get.
@@ -157,6 +159,9 @@ def estimate_performance(
         Level of the interval, in (0, 1).
     n_resamples : int, default=200
         Number of fits of the recalibrator to labelled rows with random weights; at least 2.
+    progress : bool or callable, default=None
+        A progress bar over fits to random weights: True for that of tqdm, which must be installed,
+        or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Draws the weights. An integer makes the result repeatable.
 
@@ -250,6 +255,7 @@ def estimate_performance(
     confidence_level = check_confidence_level(confidence_level)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=2)
     rng, evidence = check_rng(random_state), _read_evidence(evidence)
+    show = read_progress(progress)
     rows = check_predictions(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
@@ -266,7 +272,7 @@ def estimate_performance(
     measure = make_metric(metric, new, threshold)
     new_weights = np.ones(len(new)) if new_weights is None else new_weights
     estimate, low, high = problem.estimate(
-        measure, new, new_weights, population, n_resamples, confidence_level
+        measure, new, new_weights, population, show(range(n_resamples)), confidence_level
     )
     if np.isnan([estimate, low, high]).any():
         raise ValueError(
@@ -295,10 +301,10 @@ class _Problem:
         """Test of other rows, by the map fitted on all labelled ones."""
         return self._test(predict_columns(self._fitted, proba), codes, None)
 
-    def estimate(self, measure, new, weights, population, n_resamples, level):
-        """The metric and the ends of its interval."""
+    def estimate(self, measure, new, weights, population, resamples, level):
+        """The metric and the ends of its interval, with a fit for each of `resamples`."""
         rng, resampled = self._rng, []
-        for _ in range(n_resamples):
+        for _ in resamples:
             chances = predict_columns(self._refit(), new)
             if population:
                 resampled.append(measure(chances, weights * rng.exponential(size=len(new))))
