@@ -1,8 +1,14 @@
 """What holds for all tests, and for all examples in the package and in the documentation."""
 
 import sys
+from importlib.util import find_spec
 
 import pytest
+
+# Its example needs them; part "libraries" of .ci/run has both.
+collect_ignore = (
+    [] if find_spec("skl2onnx") and find_spec("onnxruntime") else ["skcal/export/_onnx.py"]
+)
 
 
 @pytest.fixture(autouse=True)

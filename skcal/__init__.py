@@ -21,6 +21,8 @@ monitoring
     Monitors of streams, with alarms that are valid however often one looks.
 shift
     Another population: changed base rates, known or found in rows without labels.
+export
+    Recalibrators and recalibrated classifiers as graphs of ONNX, for programs without Python.
 datasets
     Synthetic problems whose true calibration error is known.
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # names that editors complete and type checkers follow
     from skcal import (
         datasets,
         diagrams,
+        export,
         inference,
         metrics,
         model_selection,
@@ -50,6 +53,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "datasets",
     "diagrams",
+    "export",
     "inference",
     "metrics",
     "model_selection",

@@ -23,7 +23,7 @@ LEVELS = (
     {"scorers", "model_selection", "streaming", "monitoring", "_cross_fit"},
     {"inference"},
     {"shift"},
-    {"diagrams"},
+    {"diagrams", "export"},
     {"report"},
 )
 LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}

@@ -4,6 +4,10 @@ import numpy as np
 
 from skcal._numerics._binned import quantile_edges
 
+# Rounding must not move a row into the next bin, neither that of exp nor that of quantiles, which
+# often are the value of a row: what is above an edge by no more than this share of it is on it.
+EDGE_TOLERANCE = 1e-12
+
 
 def equal_mass_edges(values, weights, n_bins):
     """Edges of `n_bins` bins of equal mass; weights, or None, are read as counts."""
@@ -11,6 +15,11 @@ def equal_mass_edges(values, weights, n_bins):
         return quantile_edges(np.sort(values), None, n_bins)
     distinct, index = np.unique(values, return_inverse=True)
     return quantile_edges(distinct, np.bincount(index, weights), n_bins)
+
+
+def raise_edges(edges, tolerance=EDGE_TOLERANCE):
+    """Edges for values that carry rounding: what lies on an edge belongs to the bin below."""
+    return edges * (1 + tolerance)
 
 
 def average_in_bins(index, targets, weights, edges):

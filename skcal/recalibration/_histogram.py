@@ -7,16 +7,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._numerics._binned import bin_index, count_bins, uniform_edges
-from skcal._numerics._histogram import average_in_bins, equal_mass_edges, share_in_proportion
+from skcal._numerics._histogram import (
+    average_in_bins,
+    equal_mass_edges,
+    raise_edges,
+    share_in_proportion,
+)
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_n_bins, check_number, check_option
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
-
-# Rounding must not move a row into the next bin, neither that of exp nor that of quantiles, which
-# often are the value of a row: what is above an edge by no more than this share of it is on it.
-_EDGE_TOLERANCE = 1e-12
 
 
 class BinMap(NamedTuple):
@@ -217,11 +218,6 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
 def count_rows(values, sample_weight):
     """Number of rows, of which weights are counts."""
     return len(values) if sample_weight is None else float(sample_weight.sum())
-
-
-def raise_edges(edges):
-    """Edges for values that carry rounding: what lies on an edge belongs to the bin below."""
-    return edges * (1 + _EDGE_TOLERANCE)
 
 
 def check_counts(sample_weight):

@@ -1,0 +1,320 @@
+"""Formulas of fitted recalibrators as nodes of a graph, by family; see the guide for the formulas.
+
+Scores are class scores as ``_recalibrate`` of the recalibrator gets them.
+"""
+
+import numpy as np
+
+from skcal._numerics._histogram import EDGE_TOLERANCE, raise_edges
+from skcal._numerics._prior_shift import find_factors
+from skcal._numerics._venn_abers import VennAbersSteps
+from skcal.export._graph import (
+    absolute,
+    apply,
+    clip,
+    concat,
+    count,
+    exp,
+    expit,
+    interpolate,
+    log,
+    look_up,
+    maximum,
+    minimum,
+    softmax,
+    where,
+)
+from skcal.recalibration import (
+    AutoRecalibration,
+    BetaCalibration,
+    DirichletCalibration,
+    HistogramBinning,
+    IsotonicRecalibration,
+    KernelRecalibration,
+    MatrixScaling,
+    MeanReplacement,
+    PlattScaling,
+    QuadraticScaling,
+    RandomizedSmoothing,
+    ScalingBinning,
+    SplineRecalibration,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+    TemperatureScaling,
+    VectorScaling,
+    VennAbers,
+)
+from skcal.shift import PriorShift
+
+_SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
+
+
+def recalibrate(fitted, columns):
+    """Probabilities, a column for each class, of columns in the layout of `fit`."""
+    formula = _FORMULAS.get(type(fitted))
+    if formula is None:
+        raise ValueError(_explain(fitted))
+    proba = formula(fitted, _read_columns(fitted, columns))
+    if fitted._gives_hard_probabilities:
+        return proba
+    return clip(proba, columns.graph.smallest, columns.graph.largest)
+
+
+def restore_layout(fitted, proba):
+    """Probabilities in the layout of the columns that a recalibrator reads."""
+    return proba.take(np.argsort(fitted._order)[-fitted.n_features_in_ :])
+
+
+def _explain(fitted):
+    name = type(fitted).__name__
+    if isinstance(fitted, RandomizedSmoothing):
+        return (
+            f"{name} draws a random number for each row, which a graph cannot repeat. Use "
+            "KernelRecalibration, which reads the same curve without noise."
+        )
+    return f"The recalibrator must be one of skcal.recalibration to be exported; got {name}."
+
+
+# ------------------------------------------------------------------------------------ scales
+
+
+def _read_columns(fitted, columns):
+    """Scores in the order of the classes; a single column is that of the second class."""
+    x, by_proba = columns.cast(np.float64), fitted.input == "proba"
+    if by_proba:
+        x = clip(x, 0.0, 1.0)
+    if fitted.n_features_in_ == 1:
+        x = concat([1.0 - x if by_proba else 0.0 * x, x])
+    x = x.take(fitted._order)
+    depth = float(fitted._depth)
+    if by_proba or not np.isfinite(depth):
+        return x
+    top = x.max()
+    low = top - depth
+    # The depth is lost beside scores that are far larger: there the largest becomes 0.
+    return where(low < top, maximum(x, low), maximum(x - top, -depth))
+
+
+def _find_probabilities(fitted, scores):
+    return scores if fitted.input == "proba" else softmax(scores)
+
+
+def _find_logits(fitted, scores):
+    if fitted.input == "logits":
+        return scores
+    return log(maximum(scores, max(getattr(fitted, "min_proba_", 0.0), _SMALLEST_PROBABILITY)))
+
+
+def _find_log_odds(fitted, scores):
+    """log(p / (1 - p)) of each class, of the second alone where there are two."""
+    logits = _find_logits(fitted, scores)
+    n_classes = len(fitted.classes_)
+    if n_classes == 2:
+        first, second = logits.split(2)
+        return second - first
+    rest, is_top = logits - logits.max(), _mark_top(logits, n_classes)
+    largest = where(is_top, -np.inf, rest).max()
+    log_others = largest + log(where(is_top, 0.0, exp(rest - largest)).sum())
+    odds = where(is_top, 0.0, exp(rest))
+    return where(is_top, -log_others, rest - log(1.0 + (odds.sum() - odds)))
+
+
+def _find_positive(fitted, scores):
+    """Probability of each class, of the second alone where there are two."""
+    proba = _find_probabilities(fitted, scores)
+    return proba.take(1) if len(fitted.classes_) == 2 else proba
+
+
+def _find_ordered(fitted, scores):
+    """What maps read that only look at the order: log-odds do not saturate."""
+    return (_find_positive if fitted.input == "proba" else _find_log_odds)(fitted, scores)
+
+
+def _centre(logits):
+    gaps = logits - logits.max()
+    return gaps - gaps.mean()
+
+
+def _mark_top(scores, n_classes):
+    """Whether it is the first of the largest scores of the row."""
+    return apply("Equal", scores.argmax(), np.arange(n_classes)[None, :])
+
+
+def _normalize(parts, n_classes):
+    """Rows divided by their sums; a row of zeros becomes even."""
+    total = parts.sum()
+    return where(total > 0.0, parts / where(total > 0.0, total, 1.0), 1 / n_classes)
+
+
+# ------------------------------------------------------------- maps of all logits of a row
+
+
+def _temperature(fitted, scores):
+    return softmax(_find_logits(fitted, scores) / fitted.temperature_)
+
+
+def _affine(fitted, scores):
+    values = _centre(_find_logits(fitted, scores))
+    return softmax(values @ fitted.coef_.T + fitted.intercept_)
+
+
+def _structured(fitted, scores):
+    values = _centre(_find_logits(fitted, scores)) / fitted.temperature_
+    return softmax(values @ fitted.coef_.T + fitted.intercept_)
+
+
+def _dirichlet(fitted, scores):
+    logits = _find_logits(fitted, scores)
+    gaps = logits - logits.max()
+    return softmax((gaps - log(exp(gaps).sum())) @ fitted.coef_.T + fitted.intercept_)
+
+
+# -------------------------------------------------------------------------- maps of one class
+
+
+def _by_class(read, find):
+    """A formula of the maps of each class; `find` gives log-odds where the maps read these."""
+
+    def formula(fitted, scores):
+        values = read(fitted, scores).split(len(fitted.maps_))
+        parts = [find(fitted, *pair) for pair in zip(fitted.maps_, values, strict=True)]
+        if getattr(fitted, "_gives_log_odds", False):
+            if len(parts) == 1:
+                return expit(concat([-parts[0], parts[0]]))
+            parts = [expit(part) for part in parts]
+        if len(parts) == 1:
+            return concat([1.0 - parts[0], parts[0]])
+        return _normalize(concat(parts), len(parts))
+
+    return formula
+
+
+def _platt(fitted, one, odds):
+    return one.slope * odds + one.intercept
+
+
+def _quadratic(fitted, one, odds):
+    return one.intercept + odds * (one.slope + odds * one.curvature)
+
+
+def _beta(fitted, one, odds):
+    tail = log(1.0 + exp(-absolute(odds)))
+    log_proba, log_complement = minimum(odds, 0.0) - tail, minimum(-odds, 0.0) - tail
+    return one.a * log_proba - one.b * log_complement + one.c
+
+
+def _spline(fitted, one, odds):
+    piece = count(one.breakpoints[1:-1], odds, equal=True)
+    distance = odds - look_up(one.breakpoints[:-1], piece)
+    total, *others = [look_up(row, piece) for row in one.coefficients]
+    for coefficient in others:
+        total = total * distance + coefficient
+    return total
+
+
+def _isotonic(fitted, one, values):
+    return interpolate(values, one.X_thresholds_, one.y_thresholds_)
+
+
+def _kernel(fitted, one, proba):
+    return interpolate(proba, one.knots, one.values)
+
+
+def _bins(fitted, one, proba):
+    is_exact = fitted.input == "proba" and fitted.strategy == "uniform"
+    return _read_bins(one, proba, 0.0 if is_exact else EDGE_TOLERANCE)
+
+
+def _binned_sigmoid(fitted, one, odds):
+    return _read_bins(one, expit(_platt(fitted, one, odds)), EDGE_TOLERANCE)
+
+
+def _read_bins(one, values, tolerance):
+    ends = raise_edges(one.edges[1:-1], max(tolerance, values.graph.rounding))
+    return look_up(one.values, count(ends, values, equal=False))
+
+
+def _venn_abers(fitted, one, values):
+    # Knots lie next to scores: the upper probability changes above one, the lower one at it.
+    reach = np.maximum(np.abs(one.knots), 0.0 if fitted.input == "proba" else 1.0)
+    knots = one.knots + np.where(one.is_upper, reach, -reach) * values.graph.rounding
+    order = np.argsort(knots, kind="stable")
+    steps = VennAbersSteps(knots[order], one.is_upper[order], one.lower, one.upper)
+    lower, upper = steps.tabulate()
+    return look_up(upper / (1 - lower + upper), count(steps.knots, values, equal=True))
+
+
+# ------------------------------------------------------------------------------------ others
+
+
+def _histogram(fitted, scores):
+    if fitted.multiclass == "one-vs-rest":
+        return _by_class(_find_positive, _bins)(fitted, scores)
+    n_classes = len(fitted.classes_)
+    proba = _find_probabilities(fitted, scores)
+    is_top, given = _mark_top(proba, n_classes), proba.max()
+    confidence = given
+    for k, one in enumerate(fitted.maps_):
+        if one is not None:
+            predicted = apply("Equal", proba.argmax(), k)
+            confidence = where(predicted, _bins(fitted, one, given), confidence)
+    others = where(is_top, 0.0, proba)
+    total = others.sum()
+    shares = where(total > 0.0, others / where(total > 0.0, total, 1.0), 1 / (n_classes - 1))
+    return where(is_top, confidence, shares * (1.0 - confidence))
+
+
+def _mean_replacement(fitted, scores):
+    n_classes = len(fitted.classes_)
+    rest = (1 - fitted.accuracy_) / (n_classes - 1)
+    return where(_mark_top(scores, n_classes), fitted.accuracy_, rest)
+
+
+def _mixture(fitted, scores):
+    members = [_find_probabilities(fitted, scores)]
+    members += [recalibrate(one, scores) for one in fitted.recalibrators_ if one is not None]
+    weights = [
+        float(weight)
+        for weight, one in zip(fitted.weights_, [fitted, *fitted.recalibrators_], strict=True)
+        if one is not None
+    ]
+    mixed, low, high = weights[0] / sum(weights) * members[0], members[0], members[0]
+    for weight, one in zip(weights[1:], members[1:], strict=True):
+        mixed = mixed + weight / sum(weights) * one
+        low, high = minimum(low, one), maximum(high, one)
+    return clip(mixed, low, high)  # of rounding
+
+
+def _prior_shift(fitted, scores):
+    old, new = fitted.prior_train_, fitted.prior_
+    if np.array_equal(old, new):
+        return _find_probabilities(fitted, scores)
+    factor = find_factors(old, new)
+    if fitted.input == "logits":
+        with np.errstate(divide="ignore"):
+            return softmax(scores + np.log(factor))
+    shifted = scores * (factor / factor.max())
+    total = shifted.sum()
+    return where(total > 0.0, shifted / where(total > 0.0, total, 1.0), scores)
+
+
+_FORMULAS = {
+    TemperatureScaling: _temperature,
+    VectorScaling: _affine,
+    MatrixScaling: _affine,
+    StructuredVectorScaling: _structured,
+    StructuredMatrixScaling: _structured,
+    DirichletCalibration: _dirichlet,
+    PlattScaling: _by_class(_find_log_odds, _platt),
+    QuadraticScaling: _by_class(_find_log_odds, _quadratic),
+    BetaCalibration: _by_class(_find_log_odds, _beta),
+    SplineRecalibration: _by_class(_find_log_odds, _spline),
+    IsotonicRecalibration: _by_class(_find_ordered, _isotonic),
+    KernelRecalibration: _by_class(_find_positive, _kernel),
+    ScalingBinning: _by_class(_find_log_odds, _binned_sigmoid),
+    VennAbers: _by_class(_find_ordered, _venn_abers),
+    HistogramBinning: _histogram,
+    MeanReplacement: _mean_replacement,
+    AutoRecalibration: _mixture,
+    PriorShift: _prior_shift,
+}
