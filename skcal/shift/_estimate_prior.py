@@ -140,7 +140,9 @@ def estimate_prior(
     adds nothing in first order, because the equations hold for all functions. The interval of a
     class holds the rates that are within the normal quantile of the estimate with their own
     variance, and is [0, 1] where the scores hardly tell the classes apart; estimate and ends are
-    cut to [0, 1]. Intervals that count the new rows alone are too short.
+    cut to [0, 1]. So a class that is seen in no new row has an interval, too: where scores are 0
+    and 1 and right, it is that of Wilson [4]_. Intervals that count the new rows alone are too
+    short.
 
     The test of a change compares the means of these functions in both samples by a chi-squared
     statistic of K - 1 degrees of freedom. The test of the fit adds Legendre polynomials of the
@@ -163,6 +165,9 @@ def estimate_prior(
        black box predictors. ICML 35. :doi:`10.48550/arXiv.1802.03916`
     .. [3] L. P. Hansen (1982). Large sample properties of generalized method of moments estimators.
        Econometrica 50. :doi:`10.2307/1912775`
+    .. [4] E. B. Wilson (1927). Probable inference, the law of succession, and statistical
+       inference. Journal of the American Statistical Association 22.
+       :doi:`10.1080/01621459.1927.10502953`
 
     Examples
     --------

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from skcal.recalibration import PlattScaling
 from skcal.shift import PriorShift, estimate_prior
@@ -127,6 +127,17 @@ def test_sure_scores_are_counted():
     y = np.arange(60) % 3
     found = estimate_prior(y, np.eye(3)[y], np.eye(3)[[0, 0, 0, 1, 2]])
     np.testing.assert_allclose(found.estimate, [0.6, 0.2, 0.2])
+    assert found.fit_test.pvalue == 1
+
+
+@pytest.mark.parametrize("n_positive", [0, 1, 30, 60])
+def test_sure_scores_have_the_interval_of_wilson(n_positive):
+    """Also where a class is seen in no new row. Variances have the divisor n - 1, but for this."""
+    y, new = np.arange(200) % 2, np.arange(60) < n_positive
+    found = estimate_prior(y, y, new.astype(float))
+    wilson = binomtest(n_positive, 60).proportion_ci(method="wilson")
+    np.testing.assert_allclose([found.low[1], found.high[1]], wilson, atol=5e-4)
+    np.testing.assert_allclose(found.low + found.high[::-1], 1)
     assert found.fit_test.pvalue == 1
 
 
