@@ -211,7 +211,7 @@ def estimate_prior(
         low,
         high,
         _test(compare_means(find_moments(functions[0], weights), of_new), change),
-        _test_fit(rates, (old, codes, weights), (new, new_weights)),
+        test_label_shift(rates, (old, codes, weights), (new, new_weights)),
     )
 
 
@@ -258,8 +258,11 @@ def _check_differences(means):
         )
 
 
-def _test_fit(rates, old_rows, new_rows):
-    """Test of the scores as they are: maps of several folds would not be one function."""
+def test_label_shift(rates, old_rows, new_rows):
+    """Test whether rates, near the given ones, explain the new scores.
+
+    It reads scores as they are: maps of several folds would not be one function.
+    """
     (old, codes, weights), (new, new_weights) = old_rows, new_rows
     counts = np.bincount(codes, weights, minlength=len(rates))
     pair = counts / counts.sum(), clip_rates(rates, _find_floor(new))

@@ -103,9 +103,9 @@ class PriorShift(BaseRecalibrator):
     array([[0.9, 0.1],
            [0.5, 0.5]])
 
-    After a sampler in a pipeline of imbalanced-learn it learns the rates of the sample by itself,
-    as in ``make_pipeline(RandomUnderSampler(), CrossFitProba(classifier), PriorShift(0.1))``.
-    Rates of rows without labels:
+    After ``RandomUnderSampler`` in a pipeline of imbalanced-learn it learns the rates of the sample
+    by itself; other samplers belong inside of `CrossFitProba`, see :ref:`samplers`. Rates of rows
+    without labels:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -3,17 +3,25 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from scipy.stats import binom
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.pipeline import make_pipeline
 
 from skcal._numerics._performance import make_metric
 from skcal.inference import audit_groups, calibration_test
 from skcal.monitoring import CalibrationMonitor
-from skcal.recalibration import BetaCalibration, PlattScaling
+from skcal.recalibration import BetaCalibration, PlattScaling, TemperatureScaling
+from skcal.shift import PriorShift, domain_weights, estimate_performance
 from skcal.shift import _estimate_performance as module
-from skcal.shift import domain_weights, estimate_performance
 from tests.recalibration.family import NAMES
+from tests.shift.populations import NEW, OLD, draw_five, draw_two
 
 METRICS = ["accuracy", "precision", "recall", "log_loss", "brier_score", "roc_auc", "net_benefit"]
 DISTORTIONS = {
@@ -173,6 +181,50 @@ def test_three_classes():
     assert estimate(y, old, new).estimate < new.max(axis=1).mean() - 0.05
 
 
+# --------------------------------------------------------------------------- other rates
+
+
+def test_other_rates_are_found():
+    """A third of the positives: tables of labels that come, where scores mean something else."""
+    rng = np.random.default_rng(13)
+    (y, old), (y_new, new) = (draw_two(rng, 10_000, rate, 2.0) for rate in (0.3, 0.1))
+    plain, shifted = (
+        estimate(y, old, new, metric="confusion", shift=s) for s in ("covariate", "label")
+    )
+    known = confusion_matrix(y_new, new >= 0.5, normalize="all")
+    np.testing.assert_allclose(shifted.estimate, known, atol=0.015)
+    assert abs(plain.estimate - known).min() > 0.02
+    assert (shifted.low < shifted.estimate).all()
+    assert (shifted.estimate < shifted.high).all()
+    assert plain.shift_test is None
+    assert shifted.shift_test.pvalue > 0.01
+
+
+def test_rates_that_stay_leave_the_metric():
+    y, old, _, _ = draw(14, 3000, distort=lambda s: s)
+    plain, shifted = (estimate(y, old, old, shift=s) for s in ("covariate", "label"))
+    assert shifted.estimate == pytest.approx(plain.estimate, abs=0.002)
+
+
+def test_rates_that_are_found_are_those_of_prior_shift():
+    rng = np.random.default_rng(15)
+    (y, old), (_, new) = draw_five(rng, 3000, OLD), draw_five(rng, 2000, NEW)
+    found = estimate(y, old, new, metric="confusion", shift="label")
+    steps = make_pipeline(TemperatureScaling(), PriorShift()).fit(old, y)
+    expected = steps[-1].adapt(steps[:-1].transform(new)).prior_
+    np.testing.assert_allclose(found.estimate.sum(axis=1), expected, atol=1e-6)
+
+
+def test_new_scores_that_no_rates_explain():
+    y, old = draw_two(np.random.default_rng(16), 2000, 0.3)
+    noisy = expit(logit(old) + 2 * np.random.default_rng(17).normal(size=2000))
+    inside = np.clip(noisy, old.min(), old.max())
+    found = estimate(y, old, inside, shift="label")
+    assert found.reason.startswith("new rates do not explain the new scores (p = ")
+    assert found.shift_test.pvalue < 0.01
+    assert np.isnan(found.estimate)
+
+
 # --------------------------------------------------------------------------- what is refused
 
 
@@ -224,6 +276,7 @@ def test_bad_input():
         r"^threshold must be above 0": {"threshold": 0},
         r"^threshold must be at least 0 and below 1": {"threshold": 1},
         r"^population must be True or False": {"population": "x"},
+        r"^shift must be one of 'covariate', 'label'": {"shift": "x"},
         r"^n_resamples must be": {"n_resamples": 1},
         r"^recalibrator must be": {"recalibrator": "plat"},
         r"^evidence must be": {"evidence": 0.01},
