@@ -294,8 +294,8 @@ def estimate_performance(
     reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
     if reason is not None:
         estimate = low = high = np.full_like(estimate, np.nan)
-    ends = (_show(value) for value in (estimate, low, high))
-    return PerformanceEstimate(*ends, reason, share, fit_test, check_test, shift_test)
+    estimate, low, high = (_show(value) for value in (estimate, low, high))
+    return PerformanceEstimate(estimate, low, high, reason, share, fit_test, check_test, shift_test)
 
 
 def _show(value):

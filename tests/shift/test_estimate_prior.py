@@ -201,6 +201,24 @@ def test_intervals_cover_and_tests_hold_their_level(rate, sharpness, recalibrato
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sure", "sharp", "forest", "normal"])
+def test_intervals_of_a_rare_class_cover(kind):
+    """Two of a hundred new rows; intervals by the variance of these rows held 79-91 %."""
+    rng, hits = np.random.default_rng(11), 0
+    scores = {
+        "sure": lambda y: y.astype(float),
+        "sharp": lambda y: expit(4 * rng.normal(4 * y) - 8),
+        "forest": lambda y: rng.binomial(20, np.where(y, 0.6, 0.05)) / 20,
+        "normal": lambda y: expit(1.6 * rng.normal(1.6 * y) - 1.28),
+    }
+    for _ in range(300):
+        y, y_new = rng.random(500) < 0.3, rng.random(100) < 0.02
+        found = estimate_prior(y, scores[kind](y), scores[kind](y_new))
+        hits += found.low[1] <= 0.02 <= found.high[1]
+    check_share(hits, 300, 0.93, 0.99)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("sharpness", [1.0, 2.0])
 def test_intervals_of_five_classes_cover(sharpness):
     n_samples, rng, hits, rejected = 300, np.random.default_rng(9), 0, 0
