@@ -152,7 +152,10 @@ def estimate_prior(
     degree for each function less K - 1 [3]_. It sees whether scores look as label shift makes them
     look; a shift that acts on scores as other rates do cannot be seen without labels.
 
-    All are approximations for many rows. With a recalibrator each labelled row is mapped by a fit
+    All are approximations for many rows. Out-of-fold scores are those of other fits than the scores
+    of new rows. Where fits differ much, because they learn from few rows, as behind an
+    undersampler, the test of the fit sees that, and the estimate suffers: hold labelled rows out,
+    and score them and the new ones by one classifier. With a recalibrator each labelled row is mapped by a fit
     on the other folds, and functions of new rows are averaged over the folds; the test of the fit
     reads the scores as they are.
 
