@@ -155,9 +155,9 @@ def estimate_prior(
     All are approximations for many rows. Out-of-fold scores are those of other fits than the scores
     of new rows. Where fits differ much, because they learn from few rows, as behind an
     undersampler, the test of the fit sees that, and the estimate suffers: hold labelled rows out,
-    and score them and the new ones by one classifier. With a recalibrator each labelled row is mapped by a fit
-    on the other folds, and functions of new rows are averaged over the folds; the test of the fit
-    reads the scores as they are.
+    and score them and the new ones by one classifier. With a recalibrator each labelled row is
+    mapped by a fit on the other folds, and functions of new rows are averaged over the folds; the
+    test of the fit reads the scores as they are.
 
     References
     ----------

@@ -17,9 +17,9 @@ from skcal.recalibration import BaseRecalibrator
 class PriorShift(BaseRecalibrator):
     r"""Turn probabilities for the base rates of training into those for other base rates.
 
-    Undersampling, SMOTE and class weights train a model on rates that are not those of its use,
-    and so does another hospital or another season. Where the classes themselves look the same,
-    known new rates repair the probabilities, and `adapt` finds the rates in rows without labels.
+    Undersampling and class weights train a model on rates that are not those of its use, and so
+    does another hospital or another season. Where the classes themselves look the same, known new
+    rates repair the probabilities, and `adapt` finds the rates in rows without labels.
 
     Probabilities must be calibrated at the rates of training: put a recalibrator before this step,
     unless the model is calibrated anyway.

@@ -350,7 +350,8 @@ def test_intervals_cover(kind, population, monkeypatch):
 def check_coverage(draw_rows, true, find, monkeypatch, **options):
     """Both intervals hold all metrics with 93 % at least; `true` is that of the population."""
     monkeypatch.setattr(module, "make_metric", find)
-    n_samples, found = 60, []
+    n_samples, found = 40, []
+    options |= {"metric": "accuracy", "n_resamples": 99}
     for seed in range(n_samples):
         y, old, new, y_new = draw_rows(np.random.default_rng(seed))
         vectors = new if new.ndim == 2 else both(new)
@@ -358,26 +359,26 @@ def check_coverage(draw_rows, true, find, monkeypatch, **options):
         truths = true, find(None, vectors, 0.5)(known, np.ones(len(new)))
         for truth, population in zip(truths, (True, False), strict=True):
             result = estimate_performance(
-                y, old, new, metric="accuracy", population=population, random_state=seed, **options
+                y, old, new, population=population, random_state=seed, **options
             )
             if result.reason is None:
                 found.append((result.low <= truth) & (truth <= result.high))
     n_refused = 2 * n_samples - len(found)
     assert binom.sf(n_refused - 1, 2 * n_samples, 0.04) > 1e-3
+    print(np.mean(found, axis=0), n_refused)
     for hits in np.sum(found, axis=0):
         assert binom.cdf(hits, len(found), 0.93) > 1e-3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sharpness", [1.0, 2.0])
-def test_intervals_cover_where_rates_are_found(sharpness, monkeypatch):
+def test_intervals_cover_where_rates_are_found(monkeypatch):
     """2000 rows each, of which a third of the positives are left."""
 
     def draw_rows(rng):
-        (y, old), (y_new, new) = (draw_two(rng, 2000, rate, sharpness) for rate in (0.3, 0.1))
+        (y, old), (y_new, new) = (draw_two(rng, 2000, rate, 2.0) for rate in (0.3, 0.1))
         return y, old, new, y_new
 
-    y, new = draw_two(np.random.default_rng(99), 10**6, 0.1, sharpness)
+    y, new = draw_two(np.random.default_rng(99), 10**6, 0.1, 2.0)
     true = list_metrics(None, both(new), 0.5)(both(y.astype(float)), np.ones(10**6))
     check_coverage(draw_rows, true, list_metrics, monkeypatch, shift="label")
 
@@ -389,15 +390,14 @@ def list_metrics_of_three(_, proba, threshold):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sharpness", [1.0, 2.0])
-def test_intervals_of_three_classes_cover(sharpness, monkeypatch):
+def test_intervals_of_three_classes_cover(monkeypatch):
     """2000 rows each, of which the new ones are nearer to the borders, and one class is rarer."""
 
     def draw_three(rng, n_rows, spread, middle):
         logits = rng.normal(middle, spread, size=(n_rows, 3))
         chances = softmax(logits, axis=1)
         y = (rng.random((n_rows, 1)) > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
-        return y, softmax(sharpness * logits, axis=1), chances
+        return y, softmax(2 * logits, axis=1), chances
 
     def draw_rows(rng):
         y, old, _ = draw_three(rng, 2000, 1.8, 0)
