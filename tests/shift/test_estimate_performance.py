@@ -365,7 +365,6 @@ def check_coverage(draw_rows, true, find, monkeypatch, **options):
                 found.append((result.low <= truth) & (truth <= result.high))
     n_refused = 2 * n_samples - len(found)
     assert binom.sf(n_refused - 1, 2 * n_samples, 0.04) > 1e-3
-    print(np.mean(found, axis=0), n_refused)
     for hits in np.sum(found, axis=0):
         assert binom.cdf(hits, len(found), 0.93) > 1e-3
 
