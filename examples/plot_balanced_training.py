@@ -26,7 +26,9 @@ X_train, y_train, X_new, y_new = X[:50_000], y[:50_000], X[50_000:], y[50_000:]
 
 # %%
 # All frauds, and as many of the other claims. In a pipeline, ``RandomUnderSampler`` of
-# imbalanced-learn does the same, and the same last step undoes it.
+# imbalanced-learn does the same, and the same last step undoes it. Logistic regression is
+# calibrated on these rows; behind a forest ``PlattScaling()`` comes in between. See
+# :ref:`samplers`.
 rng = np.random.default_rng(0)
 frauds = np.flatnonzero(y_train == 1)
 others = rng.choice(np.flatnonzero(y_train == 0), len(frauds), replace=False)

@@ -27,10 +27,13 @@ class Moments(NamedTuple):
     ----------
     means : ndarray of shape (n_groups, n_functions)
     covariances : ndarray of shape (n_groups, n_functions, n_functions)
+    sizes : ndarray of shape (n_groups,)
+        Effective numbers of rows.
     """
 
     means: np.ndarray
     covariances: np.ndarray
+    sizes: np.ndarray
 
 
 def find_moments(values, weights, codes=None, n_groups=1):
@@ -45,17 +48,20 @@ def find_moments(values, weights, codes=None, n_groups=1):
     n_groups : int, default=1
     """
     weights = np.ones(len(values)) if weights is None else weights
-    means, covariances = [], []
+    means, covariances, sizes = [], [], []
     for group in range(n_groups):
         rows = slice(None) if codes is None else codes == group
-        share = weights[rows] / weights[rows].sum()
-        mean = share @ values[rows]
-        spread = (values[rows] - mean) * share[:, None]
+        share, group_values = weights[rows] / weights[rows].sum(), values[rows]
+        low = group_values.min(axis=0)
+        # What does not vary has no variance, not even that of rounding its mean.
+        mean = np.where(low == group_values.max(axis=0), low, share @ group_values)
+        spread = (group_values - mean) * share[:, None]
         # With equal weights the divisor of the sum of squares is n (n - 1), as usual.
         left = max(share @ (1 - share), np.finfo(np.float64).tiny)
         covariances.append(spread.T @ spread / left)
         means.append(mean)
-    return Moments(np.array(means), np.array(covariances))
+        sizes.append(1 / (share @ share))
+    return Moments(np.array(means), np.array(covariances), np.array(sizes))
 
 
 def solve_rates(old, new):
@@ -86,31 +92,40 @@ def clip_rates(rates, floor=0.0):
 
 
 def bound_rates(rates, inverse, old, new, confidence_level):
-    """Ends of the interval of each rate: as in Fieller's, what a test would not reject.
+    """Ends of the interval of each rate: as in Fieller's and Wilson's, what a test does not reject.
 
-    With a rate r of a class the estimate has the variance a + b r^2 + c (1 - r)^2: of the new rows,
-    of the old ones of this class, and of those of others in their estimated proportions.
+    With a rate r of a class the estimate has a variance of the old rows, b r^2 + c (1 - r)^2, of
+    this class and of the others in their estimated proportions; and one of the new rows. These are
+    of the class with the probability r, so that a row's contribution, of mean 1 there and of mean 0
+    elsewhere, has the variance r s + (1 - r) t + r (1 - r). What was seen of few rows may be much
+    less: where a class is rare, perhaps none of them was seen. If it is more, that is added.
     """
     z = -ndtri((1 - confidence_level) / 2)
     own = np.einsum("ki,cij,kj->ck", inverse, old.covariances, inverse)  # class, coordinate
-    noise = np.einsum("ki,ij,kj->k", inverse, new.covariances[0], inverse)
-    positive = clip_rates(rates)
+    seen = np.einsum("ki,ij,kj->k", inverse, new.covariances[0], inverse)
+    within = own * old.sizes[:, None]
+    positive, share = clip_rates(rates), 1 / new.sizes[0]
     ends = []
     for k, rate in enumerate(rates):
         others = np.delete(positive, k)
         total = others.sum()
         others = others / total if total > 0 else np.full(len(others), 1 / len(others))
-        mixed = others**2 @ np.delete(own[:, k], k)
-        ends.append(_solve_interval(rate, z**2 * noise[k], z**2 * own[k, k], z**2 * mixed))
+        mixed, spread = others**2 @ np.delete(own[:, k], k), others @ np.delete(within[:, k], k)
+        # The variance as a polynomial of r.
+        drawn = share * np.array([spread, within[k, k] - spread + 1, -1.0])
+        drawn[0] += max(seen[k] - drawn @ positive[k] ** np.arange(3), 0.0)
+        learned = np.array([mixed, -2 * mixed, own[k, k] + mixed])
+        ends.append(_solve_interval(rate, z**2 * (drawn + learned)))
     low, high = np.array(ends).T
     return np.minimum(low, positive), np.maximum(high, positive)
 
 
-def _solve_interval(rate, a, b, c):
-    """The r in [0, 1] with (rate - r)^2 <= a + b r^2 + c (1 - r)^2; all where there is no end."""
-    square, half, rest = 1 - b - c, rate - c, rate**2 - a - c
+def _solve_interval(rate, variance):
+    """The r in [0, 1] with (rate - r)^2 <= variance(r), a square; all where there is no end."""
+    rest, slope, square = np.array([rate**2, -2 * rate, 1.0]) - variance
     if square <= 0:  # the classes can hardly be told apart
         return 0.0, 1.0
+    half = -slope / 2
     root = np.sqrt(max(half**2 - square * rest, 0.0))
     return tuple(np.clip([(half - root) / square, (half + root) / square], 0.0, 1.0))
 

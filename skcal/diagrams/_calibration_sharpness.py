@@ -174,7 +174,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         return [
             Term(total, [curve.total for curve in curves]),
             Term("calibration", [curve.calibration for curve in curves], "#.2g"),
-            count_rows(curves),
+            count_rows([curve.effective_rows for curve in curves]),
         ]
 
     @classmethod

@@ -8,6 +8,7 @@ import numpy as np
 
 from skcal._arrays import read_numbers
 from skcal._validation import check_number
+from skcal.diagrams._legend import differs
 
 # A mean of fewer predictions than this is not drawn: the usual count for a cell of a table.
 ENOUGH = 5
@@ -47,9 +48,9 @@ class Curve:
     @property
     def effective_rows(self) -> float | None:
         """Effective number of rows, where it is known and not the number of rows."""
-        if self.n_rows is None or self.n_samples is None or self.n_samples > 0.999 * self.n_rows:
+        if self.n_rows is None or self.n_samples is None:
             return None
-        return self.n_samples
+        return self.n_samples if differs(self.n_samples, self.n_rows) else None
 
     def __post_init__(self):
         store_array(self, "prob_pred")

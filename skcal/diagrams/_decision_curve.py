@@ -42,6 +42,8 @@ class DecisionCurveDisplay(ThresholdDisplay):
         The label at whose probability one acts; part of the label of the x axis unless None.
     confidence_level : float, default=None
         Level of the bands, for the legend.
+    effective_rows : list of float or None, default=None
+        Effective number of rows of each curve, for the legend; None where weights do not differ.
 
     Attributes
     ----------

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._numerics._merging import count_effectively
+
 # Errors that are less do not change the digits shown.
 _NEGLIGIBLE = 5e-4
 
@@ -30,9 +32,23 @@ class Term(NamedTuple):
     errors: list[Any] | None = None
 
 
-def count_rows(curves):
-    """The effective number of rows, for curves of rows whose weights differ."""
-    return Term("effective rows", [curve.effective_rows for curve in curves], form=",.0f")
+def count_rows(values):
+    """Effective numbers of rows of the curves; None where weights do not differ."""
+    return Term("effective rows", values, form=",.0f")
+
+
+def find_effective_rows(weights):
+    """Effective number of rows of these weights; None where they do not differ."""
+    if weights is None:
+        return None
+    weights = weights[weights > 0].astype(np.float64)
+    (n_effective,) = count_effectively(np.zeros(len(weights), dtype=np.intp), weights, 1)
+    return float(n_effective) if differs(n_effective, len(weights)) else None
+
+
+def differs(n_effective, n_rows):
+    """Whether an effective number of rows is another than that of rows, but for rounding."""
+    return n_effective <= 0.999 * n_rows
 
 
 def as_list(values):

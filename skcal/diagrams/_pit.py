@@ -21,6 +21,7 @@ from skcal._validation import (
     check_sample_weight,
 )
 from skcal.diagrams._frame import open_figure
+from skcal.diagrams._legend import as_list, count_rows, find_effective_rows, label_curves
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 
@@ -55,6 +56,8 @@ class PITDisplay:
         Level of the bands, for the legend.
     name : str, default=None
         Name of the model for the legend.
+    effective_rows : float, default=None
+        Effective number of rows, for the legend; None where weights do not differ.
 
     Attributes
     ----------
@@ -121,6 +124,7 @@ class PITDisplay:
         histogram_width: float | None = None,
         confidence_level: float | None = None,
         name: str | None = None,
+        effective_rows: float | None = None,
     ) -> None:
         self.levels = levels
         self.share = share
@@ -129,6 +133,7 @@ class PITDisplay:
         self.histogram_width = histogram_width
         self.confidence_level = confidence_level
         self.name = name
+        self.effective_rows = effective_rows
 
     @classmethod
     def from_estimator(
@@ -263,6 +268,7 @@ class PITDisplay:
             histogram_width=width,
             confidence_level=level,
             name="Regressor" if name is None else name,
+            effective_rows=find_effective_rows(weights),
         ).plot(ax, **plot_kwargs)
 
     def plot(
@@ -307,7 +313,8 @@ class PITDisplay:
         looks = {"histogram_kwargs": histogram_kwargs, "curve_kwargs": curve_kwargs}
         looks |= {"band_kwargs": band_kwargs, "ref_line_kwargs": ref_line_kwargs}
         check_look(**looks)
-        color, label = CURVE_STYLES[0]["color"], self.name if name is None else name
+        color, names = CURVE_STYLES[0]["color"], as_list(self.name if name is None else name)
+        (label,) = label_curves(names, [count_rows([self.effective_rows])], 1, separate=True)
         with open_figure(ax, 2, panels=True) as axes:
             self.bands_ = self._draw_bands(axes, band_kwargs)
             self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)

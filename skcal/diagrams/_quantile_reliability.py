@@ -10,8 +10,9 @@ from skcal._predicted._estimators import check_response, predict_response
 from skcal._predicted._points import check_levels, read_quantiles
 from skcal._predicted._rows import check_values
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag
+from skcal._validation import check_flag, check_sample_weight
 from skcal.diagrams._frame import open_figure
+from skcal.diagrams._legend import find_effective_rows
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.metrics import (
@@ -45,6 +46,8 @@ class QuantileReliabilityDisplay:
         Level of each curve.
     decompositions : list of CORPDecomposition, default=None
         Terms of the pinball loss of each level, for the legend.
+    effective_rows : float, default=None
+        Effective number of rows, for the title of the legend; None where weights do not differ.
 
     Attributes
     ----------
@@ -95,10 +98,12 @@ class QuantileReliabilityDisplay:
         curves: list[FunctionalCurve],
         quantiles: list[float],
         decompositions: list[CORPDecomposition] | None = None,
+        effective_rows: float | None = None,
     ) -> None:
         self.curves = curves
         self.quantiles = quantiles
         self.decompositions = decompositions
+        self.effective_rows = effective_rows
 
     @classmethod
     def from_estimator(
@@ -202,7 +207,13 @@ class QuantileReliabilityDisplay:
             rows = {"functional": "quantile", "level": level, "sample_weight": sample_weight}
             curves.append(corp_regression_curve(targets, column, **rows))
             decompositions.append(corp_regression_decomposition(targets, column, **rows))
-        display = cls(curves=curves, quantiles=levels.tolist(), decompositions=decompositions)
+        rows = find_effective_rows(check_sample_weight(sample_weight, len(targets)))
+        display = cls(
+            curves=curves,
+            quantiles=levels.tolist(),
+            decompositions=decompositions,
+            effective_rows=rows,
+        )
         return display.plot(ax, **plot_kwargs)
 
     def plot(
@@ -248,7 +259,10 @@ class QuantileReliabilityDisplay:
                 max(axes.get_xlim()[1], axes.get_ylim()[1]),
             )
             axes.set(xlim=limits, ylim=limits, aspect="equal")
-            axes.legend(loc="best", fontsize="small", frameon=False)
+            title = None
+            if self.effective_rows is not None:
+                title = f"Effective rows: {self.effective_rows:,.0f}"
+            axes.legend(loc="best", title=title, fontsize="small", frameon=False)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure

@@ -219,7 +219,7 @@ class ReliabilityDisplay(CurveDisplay):
                 intervals=[curve.smooth_ece_interval for curve in curves],
                 errors=[curve.smooth_ece_error for curve in curves],
             ),
-            count_rows(curves),
+            count_rows([curve.effective_rows for curve in curves]),
         ]
 
     @classmethod

@@ -15,7 +15,14 @@ from skcal._reduction import check_predictions
 from skcal._typing import ArrayLike
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._frame import name_label, open_figure
-from skcal.diagrams._legend import as_list, check_curve_kwargs, check_lengths
+from skcal.diagrams._legend import (
+    as_list,
+    check_curve_kwargs,
+    check_lengths,
+    count_rows,
+    find_effective_rows,
+    label_curves,
+)
 from skcal.diagrams._response import (
     check_plot_options,
     name_reduction,
@@ -78,12 +85,14 @@ class ThresholdDisplay(ABC):
         name: str | list[str] | None = None,
         pos_label: Any = None,
         confidence_level: float | None = None,
+        effective_rows: list[float | None] | None = None,
     ) -> None:
         self.curves = curves
         self.bands = bands
         self.name = name
         self.pos_label = pos_label
         self.confidence_level = confidence_level
+        self.effective_rows = effective_rows
 
     @classmethod
     def from_estimator(
@@ -406,7 +415,7 @@ class ThresholdDisplay(ABC):
 
     @classmethod
     def _estimate(cls, y_true, y_proba, data, reduction, thresholds, act, confidence_level):
-        """Curve, band or None, and what they are of: the reduction, or the label."""
+        """Curve, band or None, what they are of (the reduction, or the label), effective rows."""
         act = cls._act if act is None else act
         check_act(act)
         predictions = _check_model(y_true, y_proba, data)
@@ -418,11 +427,12 @@ class ThresholdDisplay(ABC):
             sample = reduce_to_decisions(y_true, y_proba, **data)
             actions = count_actions(sample, curve.thresholds, act)
             _, *band = cls._compute_band(actions, curve.thresholds, level)
-        return curve, band, name_reduction(predictions, reduction)[1]
+        label = name_reduction(predictions, reduction)[1]
+        return curve, band, label, find_effective_rows(predictions.weights)
 
     @classmethod
     def _join(cls, found, confidence_level, name):
-        curves, bands, pos_labels = zip(*found, strict=True)
+        curves, bands, pos_labels, rows = zip(*found, strict=True)
         if len({str(label) for label in pos_labels}) > 1:
             raise ValueError(
                 "cv_results must hold estimators that know the same classes, or pos_label must say "
@@ -434,6 +444,7 @@ class ThresholdDisplay(ABC):
             name=name,
             pos_label=pos_labels[0],
             confidence_level=confidence_level,
+            effective_rows=list(rows),
         )
 
     # --------------------------------------------------------------------- drawing
@@ -451,8 +462,8 @@ class ThresholdDisplay(ABC):
             if not isinstance(curve_kwargs, list):
                 curve_kwargs = [curve_kwargs or {}] * n_curves
         styles, separate = check_curve_kwargs(curve_kwargs, names, n_curves)
-        labels = names * n_curves if separate and len(names) == 1 else names
-        labels = labels + [None] * (n_curves - len(labels))
+        terms = [] if self.effective_rows is None else [count_rows(self.effective_rows)]
+        labels = label_curves(names, terms, n_curves, separate=separate)
         units = [1.0 if unit is None else unit(curve) for curve in self.curves]
         with open_figure(ax) as (axes,):
             looks = choose_styles(axes, n_curves if separate else 1)
@@ -491,7 +502,7 @@ class ThresholdDisplay(ABC):
                 raise ValueError(
                     f"curves must be a list of {kind}; got a {type(curve).__name__} in it."
                 )
-        check_lengths(len(curves), bands=self.bands)
+        check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
 
     def _draw_band(self, ax, k, ends, style):
         from matplotlib.collections import PolyCollection

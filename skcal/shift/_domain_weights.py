@@ -91,8 +91,8 @@ def domain_weights(
     all weight; the square root of n is the bound of [4]_, at which the bias vanishes as n grows.
 
     Weighted rows are worth :math:`(\sum w)^2 / \sum w^2` of equal weight.
-    :func:`~skcal.report.calibration_report` shows this number, and in diagrams it is ``n_samples``
-    of a curve. Where it is small, no sample of this size tells of the new population.
+    :func:`~skcal.report.calibration_report` and the legends of diagrams show this number. Where it
+    is small, no sample of this size tells of the new population.
     :func:`~skcal.inference.calibration_test` is exact for any weights that do not depend on
     outcomes, such as these.
 

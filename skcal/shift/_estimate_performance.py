@@ -16,6 +16,7 @@ from skcal._numerics._performance import (
     find_share_outside,
     make_metric,
 )
+from skcal._numerics._prior_shift import fit_prior, shift_probabilities
 from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._reduction import check_predictions
@@ -32,6 +33,7 @@ from skcal._validation import (
 from skcal.inference import GroupAudit, TestResult, calibration_test
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import SplineRecalibration, TemperatureScaling
+from skcal.shift._estimate_prior import test_label_shift
 from skcal.shift._new_rows import check_counts, read_new
 
 Metric = Literal[
@@ -74,6 +76,9 @@ class PerformanceEstimate(NamedTuple):
         that was fitted on others.
     check_test : TestResult or None
         The same of the recalibrated rows of `y_true_check`; None where none were given.
+    shift_test : TestResult or None
+        Test of the hypothesis that new rates explain the new scores, see :class:`PriorEstimate`;
+        None for ``shift="covariate"``.
     """
 
     estimate: float | np.ndarray
@@ -83,6 +88,7 @@ class PerformanceEstimate(NamedTuple):
     share_outside: float
     fit_test: TestResult
     check_test: TestResult | None
+    shift_test: TestResult | None
 
     def __repr__(self) -> str:
         return show_record(self)
@@ -94,6 +100,7 @@ def estimate_performance(
     y_proba_new: ArrayLike,
     *,
     metric: Metric,
+    shift: Literal["covariate", "label"] = "covariate",
     threshold: float | None = None,
     population: bool = True,
     sample_weight: ArrayLike | None = None,
@@ -113,8 +120,9 @@ def estimate_performance(
 
     A recalibrator learns from labelled rows what scores mean, and new rows have the labels that
     recalibrated scores lead one to expect. That is right where rows of a score have the classes as
-    often as before (covariate shift of the scores), which labels alone can prove. Rows must be
-    independent, and the classifier must not have seen the labelled ones.
+    often as before (covariate shift), or where only the rates of the classes have changed (label
+    shift); which of them, labels alone can prove. Rows must be independent, and the classifier must
+    not have seen the labelled ones.
 
     Parameters
     ----------
@@ -128,6 +136,10 @@ def estimate_performance(
     metric : str
         What is estimated: "accuracy", "confusion", "log_loss", "brier_score", or of two classes
         "precision", "recall", "roc_auc" (area under the ROC curve) or "net_benefit".
+    shift : {"covariate", "label"}, default="covariate"
+        What is the same in both populations: with "covariate" the probabilities of the classes
+        given a score; with "label" the scores of each class, while the rates of the classes may be
+        others. These are found in the new rows, as by :meth:`PriorShift.adapt`.
     threshold : float, default=None
         Probability from which on the positive one of two classes is predicted, in (0, 1); None
         takes 0.5. With more classes the one of largest probability is predicted.
@@ -209,6 +221,10 @@ def estimate_performance(
     its confidence-based performance estimation (CBPE), do not grow where the recalibrator has seen
     few rows.
 
+    For ``shift="label"`` the recalibrated probabilities are corrected for the rates under which the
+    new rows are likeliest. Each refit has rates of its own, found with random weights of the new
+    rows, so that the interval counts their error, too.
+
     **When it must not be believed.** The estimate is NaN, and ``reason`` says why,
 
     - if more than 1 % of the new scores (of few labelled rows, 5 out of their number) lie below all
@@ -216,6 +232,8 @@ def estimate_performance(
     - if the test of the recalibrated labelled rows rejects at 1 %, because the recalibrator does
       not fit: another one may, such as "spline" for many classes;
     - if the same test of the rows of `y_true_check` does, because scores mean something else now;
+    - for ``shift="label"``, if the test of the fit of :func:`estimate_prior` rejects at 1 %: no new
+      rates explain the new scores;
     - if `evidence` does.
 
     Without labels of new rows nothing can be said against a change of what scores mean.
@@ -251,6 +269,7 @@ def estimate_performance(
     'the recalibrated rows of y_true_check are not calibrated (p = 0.001)'
     """
     check_option("metric", metric, tuple(METRICS))
+    check_option("shift", shift, ("covariate", "label"))
     check_flag("population", population)
     confidence_level = check_confidence_level(confidence_level)
     n_resamples = check_integer("n_resamples", n_resamples, minimum=2)
@@ -265,32 +284,46 @@ def estimate_performance(
     threshold = _read_threshold(threshold, metric, old.shape[1])
     labels = rows.labels if labels is None else labels
     check = _read_check(y_true_check, y_proba_check, pos_label, labels, old.shape[1])
-    problem = _Problem(_choose_map(recalibrator, old.shape[1]), old, codes, weights, rng)
     share = find_share_outside(old, new, new_weights)
+    new_weights = np.ones(len(new)) if new_weights is None else new_weights
+    problem = _Problem(_choose_map(recalibrator, old.shape[1]), shift == "label", rng)
+    problem.fit(old, codes, weights, new, new_weights)
     fit_test = problem.test_fit()
     check_test = None if check is None else problem.test_map(*check)
+    shift_test = problem.test_shift()
     measure = make_metric(metric, new, threshold)
-    new_weights = np.ones(len(new)) if new_weights is None else new_weights
     estimate, low, high = problem.estimate(
-        measure, new, new_weights, population, show(range(n_resamples)), confidence_level
+        measure, population, show(range(n_resamples)), confidence_level
     )
     if np.isnan([estimate, low, high]).any():
         raise ValueError(
             f"metric={metric!r} is not defined: no row of y_proba_new is expected to count."
         )
-    reason = _explain(share, len(old), fit_test, check_test, evidence)
+    reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
     if reason is not None:
-        estimate = low = high = np.full_like(estimate, np.nan)[()]
-    return PerformanceEstimate(estimate, low, high, reason, share, fit_test, check_test)
+        estimate = low = high = np.full_like(estimate, np.nan)
+    estimate, low, high = (_show(value) for value in (estimate, low, high))
+    return PerformanceEstimate(estimate, low, high, reason, share, fit_test, check_test, shift_test)
+
+
+def _show(value):
+    """A float, or the array of the confusion."""
+    return value if np.ndim(value) else float(value)
 
 
 class _Problem:
-    """A recalibrator, the labelled rows that it learns from, and chance."""
+    """A recalibrator, the labelled rows that it learns from, new rows, and chance."""
 
-    def __init__(self, recalibrator, old, codes, weights, rng):
-        self._recalibrator, self._rng = recalibrator, rng
+    def __init__(self, recalibrator, finds_rates, rng):
+        self._recalibrator, self._finds_rates, self._rng = recalibrator, finds_rates, rng
+
+    def fit(self, old, codes, weights, new, new_weights):
         self._old, self._codes, self._weights = old, codes, weights
-        self._fitted = fit_to_columns(recalibrator, old, codes, weights)
+        self._new, self._new_weights = (
+            new,
+            np.ones(len(new)) if new_weights is None else new_weights,
+        )
+        self._map = self._fit_map(weights, self._new_weights)
 
     def test_fit(self):
         """Test of labelled rows, by maps fitted on the others."""
@@ -298,31 +331,59 @@ class _Problem:
         return self._test(cross_fit(self._recalibrator, *rows, _N_FOLDS), *rows[1:])
 
     def test_map(self, proba, codes):
-        """Test of other rows, by the map fitted on all labelled ones."""
-        return self._test(predict_columns(self._fitted, proba), codes, None)
+        """Test of other rows of the new population, by the map fitted on all labelled ones."""
+        return self._test(self._map(proba), codes, None)
 
-    def estimate(self, measure, new, weights, population, resamples, level):
+    def test_shift(self):
+        """Test whether new rates explain the new scores; None where the same rates should."""
+        if not self._finds_rates:
+            return None
+        old_rows = self._old, self._codes, self._weights
+        return test_label_shift(self._map.rates, old_rows, (self._new, self._new_weights))
+
+    def estimate(self, measure, population, resamples, level):
         """The metric and the ends of its interval, with a fit for each of `resamples`."""
         rng, resampled = self._rng, []
         for _ in resamples:
-            chances = predict_columns(self._refit(), new)
+            weights, new_weights = rng.exponential(size=len(self._codes)), self._new_weights
+            if self._weights is not None:
+                weights = weights * self._weights
+            if population or self._finds_rates:
+                new_weights = new_weights * rng.exponential(size=len(self._new))
+            chances = self._fit_map(weights, new_weights)(self._new)
             if population:
-                resampled.append(measure(chances, weights * rng.exponential(size=len(new))))
+                resampled.append(measure(chances, new_weights))
             else:
-                resampled.append(measure(draw_labels(chances, rng), weights))
-        estimate = measure(predict_columns(self._fitted, new), weights)
+                resampled.append(measure(draw_labels(chances, rng), self._new_weights))
+        estimate = measure(self._map(self._new), self._new_weights)
         return estimate, *find_ends(np.array(resampled), level)
 
-    def _refit(self):
-        weights = self._rng.exponential(size=len(self._codes))
-        if self._weights is not None:
-            weights = weights * self._weights
-        return fit_to_columns(self._recalibrator, self._old, self._codes, weights)
+    def _fit_map(self, weights, new_weights):
+        fitted = fit_to_columns(self._recalibrator, self._old, self._codes, weights)
+        if not self._finds_rates:
+            return _Map(fitted)
+        counts = np.bincount(self._codes, weights, minlength=self._old.shape[1])
+        train = counts / counts.sum()
+        rates = fit_prior(predict_columns(fitted, self._new), train, new_weights)
+        return _Map(fitted, train, rates)
 
     def _test(self, proba, codes, weights):
         labels = np.arange(proba.shape[1])
         options = {"sample_weight": weights, "labels": labels, "random_state": self._rng}
         return calibration_test(codes, proba, **options)
+
+
+class _Map:
+    """Probabilities of scores in the new population, whose rates may be others."""
+
+    def __init__(self, fitted, train=None, rates=None):
+        self._fitted, self._train, self.rates = fitted, train, rates
+
+    def __call__(self, proba):
+        chances = predict_columns(self._fitted, proba)
+        return (
+            chances if self.rates is None else shift_probabilities(chances, self._train, self.rates)
+        )
 
 
 def _choose_map(recalibrator, n_classes):
@@ -378,7 +439,7 @@ def _read_evidence(evidence):
     return evidence
 
 
-def _explain(share, n_old, fit_test, check_test, evidence):
+def _explain(share, n_old, fit_test, check_test, shift_test, evidence):
     """Why the estimate must not be believed, or None."""
     reasons = []
     if share > max(_MOST_OUTSIDE, _MOST_ROWS_OUTSIDE / n_old):
@@ -393,6 +454,8 @@ def _explain(share, n_old, fit_test, check_test, evidence):
             "the recalibrated rows of y_true_check are not calibrated "
             f"(p = {check_test.pvalue:.2g})"
         )
+    if shift_test is not None and shift_test.pvalue <= _LEVEL:
+        reasons.append(f"new rates do not explain the new scores (p = {shift_test.pvalue:.2g})")
     reasons += [found for found in map(_find_objection, evidence) if found is not None]
     return "; ".join(reasons) or None
 

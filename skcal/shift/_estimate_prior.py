@@ -140,7 +140,9 @@ def estimate_prior(
     adds nothing in first order, because the equations hold for all functions. The interval of a
     class holds the rates that are within the normal quantile of the estimate with their own
     variance, and is [0, 1] where the scores hardly tell the classes apart; estimate and ends are
-    cut to [0, 1]. Intervals that count the new rows alone are too short.
+    cut to [0, 1]. So a class that is seen in no new row has an interval, too: where scores are 0
+    and 1 and right, it is that of Wilson [4]_. Intervals that count the new rows alone are too
+    short.
 
     The test of a change compares the means of these functions in both samples by a chi-squared
     statistic of K - 1 degrees of freedom. The test of the fit adds Legendre polynomials of the
@@ -150,9 +152,12 @@ def estimate_prior(
     degree for each function less K - 1 [3]_. It sees whether scores look as label shift makes them
     look; a shift that acts on scores as other rates do cannot be seen without labels.
 
-    All are approximations for many rows. With a recalibrator each labelled row is mapped by a fit
-    on the other folds, and functions of new rows are averaged over the folds; the test of the fit
-    reads the scores as they are.
+    All are approximations for many rows. Out-of-fold scores are those of other fits than the scores
+    of new rows. Where fits differ much, because they learn from few rows, as behind an
+    undersampler, the test of the fit sees that, and the estimate suffers: hold labelled rows out,
+    and score them and the new ones by one classifier. With a recalibrator each labelled row is
+    mapped by a fit on the other folds, and functions of new rows are averaged over the folds; the
+    test of the fit reads the scores as they are.
 
     References
     ----------
@@ -163,6 +168,9 @@ def estimate_prior(
        black box predictors. ICML 35. :doi:`10.48550/arXiv.1802.03916`
     .. [3] L. P. Hansen (1982). Large sample properties of generalized method of moments estimators.
        Econometrica 50. :doi:`10.2307/1912775`
+    .. [4] E. B. Wilson (1927). Probable inference, the law of succession, and statistical
+       inference. Journal of the American Statistical Association 22.
+       :doi:`10.1080/01621459.1927.10502953`
 
     Examples
     --------
@@ -206,7 +214,7 @@ def estimate_prior(
         low,
         high,
         _test(compare_means(find_moments(functions[0], weights), of_new), change),
-        _test_fit(rates, (old, codes, weights), (new, new_weights)),
+        test_label_shift(rates, (old, codes, weights), (new, new_weights)),
     )
 
 
@@ -253,8 +261,11 @@ def _check_differences(means):
         )
 
 
-def _test_fit(rates, old_rows, new_rows):
-    """Test of the scores as they are: maps of several folds would not be one function."""
+def test_label_shift(rates, old_rows, new_rows):
+    """Test whether rates, near the given ones, explain the new scores.
+
+    It reads scores as they are: maps of several folds would not be one function.
+    """
     (old, codes, weights), (new, new_weights) = old_rows, new_rows
     counts = np.bincount(codes, weights, minlength=len(rates))
     pair = counts / counts.sum(), clip_rates(rates, _find_floor(new))

@@ -17,9 +17,9 @@ from skcal.recalibration import BaseRecalibrator
 class PriorShift(BaseRecalibrator):
     r"""Turn probabilities for the base rates of training into those for other base rates.
 
-    Undersampling, SMOTE and class weights train a model on rates that are not those of its use,
-    and so does another hospital or another season. Where the classes themselves look the same,
-    known new rates repair the probabilities, and `adapt` finds the rates in rows without labels.
+    Undersampling and class weights train a model on rates that are not those of its use, and so
+    does another hospital or another season. Where the classes themselves look the same, known new
+    rates repair the probabilities, and `adapt` finds the rates in rows without labels.
 
     Probabilities must be calibrated at the rates of training: put a recalibrator before this step,
     unless the model is calibrated anyway.
@@ -103,9 +103,9 @@ class PriorShift(BaseRecalibrator):
     array([[0.9, 0.1],
            [0.5, 0.5]])
 
-    After a sampler in a pipeline of imbalanced-learn it learns the rates of the sample by itself,
-    as in ``make_pipeline(RandomUnderSampler(), CrossFitProba(classifier), PriorShift(0.1))``.
-    Rates of rows without labels:
+    After ``RandomUnderSampler`` in a pipeline of imbalanced-learn it learns the rates of the sample
+    by itself; other samplers belong inside of `CrossFitProba`, see :ref:`samplers`. Rates of rows
+    without labels:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from scipy import sparse
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 
@@ -316,3 +317,30 @@ def test_options_that_do_not_exist(Display, way, binary):
         with pytest.raises(error, match=message):
             draw(Display, way, binary, **options)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("Display", "predictions"),
+    [
+        (diagrams.DecisionCurveDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.MurphyDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.PITDisplay, {"distribution": norm(0, 1), "random_state": 0}),
+        (
+            diagrams.QuantileReliabilityDisplay,
+            {"y_quantiles": [0.1, 0.4, 0.7, 0.8], "quantiles": [0.5]},
+        ),
+    ],
+)
+def test_every_legend_shows_the_effective_number_of_rows(Display, predictions):
+    """(1 + 1 + 4)^2 / (1 + 1 + 16) = 2, and weights that do not differ have none."""
+
+    def read_legend(**data):
+        display = Display.from_predictions([0, 1, 1, 0], **predictions, **data)
+        (axes,) = [ax for ax in display.figure_.axes if ax.get_legend() is not None]
+        legend = axes.get_legend()
+        return " ".join(t.get_text() for t in [*legend.get_texts(), legend.get_title()]).lower()
+
+    assert "effective" not in read_legend()
+    assert "effective" not in read_legend(sample_weight=[7, 7, 0, 7])
+    found = read_legend(sample_weight=[3, 3, 12, 0])
+    assert "effective rows = 2" in found or "effective rows: 2" in found

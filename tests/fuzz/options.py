@@ -137,6 +137,7 @@ OPTIONS = {
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
     "multicalibration_error.scale": mostly(["probability", "noise", "share"], ["logit"]),
     "score": DIVERGENCE,
+    "estimate_performance.shift": mostly(["covariate", "label", "label"], ["x", None]),
     "simultaneous": FLAG,
     "split_every": mostly([2, 3], [1, 0, 2.0]),
     "statistic": mostly([*MEASURES], ["mean"]),

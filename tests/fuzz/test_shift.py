@@ -105,7 +105,7 @@ def test_estimate_performance(new, check, reduction, **arguments):
         )
     assert 0 <= found.share_outside <= 1
     if found.reason is None:
-        assert (found.low <= found.high).all()
+        assert np.all(found.low <= found.high)
         return found[:3]
     assert np.isnan(found[:3]).all()
     return found.share_outside

@@ -3,17 +3,25 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from scipy.stats import binom
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.pipeline import make_pipeline
 
 from skcal._numerics._performance import make_metric
 from skcal.inference import audit_groups, calibration_test
 from skcal.monitoring import CalibrationMonitor
-from skcal.recalibration import BetaCalibration, PlattScaling
+from skcal.recalibration import BetaCalibration, PlattScaling, TemperatureScaling
+from skcal.shift import PriorShift, domain_weights, estimate_performance
 from skcal.shift import _estimate_performance as module
-from skcal.shift import domain_weights, estimate_performance
 from tests.recalibration.family import NAMES
+from tests.shift.populations import NEW, OLD, draw_five, draw_two
 
 METRICS = ["accuracy", "precision", "recall", "log_loss", "brier_score", "roc_auc", "net_benefit"]
 DISTORTIONS = {
@@ -173,6 +181,50 @@ def test_three_classes():
     assert estimate(y, old, new).estimate < new.max(axis=1).mean() - 0.05
 
 
+# --------------------------------------------------------------------------- other rates
+
+
+def test_other_rates_are_found():
+    """A third of the positives: tables of labels that come, where scores mean something else."""
+    rng = np.random.default_rng(13)
+    (y, old), (y_new, new) = (draw_two(rng, 10_000, rate, 2.0) for rate in (0.3, 0.1))
+    plain, shifted = (
+        estimate(y, old, new, metric="confusion", shift=s) for s in ("covariate", "label")
+    )
+    known = confusion_matrix(y_new, new >= 0.5, normalize="all")
+    np.testing.assert_allclose(shifted.estimate, known, atol=0.015)
+    assert abs(plain.estimate - known).min() > 0.02
+    assert (shifted.low < shifted.estimate).all()
+    assert (shifted.estimate < shifted.high).all()
+    assert plain.shift_test is None
+    assert shifted.shift_test.pvalue > 0.01
+
+
+def test_rates_that_stay_leave_the_metric():
+    y, old, _, _ = draw(14, 3000, distort=lambda s: s)
+    plain, shifted = (estimate(y, old, old, shift=s) for s in ("covariate", "label"))
+    assert shifted.estimate == pytest.approx(plain.estimate, abs=0.002)
+
+
+def test_rates_that_are_found_are_those_of_prior_shift():
+    rng = np.random.default_rng(15)
+    (y, old), (_, new) = draw_five(rng, 3000, OLD), draw_five(rng, 2000, NEW)
+    found = estimate(y, old, new, metric="confusion", shift="label")
+    steps = make_pipeline(TemperatureScaling(), PriorShift()).fit(old, y)
+    expected = steps[-1].adapt(steps[:-1].transform(new)).prior_
+    np.testing.assert_allclose(found.estimate.sum(axis=1), expected, atol=1e-6)
+
+
+def test_new_scores_that_no_rates_explain():
+    y, old = draw_two(np.random.default_rng(16), 2000, 0.3)
+    noisy = expit(logit(old) + 2 * np.random.default_rng(17).normal(size=2000))
+    inside = np.clip(noisy, old.min(), old.max())
+    found = estimate(y, old, inside, shift="label")
+    assert found.reason.startswith("new rates do not explain the new scores (p = ")
+    assert found.shift_test.pvalue < 0.01
+    assert np.isnan(found.estimate)
+
+
 # --------------------------------------------------------------------------- what is refused
 
 
@@ -224,6 +276,7 @@ def test_bad_input():
         r"^threshold must be above 0": {"threshold": 0},
         r"^threshold must be at least 0 and below 1": {"threshold": 1},
         r"^population must be True or False": {"population": "x"},
+        r"^shift must be one of 'covariate', 'label'": {"shift": "x"},
         r"^n_resamples must be": {"n_resamples": 1},
         r"^recalibrator must be": {"recalibrator": "plat"},
         r"^evidence must be": {"evidence": 0.01},
@@ -292,3 +345,64 @@ def test_intervals_cover(kind, population, monkeypatch):
     for hits in np.sum(found, axis=0):
         assert binom.cdf(hits, len(found), 0.93) > 1e-3
         assert not population or binom.sf(hits - 1, len(found), 0.97) > 1e-3
+
+
+def check_coverage(draw_rows, true, find, monkeypatch, **options):
+    """Both intervals hold all metrics with 93 % at least; `true` is that of the population."""
+    monkeypatch.setattr(module, "make_metric", find)
+    n_samples, found = 40, []
+    options |= {"metric": "accuracy", "n_resamples": 99}
+    for seed in range(n_samples):
+        y, old, new, y_new = draw_rows(np.random.default_rng(seed))
+        vectors = new if new.ndim == 2 else both(new)
+        known = np.equal.outer(y_new, np.arange(vectors.shape[1])).astype(float)
+        truths = true, find(None, vectors, 0.5)(known, np.ones(len(new)))
+        for truth, population in zip(truths, (True, False), strict=True):
+            result = estimate_performance(
+                y, old, new, population=population, random_state=seed, **options
+            )
+            if result.reason is None:
+                found.append((result.low <= truth) & (truth <= result.high))
+    n_refused = 2 * n_samples - len(found)
+    assert binom.sf(n_refused - 1, 2 * n_samples, 0.04) > 1e-3
+    for hits in np.sum(found, axis=0):
+        assert binom.cdf(hits, len(found), 0.93) > 1e-3
+
+
+@pytest.mark.slow
+def test_intervals_cover_where_rates_are_found(monkeypatch):
+    """2000 rows each, of which a third of the positives are left."""
+
+    def draw_rows(rng):
+        (y, old), (y_new, new) = (draw_two(rng, 2000, rate, 2.0) for rate in (0.3, 0.1))
+        return y, old, new, y_new
+
+    y, new = draw_two(np.random.default_rng(99), 10**6, 0.1, 2.0)
+    true = list_metrics(None, both(new), 0.5)(both(y.astype(float)), np.ones(10**6))
+    check_coverage(draw_rows, true, list_metrics, monkeypatch, shift="label")
+
+
+def list_metrics_of_three(_, proba, threshold):
+    names = ("accuracy", "log_loss", "brier_score", "confusion")
+    found = [make_metric(name, proba, threshold) for name in names]
+    return lambda chances, weights: np.hstack([np.ravel(f(chances, weights)) for f in found])
+
+
+@pytest.mark.slow
+def test_intervals_of_three_classes_cover(monkeypatch):
+    """2000 rows each, of which the new ones are nearer to the borders, and one class is rarer."""
+
+    def draw_three(rng, n_rows, spread, middle):
+        logits = rng.normal(middle, spread, size=(n_rows, 3))
+        chances = softmax(logits, axis=1)
+        y = (rng.random((n_rows, 1)) > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        return y, softmax(2 * logits, axis=1), chances
+
+    def draw_rows(rng):
+        y, old, _ = draw_three(rng, 2000, 1.8, 0)
+        y_new, new, _ = draw_three(rng, 2000, 1.2, [-1, 0, 1])
+        return y, old, new, y_new
+
+    _, new, chances = draw_three(np.random.default_rng(99), 300_000, 1.2, [-1, 0, 1])
+    true = list_metrics_of_three(None, new, 0.5)(chances, np.ones(len(new)))
+    check_coverage(draw_rows, true, list_metrics_of_three, monkeypatch)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from skcal.recalibration import PlattScaling
 from skcal.shift import PriorShift, estimate_prior
@@ -130,6 +130,17 @@ def test_sure_scores_are_counted():
     assert found.fit_test.pvalue == 1
 
 
+@pytest.mark.parametrize("n_positive", [0, 1, 30, 60])
+def test_sure_scores_have_the_interval_of_wilson(n_positive):
+    """Also where a class is seen in no new row. Variances have the divisor n - 1, but for this."""
+    y, new = np.arange(200) % 2, np.arange(60) < n_positive
+    found = estimate_prior(y, y, new.astype(float))
+    wilson = binomtest(n_positive, 60).proportion_ci(method="wilson")
+    np.testing.assert_allclose([found.low[1], found.high[1]], wilson, atol=2e-3)
+    np.testing.assert_allclose(found.low + found.high[::-1], 1)
+    assert found.fit_test.pvalue == 1
+
+
 # --------------------------------------------------------------------------- what is refused
 
 
@@ -187,6 +198,24 @@ def test_intervals_cover_and_tests_hold_their_level(rate, sharpness, recalibrato
         assert rejected == n_samples
     error = np.mean([f.estimate[1] for f in found]) - rate
     assert abs(error) < 4 * np.std([f.estimate[1] for f in found]) / np.sqrt(n_samples) + 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sure", "sharp", "forest", "normal"])
+def test_intervals_of_a_rare_class_cover(kind):
+    """Two of a hundred new rows; intervals by the variance of these rows held 79-91 %."""
+    rng, hits = np.random.default_rng(11), 0
+    scores = {
+        "sure": lambda y: y.astype(float),
+        "sharp": lambda y: expit(4 * rng.normal(4 * y) - 8),
+        "forest": lambda y: rng.binomial(20, np.where(y, 0.6, 0.05)) / 20,
+        "normal": lambda y: expit(1.6 * rng.normal(1.6 * y) - 1.28),
+    }
+    for _ in range(300):
+        y, y_new = rng.random(500) < 0.3, rng.random(100) < 0.02
+        found = estimate_prior(y, scores[kind](y), scores[kind](y_new))
+        hits += found.low[1] <= 0.02 <= found.high[1]
+    check_share(hits, 300, 0.93, 0.99)
 
 
 @pytest.mark.slow

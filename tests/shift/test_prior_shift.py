@@ -10,8 +10,10 @@ from scipy.special import logit
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -22,7 +24,6 @@ from skcal.recalibration import (
     NotClassScoresError,
     PlattScaling,
     RecalibratedClassifierCV,
-    TemperatureScaling,
 )
 from skcal.shift import PriorShift
 from tests.recalibration.family import NAMES, make_scores
@@ -213,20 +214,36 @@ def test_class_weights_are_undone(steps):
     assert smooth_ece(Y_TEST, before) > 0.1
 
 
-def test_samplers_are_undone_in_one_line():
+def test_undersampling_is_undone_in_the_same_pipeline():
     pytest.importorskip("imblearn", reason="the test needs imbalanced-learn")
-    from imblearn.over_sampling import SMOTE
     from imblearn.pipeline import make_pipeline as make_resampled_pipeline
     from imblearn.under_sampling import RandomUnderSampler
 
-    for sampler in (RandomUnderSampler(random_state=0), SMOTE(random_state=0)):
-        steps = sampler, CrossFitProba(LogisticRegression())
-        for more in ([], [TemperatureScaling()]):
-            model = make_resampled_pipeline(*steps, *more, PriorShift(RATE)).fit(X, Y)
-            np.testing.assert_array_equal(model[-1].prior_train_, [0.5, 0.5])
-            assert smooth_ece(Y_TEST, model.predict_proba(X_TEST)) < 0.03
-            without = make_resampled_pipeline(*steps, *more, PriorShift()).fit(X, Y)
-            assert smooth_ece(Y_TEST, without.predict_proba(X_TEST)) > 0.1
+    steps = RandomUnderSampler(random_state=0), CrossFitProba(LogisticRegression())
+    for more in ([], [PlattScaling()]):
+        model = make_resampled_pipeline(*steps, *more, PriorShift(RATE)).fit(X, Y)
+        np.testing.assert_array_equal(model[-1].prior_train_, [0.5, 0.5])
+        assert smooth_ece(Y_TEST, model.predict_proba(X_TEST)) < 0.03
+        without = make_resampled_pipeline(*steps, *more, PriorShift()).fit(X, Y)
+        assert smooth_ece(Y_TEST, without.predict_proba(X_TEST)) > 0.1
+
+
+@pytest.mark.parametrize("name", ["RandomUnderSampler", "RandomOverSampler", "SMOTE"])
+def test_every_sampler_is_undone_in_one_line(name):
+    """Also of a classifier that remembers its rows, and for use at other rates."""
+    samplers = pytest.importorskip("imblearn", reason="the test needs imbalanced-learn")
+    kind = samplers.under_sampling if "Under" in name else samplers.over_sampling
+    sampler = getattr(kind, name)(random_state=0)
+    trees = RandomForestClassifier(10, random_state=0)
+    resampled = samplers.pipeline.make_pipeline(sampler, trees)
+    repaired = RecalibratedClassifierCV(resampled, PlattScaling(), cv=2).fit(X, Y)
+    assert smooth_ece(Y_TEST, repaired.predict_proba(X_TEST)) < 0.03
+    steps = make_pipeline(PlattScaling(), PriorShift(0.5))
+    elsewhere = RecalibratedClassifierCV(resampled, steps, cv=2).fit(X, Y).predict_proba(X_TEST)
+    weights = np.where(Y_TEST == 1, 1 / RATE, 1 / (1 - RATE))
+    assert smooth_ece(Y_TEST, elsewhere, sample_weight=weights) < 0.1
+    unrepaired = resampled.fit(X, Y).predict_proba(X_TEST)
+    assert log_loss(Y_TEST, repaired.predict_proba(X_TEST)) < log_loss(Y_TEST, unrepaired) - 0.02
 
 
 @pytest.mark.parametrize("ensemble", [True, False])
