@@ -1,7 +1,7 @@
 """Predictions of one real target for each row, read and checked."""
 
 import numpy as np
-from scipy.stats import rv_discrete
+from scipy import stats
 
 from skcal._arrays import read_numbers
 from skcal._numerics._isotonic_distributions import StepDistributions
@@ -13,6 +13,9 @@ from skcal._predicted._points import (
     read_members,
     sort_quantiles,
 )
+
+# SciPy >= 1.16 has a second kind of discrete distributions.
+_NEW_DISCRETE = stats.Binomial.__base__ if hasattr(stats, "Binomial") else ()
 
 
 def check_values(name, values, n_samples=None):
@@ -46,8 +49,12 @@ def refuse_rows(needed, values, is_bad, error=ValueError):
 
 
 def is_discrete(distribution):
-    """Whether a distribution, as `unwrap` returns it, is discrete: of SciPy, or an isotonic one."""
-    return isinstance(getattr(distribution, "dist", distribution), rv_discrete | StepDistributions)
+    """Whether a distribution, as `unwrap` returns it, is discrete."""
+    get_tag = getattr(distribution, "get_tag", None)
+    if callable(get_tag):  # of skpro
+        return get_tag("distr:measuretype") == "discrete"
+    inner = getattr(distribution, "dist", distribution)
+    return isinstance(inner, (stats.rv_discrete, StepDistributions, _NEW_DISCRETE))
 
 
 def read_cdf(targets, distribution):

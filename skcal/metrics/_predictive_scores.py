@@ -321,10 +321,23 @@ def _score_family(targets, distribution):
 
 def _score_discrete(targets, distribution):
     n_rows = len(targets)
+    values = getattr(getattr(distribution, "dist", distribution), "xk", None)
+    if values is not None and np.any(np.diff(values) % 1):
+        raise ValueError(
+            "The values of distribution must be whole numbers apart if it is discrete; got "
+            f"{np.asarray(values).tolist()}."
+        )
+
+    def cdf(points):
+        if not hasattr(distribution, "get_tag"):
+            return distribution.cdf(points)
+        # Those of skpro take one number for each row.
+        return np.stack([evaluate_rows(distribution, ("cdf",), row, n_rows) for row in points])
+
     with np.errstate(all="ignore"):
         first, last = (read_ppf(n_rows, distribution, p) for p in (_TAIL, 1 - _TAIL))
         finite = np.isfinite(first) & np.isfinite(last)
-        scores = score_on_lattice(targets, first, last, distribution.cdf) if finite.all() else None
+        scores = score_on_lattice(targets, first, last, cdf) if finite.all() else None
     if scores is None:
         raise ValueError(
             "distribution must have at most 2^20 numbers that matter in a row if it is discrete."
