@@ -44,6 +44,7 @@ from skcal.metrics._distribution import (
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
 )
+from skcal.metrics._distribution_decomposition import corp_distribution_decomposition
 from skcal.metrics._interval import (
     interval_calibration_error,
     random_interval_calibration_error,
@@ -140,6 +141,7 @@ __all__ = [
     "canonical_calibration_error",
     "continuous_ranked_probability_score",
     "corp_decomposition",
+    "corp_distribution_decomposition",
     "corp_regression_curve",
     "corp_regression_decomposition",
     "cumulative_calibration_error",

@@ -39,7 +39,7 @@ from skcal._predicted._rows import (
 from skcal._typing import ArrayLike
 from skcal._validation import check_number, check_sample_weight
 
-_CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
+CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
 # Of what is left out at both ends of a discrete distribution, and of quadrature.
 _TAIL, _TOLERANCE = 1e-15, 1e-8
 
@@ -286,7 +286,7 @@ def _score_rows(targets, distribution):
             "The values of distribution", targets, values, distribution.levels
         )
     family = type(getattr(distribution, "dist", distribution))
-    if isinstance(distribution, Mixture) or family in _CLOSED_FORMS:
+    if isinstance(distribution, Mixture) or family in CLOSED_FORMS:
         return _score_family(targets, distribution)
     if isinstance(distribution, StepDistributions):
         return distribution.score(targets)
