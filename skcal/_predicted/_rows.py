@@ -13,6 +13,7 @@ from skcal._predicted._points import (
     read_members,
     sort_quantiles,
 )
+from skcal._validation import check_number
 
 # SciPy >= 1.16 has a second kind of discrete distributions.
 _NEW_DISCRETE = stats.Binomial.__base__ if hasattr(stats, "Binomial") else ()
@@ -43,6 +44,28 @@ def refuse_rows(needed, values, is_bad, error=ValueError):
             f"{needed}; got {values[row].tolist()} at row {row}, "
             f"and in {np.count_nonzero(is_bad)} of {len(values)} rows."
         )
+
+
+def read_intervals(targets, y_interval, level):
+    """Level, and lower and upper ends, of prediction intervals for each target; checked."""
+    level = check_number("level", level, 0, below=1)
+    if level == 0:
+        raise ValueError("level must lie strictly between 0 and 1; got 0.")
+    ends = read_numbers("y_interval", y_interval).astype(np.float64)
+    if ends.shape != (len(targets), 2):
+        raise ValueError(
+            f"y_interval must have shape {(len(targets), 2)}, a lower and an upper end for each "
+            f"target; got {ends.shape}."
+        )
+    refuse_rows("y_interval must be finite", ends, ~np.isfinite(ends).all(axis=1))
+    low, high = ends.T
+    n_crossing = np.count_nonzero(low > high)
+    if n_crossing:
+        raise ValueError(
+            "The upper ends of y_interval must not lie below the lower ones; they do in "
+            f"{n_crossing} of {len(targets)} rows."
+        )
+    return level, (low, high)
 
 
 # --------------------------------------------------------------------------- distributions

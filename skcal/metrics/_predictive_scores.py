@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from skcal._arrays import read_numbers
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics._isotonic_distributions import StepDistributions
 from skcal._numerics._predictive_scores import (
@@ -33,11 +32,12 @@ from skcal._predicted._rows import (
     evaluate_rows,
     is_discrete,
     read_cdf,
+    read_intervals,
     read_ppf,
     refuse_rows,
 )
 from skcal._typing import ArrayLike
-from skcal._validation import check_number, check_sample_weight
+from skcal._validation import check_sample_weight
 
 CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
 # Of what is left out at both ends of a discrete distribution, and of quadrature.
@@ -238,25 +238,9 @@ def interval_score(
     >>> interval_score([1.0, 5.0], [[0.0, 2.0], [2.0, 4.0]], level=0.5)
     4.0
     """
-    level = check_number("level", level, 0, below=1)
-    if level == 0:
-        raise ValueError("level must lie strictly between 0 and 1; got 0.")
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    ends = read_numbers("y_interval", y_interval).astype(np.float64)
-    if ends.shape != (len(targets), 2):
-        raise ValueError(
-            f"y_interval must have shape {(len(targets), 2)}, a lower and an upper end for each "
-            f"target; got {ends.shape}."
-        )
-    refuse_rows("y_interval must be finite", ends, ~np.isfinite(ends).all(axis=1))
-    low, high = ends.T
-    n_crossing = np.count_nonzero(low > high)
-    if n_crossing:
-        raise ValueError(
-            "The upper ends of y_interval must not lie below the lower ones; they do in "
-            f"{n_crossing} of {len(targets)} rows."
-        )
+    level, (low, high) = read_intervals(targets, y_interval, level)
     with np.errstate(over="ignore", invalid="ignore"):
         return _average(score_interval(targets, low, high, level), weights)
 
