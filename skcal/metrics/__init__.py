@@ -5,6 +5,10 @@
 
 from skcal._predicted._distributions import Mixture, MultivariateNormal
 from skcal._predicted._points import Ensemble, Quantiles
+from skcal.metrics._adversarial_groups import (
+    AdversarialGroupCurve,
+    adversarial_group_calibration,
+)
 from skcal.metrics._binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -115,6 +119,7 @@ MEASURES = {
 
 __all__ = [
     "MEASURES",
+    "AdversarialGroupCurve",
     "Bounds",
     "BregmanDivergence",
     "CORPDecomposition",
@@ -132,6 +137,7 @@ __all__ = [
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
+    "adversarial_group_calibration",
     "averaged_two_bin_calibration_error",
     "brier_refinement",
     "calibration_decomposition",
