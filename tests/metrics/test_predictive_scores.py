@@ -40,6 +40,18 @@ def test_values_of_scoringrules(y, law, expected):
     assert score([y], law) == pytest.approx(expected, rel=2e-7)
 
 
+def test_values_of_uncertainty_toolbox():
+    """From its tests/test_metrics_scoring_rule.py; two scores are means over 99 levels."""
+    mean, std, y = np.array([1, 2, 3.0]), np.array([0.1, 0.5, 1]), np.array([1.5, 3, 2])
+    assert score(y, (mean, std)) == pytest.approx(0.59080610693, rel=1e-10)
+    levels, law = np.linspace(0.01, 0.99, 99), stats.norm(mean, std)
+    loss = pinball_loss(y, law.ppf(levels[:, None]).T, quantiles=levels)
+    assert loss == pytest.approx(0.29801437323836477, rel=1e-12)
+    intervals = [np.column_stack(law.interval(level)) for level in levels]
+    scores = [interval_score(y, ends, level=p) for ends, p in zip(intervals, levels, strict=True)]
+    assert np.mean(scores) == pytest.approx(3.20755700861995, rel=1e-12)
+
+
 @pytest.mark.parametrize("s", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_expected_score_of_a_normal_with_a_wrong_scale_and_mean(s, shift):
