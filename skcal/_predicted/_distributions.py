@@ -208,7 +208,7 @@ class Mixture(NamedTuple):
                     "components and q must be for the same rows; got arrays of shapes "
                     f"{sorted(shapes)}."
                 )
-            columns = np.broadcast_arrays(*columns)
+            columns = list(np.broadcast_arrays(*columns))
         else:
             columns = np.moveaxis(_read_ppf(self.components, levels[..., None]), -1, 0)
         if len(columns) == 0:

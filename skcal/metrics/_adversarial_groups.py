@@ -123,7 +123,8 @@ def adversarial_group_calibration(
     draw = make_pit_source(targets, distribution)
     kept = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
 
-    def find_worst(low, high, n_rows):
+    def find_worst(ends, n_rows):
+        low, high = ends
         groups = (rng.choice(kept, n_rows, replace=False) for _ in range(n_groups))
         return max(
             measure_uniformity(
@@ -137,6 +138,6 @@ def adversarial_group_calibration(
         drawn = draw(rng.random(len(targets)))
         for place, size in enumerate(sizes):
             n_rows = max(1, round(size * len(kept)))
-            errors[0, place, repetition] = find_worst(*observed, n_rows)
-            errors[1, place, repetition] = find_worst(*drawn, n_rows)
+            errors[0, place, repetition] = find_worst(observed, n_rows)
+            errors[1, place, repetition] = find_worst(drawn, n_rows)
     return AdversarialGroupCurve(sizes, *errors.mean(axis=2))
