@@ -118,6 +118,9 @@ def corp_distribution_decomposition(
         )
         return CORPDecomposition(*(2 * part for part in parts))
     score = continuous_ranked_probability_score(targets, distribution, sample_weight=weights)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.ptp(targets)):
+            raise ValueError("y_true must have a finite range; its numbers are too large.")
     find_keys, is_fixed = _make_keys(targets, distribution)
     weights = np.ones(len(targets)) if weights is None else weights.astype(np.float64)
     counts = weights > 0
@@ -128,6 +131,7 @@ def corp_distribution_decomposition(
         is_fixed=is_fixed,
         tolerance=_TOLERANCE,
     )
+    recalibrated = min(recalibrated, climatology)  # apart from rounding it is
     return CORPDecomposition(score, score - recalibrated, climatology - recalibrated, climatology)
 
 
@@ -150,5 +154,10 @@ def _make_keys(targets, distribution):
     if family in CLOSED_FORMS and not isinstance(distribution, Mixture):
         _, family = read_predictions("y_true", targets, "distribution", distribution)
         mean, scale = family
-        return lambda threshold: (threshold - mean) / scale, bool((scale == scale[0]).all())
+
+        def standardize(threshold):
+            with np.errstate(over="ignore"):  # infinities keep their order
+                return (threshold - mean) / scale
+
+        return standardize, bool((scale == scale[0]).all())
     return lambda threshold: read_cdf(np.full(n_rows, threshold), distribution), False

@@ -110,6 +110,9 @@ def test_one_target_and_what_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             decompose([1.0, 2.0], law)
+    large = np.array([-1.7e308, 1.7e308])
+    with pytest.raises(ValueError, match="y_true must have a finite range"):
+        decompose(large, Ensemble(large[:, None]))
 
 
 @pytest.mark.slow
