@@ -93,11 +93,16 @@ class Spread:
         mean = np.asarray(X, dtype=float)[:, 0]
         return (mean, 1 + mean) if return_std else mean
 
+    def predict_interval(self, X):
+        mean = self.predict(X)
+        return np.column_stack([mean - 0.5, mean + 0.5])
+
 
 # Displays of regressors, and what keeps them quick.
 REAL_RESPONSES = {
     "PITDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
     "QuantileReliabilityDisplay": {},
+    "IntervalCoverageDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
 }
 # What else must be given, and what keeps calls quick.
 SETTINGS = {

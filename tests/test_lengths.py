@@ -8,7 +8,7 @@ import pytest
 from sklearn.calibration import calibration_curve
 
 from skcal._numerics._binned import count_bins
-from skcal.diagrams import PITDisplay, ReliabilityDisplay
+from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, ReliabilityDisplay
 from skcal.inference import calibration_test, calibration_test_from_summary, confidence_interval
 from skcal.metrics import expected_calibration_error, kernel_calibration_error
 from skcal.recalibration import BaseRecalibrator
@@ -34,6 +34,7 @@ ARGUMENTS = {
     "y_proba": P,
     "y_pred": P[:, 0],
     "y_std": P[:, 1],
+    "y_interval": np.sort(P, axis=1),
     "distribution": (P[:, 0], P[:, 1]),
     "groups": {"x": np.arange(30) % 10},
     "table": {"x": np.arange(30) % 10},
@@ -91,6 +92,8 @@ def assert_same(one, other):
         one, other = (tuple(vars(made.curves[0]).values())[:2] for made in (one, other))
     if isinstance(one, PITDisplay):
         one, other = one.density, other.density
+    if isinstance(one, IntervalCoverageDisplay):
+        one, other = one.coverage, other.coverage
     for first, second in zip(list_numbers(one), list_numbers(other), strict=True):
         np.testing.assert_array_equal(first, second)
 

@@ -1,4 +1,4 @@
-"""Bands around the histogram and the cumulative distribution of uniform numbers, all at once."""
+"""Bands around histograms and curves of uniform numbers, and around shares, all at once."""
 
 import numpy as np
 from scipy import stats
@@ -51,3 +51,23 @@ def bound_draws(values, level):
     """What a value that is exchangeable with `values` does not exceed with probability `level`."""
     rank = int(np.ceil(level * (len(values) + 1) - 1e-9))
     return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf
+
+
+def bound_shares(counts, level, confidence_level):
+    """Ends between which the shares of all groups lie, whose counts are binomial."""
+    tail = -np.expm1(np.log(confidence_level) / len(counts)) / 2
+    law = stats.binom(counts, level)
+    return law.ppf(tail) / counts, law.isf(tail) / counts
+
+
+def bound_weighted_shares(place, weights, level, confidence_level, rng, n_draws):
+    """The same of weighted shares, as far from the level in units of their standard deviations."""
+    weights = weights / weights.max()
+    mass = np.bincount(place, weights)
+    unit = np.sqrt(level * (1 - level) * np.bincount(place, weights**2)) / mass
+    farthest = np.empty(n_draws)
+    for draw in range(n_draws):
+        hits = np.where(rng.random(len(place)) < level, weights, 0.0)
+        farthest[draw] = np.max(np.abs(np.bincount(place, hits) / mass - level) / unit)
+    width = bound_draws(farthest, confidence_level) * unit
+    return np.maximum(level - width, 0.0), np.minimum(level + width, 1.0)

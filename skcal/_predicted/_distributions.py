@@ -9,6 +9,7 @@ from scipy.stats.distributions import rv_frozen
 
 from skcal._arrays import read_numbers
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
+from skcal._predicted._points import Ensemble, check_everywhere, read_finite, show_place
 from skcal._records import show_record
 from skcal._validation import ROW_SUM_TOLERANCE
 
@@ -29,7 +30,7 @@ _SUPPORTED = (
 
 
 def unwrap(distribution):
-    """What NGBoost and skpro predict, as distributions of SciPy or as `MultivariateNormal`.
+    """What NGBoost and skpro predict, as distributions of SciPy, as a normal one or an ensemble.
 
     A tuple of means and standard deviations becomes normal distributions. Anything else is returned
     as it is, and so are the other families of skpro.
@@ -44,11 +45,32 @@ def unwrap(distribution):
     if isinstance(loc, np.ndarray) and isinstance(cov, np.ndarray):
         return MultivariateNormal(loc, cov)
     # skpro: a matrix of distributions, with one column.
-    if _has_one_column(distribution) and type(distribution).__name__ in _SKPRO:
-        family, *names = _SKPRO[type(distribution).__name__]
-        parameters = (np.asarray(getattr(distribution, name), np.float64) for name in names)
-        return family(*(np.broadcast_to(p, distribution.shape)[:, 0] for p in parameters))
+    if _has_one_column(distribution):
+        name = type(distribution).__name__
+        if name in _SKPRO:
+            family, *names = _SKPRO[name]
+            parameters = (np.asarray(getattr(distribution, name), np.float64) for name in names)
+            return family(*(np.broadcast_to(p, distribution.shape)[:, 0] for p in parameters))
+        if name == "Empirical":
+            return Ensemble(_find_members(distribution))
     return distribution
+
+
+def _find_members(empirical):
+    """Members of the empirical distributions of skpro, a row for each."""
+    if empirical.weights is not None:
+        raise ValueError("The weights of an Empirical distribution must be None; got some.")
+    # A table with a row for each draw; its labels are those of the draw and of the row.
+    draws, labels = empirical.spl, empirical.index
+    rows = labels.get_indexer(draws.index.droplevel(0))
+    counts = np.bincount(rows, minlength=len(labels))
+    if (counts != counts[0]).any():
+        raise ValueError(
+            "An Empirical distribution must have as many draws for each row; "
+            f"got {counts.min()} to {counts.max()}."
+        )
+    values = np.asarray(draws, dtype=np.float64)[:, 0]
+    return values[np.argsort(rows, kind="stable")].reshape(len(labels), -1)
 
 
 def _make_normal(pair):
@@ -153,6 +175,55 @@ class Mixture(NamedTuple):
             values = _read_cdf(self.components, at[:, None])
         return np.sum(_read_weights("weights", self.weights, values.shape) * values, axis=-1)
 
+    def ppf(self, q: ArrayLike) -> np.ndarray:
+        """Quantile of every row: the smallest number with a probability of at least `q` up to it.
+
+        Parameters
+        ----------
+        q : float or array-like of shape (n_samples,)
+            Level, strictly between 0 and 1; one number, or one for each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The quantiles, found by halving the range of those of the components.
+
+        Raises
+        ------
+        ValueError
+            If `q` or the weights are invalid, or if the components are not univariate or do not fit
+            each other.
+        """
+        levels = read_numbers("q", q).astype(np.float64)
+        if levels.ndim > 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(
+                "q must be one number, or one for each row, strictly between 0 and 1; "
+                f"got {levels.tolist()}."
+            )
+        if _are_listed(self.components):
+            columns = [_read_ppf(component, levels) for component in self.components]
+            shapes = {column.shape for column in columns} - {()}
+            if len(shapes) > 1:
+                raise ValueError(
+                    "components and q must be for the same rows; got arrays of shapes "
+                    f"{sorted(shapes)}."
+                )
+            columns = list(np.broadcast_arrays(*columns))
+        else:
+            columns = np.moveaxis(_read_ppf(self.components, levels[..., None]), -1, 0)
+        if len(columns) == 0:
+            raise ValueError("components must hold at least one distribution; got none.")
+        low, high = np.min(columns, axis=0), np.max(columns, axis=0)
+        shape = low.shape
+        low, high = np.atleast_1d(low), np.atleast_1d(high)
+        self.cdf(high)  # refuses what does not fit
+        while True:
+            middle = low + (high - low) / 2
+            if np.all((middle <= low) | (middle >= high)):
+                return high.reshape(shape)
+            is_enough = self.cdf(middle) >= levels
+            low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+
 
 def _are_listed(components):
     is_list = isinstance(components, list | tuple)
@@ -180,6 +251,23 @@ def _read_cdf(component, x):
     check_everywhere(
         "The cdf of components", values, (values >= 0) & (values <= 1), "lie in [0, 1]"
     )
+    return values
+
+
+def _read_ppf(component, levels):
+    """Quantiles of univariate components, checked."""
+    component = unwrap(component)
+    method = next((name for name in ("ppf", "icdf") if hasattr(component, name)), None)
+    if method is None:
+        raise ValueError(f"components must be univariate for a ppf; got {describe(component)}.")
+    try:
+        with np.errstate(all="ignore"):  # what comes of it is looked at
+            values = evaluate(component, method, levels)
+    except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
+        raise ValueError(
+            f"components and q must be for the same rows; {method} raised: {error}"
+        ) from error
+    check_everywhere("The ppf of components", values, np.isfinite(values), "be finite")
     return values
 
 
@@ -320,7 +408,7 @@ def _check_symmetric(name, cov):
         place = np.argwhere(~is_symmetric)[0]
         raise ValueError(
             f"{name} must be symmetric; entries that should be equal differ by "
-            f"{difference[tuple(place)]:.6g}{_show_place(place)}."
+            f"{difference[tuple(place)]:.6g}{show_place(place)}."
         )
     return (cov + transpose) / 2
 
@@ -334,7 +422,7 @@ def _take_root(name, cov):
         place = np.unravel_index(smallest.argmin(), smallest.shape)
         raise ValueError(
             f"{name} must be positive definite; the smallest eigenvalue is "
-            f"{smallest[place]:.6g}{_show_place(place)}."
+            f"{smallest[place]:.6g}{show_place(place)}."
         ) from None
 
 
@@ -405,28 +493,9 @@ def _read_weights(name, weights, shape):
 # --------------------------------------------------------------------------- arrays
 
 
-def read_finite(name, values):
-    values = read_numbers(name, values).astype(np.float64, copy=False)
-    check_everywhere(name, values, np.isfinite(values), "be finite")
-    return values
-
-
 def _check_moderate(name, values):
     is_moderate = np.abs(values) <= LARGEST
     check_everywhere(name, values, is_moderate, f"be at most {LARGEST:g} in absolute value")
-
-
-def check_everywhere(name, values, is_valid, needed):
-    if not np.all(is_valid):
-        place = np.argwhere(~is_valid)[0]
-        raise ValueError(f"{name} must {needed}; got {values[tuple(place)]}{_show_place(place)}.")
-
-
-def _show_place(place):
-    """Where a value stands; nothing for a single value that serves for all rows."""
-    if len(place) > 1:
-        return f" at index ({', '.join(str(number) for number in place)})"
-    return f" at row {place[0]}" if len(place) else ""
 
 
 def _broadcast_shapes(name, what, shape, other_shape):

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcal._arrays import read_numbers
-from skcal._predicted._distributions import read_finite
 from skcal._records import show_record
 
 # Members of an ensemble that are sorted at a time.
@@ -171,3 +170,22 @@ def _read_matrix(name, members):
             f"got shape {members.shape}."
         )
     return members
+
+
+def read_finite(name, values):
+    values = read_numbers(name, values).astype(np.float64, copy=False)
+    check_everywhere(name, values, np.isfinite(values), "be finite")
+    return values
+
+
+def check_everywhere(name, values, is_valid, needed):
+    if not np.all(is_valid):
+        place = np.argwhere(~is_valid)[0]
+        raise ValueError(f"{name} must {needed}; got {values[tuple(place)]}{show_place(place)}.")
+
+
+def show_place(place):
+    """Where a value stands; nothing for a single value that serves for all rows."""
+    if len(place) > 1:
+        return f" at index ({', '.join(str(number) for number in place)})"
+    return f" at row {place[0]}" if len(place) else ""

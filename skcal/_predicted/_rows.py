@@ -1,7 +1,7 @@
 """Predictions of one real target for each row, read and checked."""
 
 import numpy as np
-from scipy.stats import rv_discrete
+from scipy import stats
 
 from skcal._arrays import read_numbers
 from skcal._numerics._isotonic_distributions import StepDistributions
@@ -13,6 +13,10 @@ from skcal._predicted._points import (
     read_members,
     sort_quantiles,
 )
+from skcal._validation import check_number
+
+# SciPy >= 1.16 has a second kind of discrete distributions.
+_NEW_DISCRETE = stats.Binomial.__base__ if hasattr(stats, "Binomial") else ()
 
 
 def check_values(name, values, n_samples=None):
@@ -42,12 +46,38 @@ def refuse_rows(needed, values, is_bad, error=ValueError):
         )
 
 
+def read_intervals(targets, y_interval, level):
+    """Level, and lower and upper ends, of prediction intervals for each target; checked."""
+    level = check_number("level", level, 0, below=1)
+    if level == 0:
+        raise ValueError("level must lie strictly between 0 and 1; got 0.")
+    ends = read_numbers("y_interval", y_interval).astype(np.float64)
+    if ends.shape != (len(targets), 2):
+        raise ValueError(
+            f"y_interval must have shape {(len(targets), 2)}, a lower and an upper end for each "
+            f"target; got {ends.shape}."
+        )
+    refuse_rows("y_interval must be finite", ends, ~np.isfinite(ends).all(axis=1))
+    low, high = ends.T
+    n_crossing = np.count_nonzero(low > high)
+    if n_crossing:
+        raise ValueError(
+            "The upper ends of y_interval must not lie below the lower ones; they do in "
+            f"{n_crossing} of {len(targets)} rows."
+        )
+    return level, (low, high)
+
+
 # --------------------------------------------------------------------------- distributions
 
 
 def is_discrete(distribution):
-    """Whether a distribution, as `unwrap` returns it, is discrete: of SciPy, or an isotonic one."""
-    return isinstance(getattr(distribution, "dist", distribution), rv_discrete | StepDistributions)
+    """Whether a distribution, as `unwrap` returns it, is discrete."""
+    get_tag = getattr(distribution, "get_tag", None)
+    if callable(get_tag):  # of skpro
+        return get_tag("distr:measuretype") == "discrete"
+    inner = getattr(distribution, "dist", distribution)
+    return isinstance(inner, (stats.rv_discrete, StepDistributions, _NEW_DISCRETE))
 
 
 def read_cdf(targets, distribution):

@@ -3,6 +3,7 @@
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
 from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
+from skcal.diagrams._interval_coverage import IntervalCoverageDisplay
 from skcal.diagrams._monitor import MonitorDisplay
 from skcal.diagrams._murphy import MurphyDisplay
 from skcal.diagrams._pit import PITDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "CalibrationSharpnessDisplay",
     "DecisionCurveDisplay",
     "GroupAuditDisplay",
+    "IntervalCoverageDisplay",
     "MonitorDisplay",
     "MurphyDisplay",
     "PITDisplay",

@@ -5,6 +5,10 @@
 
 from skcal._predicted._distributions import Mixture, MultivariateNormal
 from skcal._predicted._points import Ensemble, Quantiles
+from skcal.metrics._adversarial_groups import (
+    AdversarialGroupCurve,
+    adversarial_group_calibration,
+)
 from skcal.metrics._binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -44,6 +48,7 @@ from skcal.metrics._distribution import (
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
 )
+from skcal.metrics._distribution_decomposition import corp_distribution_decomposition
 from skcal.metrics._interval import (
     interval_calibration_error,
     random_interval_calibration_error,
@@ -114,6 +119,7 @@ MEASURES = {
 
 __all__ = [
     "MEASURES",
+    "AdversarialGroupCurve",
     "Bounds",
     "BregmanDivergence",
     "CORPDecomposition",
@@ -131,6 +137,7 @@ __all__ = [
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
+    "adversarial_group_calibration",
     "averaged_two_bin_calibration_error",
     "brier_refinement",
     "calibration_decomposition",
@@ -140,6 +147,7 @@ __all__ = [
     "canonical_calibration_error",
     "continuous_ranked_probability_score",
     "corp_decomposition",
+    "corp_distribution_decomposition",
     "corp_regression_curve",
     "corp_regression_decomposition",
     "cumulative_calibration_error",

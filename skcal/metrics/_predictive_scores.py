@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from skcal._arrays import read_numbers
 from skcal._numerics._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics._isotonic_distributions import StepDistributions
 from skcal._numerics._predictive_scores import (
@@ -33,13 +32,14 @@ from skcal._predicted._rows import (
     evaluate_rows,
     is_discrete,
     read_cdf,
+    read_intervals,
     read_ppf,
     refuse_rows,
 )
 from skcal._typing import ArrayLike
-from skcal._validation import check_number, check_sample_weight
+from skcal._validation import check_sample_weight
 
-_CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
+CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
 # Of what is left out at both ends of a discrete distribution, and of quadrature.
 _TAIL, _TOLERANCE = 1e-15, 1e-8
 
@@ -238,25 +238,9 @@ def interval_score(
     >>> interval_score([1.0, 5.0], [[0.0, 2.0], [2.0, 4.0]], level=0.5)
     4.0
     """
-    level = check_number("level", level, 0, below=1)
-    if level == 0:
-        raise ValueError("level must lie strictly between 0 and 1; got 0.")
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    ends = read_numbers("y_interval", y_interval).astype(np.float64)
-    if ends.shape != (len(targets), 2):
-        raise ValueError(
-            f"y_interval must have shape {(len(targets), 2)}, a lower and an upper end for each "
-            f"target; got {ends.shape}."
-        )
-    refuse_rows("y_interval must be finite", ends, ~np.isfinite(ends).all(axis=1))
-    low, high = ends.T
-    n_crossing = np.count_nonzero(low > high)
-    if n_crossing:
-        raise ValueError(
-            "The upper ends of y_interval must not lie below the lower ones; they do in "
-            f"{n_crossing} of {len(targets)} rows."
-        )
+    level, (low, high) = read_intervals(targets, y_interval, level)
     with np.errstate(over="ignore", invalid="ignore"):
         return _average(score_interval(targets, low, high, level), weights)
 
@@ -286,7 +270,7 @@ def _score_rows(targets, distribution):
             "The values of distribution", targets, values, distribution.levels
         )
     family = type(getattr(distribution, "dist", distribution))
-    if isinstance(distribution, Mixture) or family in _CLOSED_FORMS:
+    if isinstance(distribution, Mixture) or family in CLOSED_FORMS:
         return _score_family(targets, distribution)
     if isinstance(distribution, StepDistributions):
         return distribution.score(targets)
@@ -321,10 +305,23 @@ def _score_family(targets, distribution):
 
 def _score_discrete(targets, distribution):
     n_rows = len(targets)
+    values = getattr(getattr(distribution, "dist", distribution), "xk", None)
+    if values is not None and np.any(np.diff(values) % 1):
+        raise ValueError(
+            "The values of distribution must be whole numbers apart if it is discrete; got "
+            f"{np.asarray(values).tolist()}."
+        )
+
+    def cdf(points):
+        if not hasattr(distribution, "get_tag"):
+            return distribution.cdf(points)
+        # Those of skpro take one number for each row.
+        return np.stack([evaluate_rows(distribution, ("cdf",), row, n_rows) for row in points])
+
     with np.errstate(all="ignore"):
         first, last = (read_ppf(n_rows, distribution, p) for p in (_TAIL, 1 - _TAIL))
         finite = np.isfinite(first) & np.isfinite(last)
-        scores = score_on_lattice(targets, first, last, distribution.cdf) if finite.all() else None
+        scores = score_on_lattice(targets, first, last, cdf) if finite.all() else None
     if scores is None:
         raise ValueError(
             "distribution must have at most 2^20 numbers that matter in a row if it is discrete."

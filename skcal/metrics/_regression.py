@@ -43,8 +43,10 @@ def interval_coverage(
         True targets, real numbers.
     distribution : object
         The predictions: a frozen distribution of :mod:`scipy.stats` with parameters of shape
-        (n_samples,) or scalars, or any object with a method ``ppf`` (or ``icdf``) that returns
-        the quantile of each row for one probability.
+        (n_samples,) or scalars, a tuple of means and standard deviations, a univariate
+        :class:`Mixture`, an :class:`Ensemble`, :class:`Quantiles` that hold the ends, or any object
+        with a method ``ppf`` (or ``icdf``) that returns the quantile of each row for one
+        probability.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     levels : array-like of shape (n_levels,), default=(0.5, 0.8, 0.9, 0.95)
@@ -63,6 +65,7 @@ def interval_coverage(
     See Also
     --------
     miscalibration_area : The coverage at all levels in one number.
+    skcal.diagrams.IntervalCoverageDisplay : Coverage by width, or by a feature.
 
     Notes
     -----

@@ -14,6 +14,7 @@ from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight
 from skcal.metrics._decomposition import CORPDecomposition
+from skcal.metrics._predictive_scores import interval_score
 
 _FUNCTIONALS = ("mean", "quantile", "expectile")
 
@@ -41,11 +42,11 @@ def corp_regression_decomposition(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    functional: Literal["mean", "quantile", "expectile"] = "mean",
+    functional: Literal["mean", "quantile", "expectile", "interval"] = "mean",
     level: ArrayLike = 0.5,
     sample_weight: ArrayLike | None = None,
 ) -> CORPDecomposition:
-    r"""Decompose the score of predicted means, quantiles or expectiles (CORP).
+    r"""Decompose the score of predicted means, quantiles, expectiles or intervals (CORP).
 
     Predictions are compared with their isotonic recalibration, and the recalibration with a
     constant; there is nothing to tune.
@@ -55,13 +56,14 @@ def corp_regression_decomposition(
     y_true : array-like of shape (n_samples,)
         True targets, real numbers.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels)
-        Predictions, finite; for several levels one column for each.
-    functional : {"mean", "quantile", "expectile"}, default="mean"
-        What is predicted; the score is the squared error, the pinball loss, or the asymmetric
-        squared error.
+        Predictions, finite; for several levels one column for each, for intervals low and high.
+    functional : {"mean", "quantile", "expectile", "interval"}, default="mean"
+        What is predicted; the score is the squared error, the pinball loss, the asymmetric squared
+        error, or the interval score.
     level : float or array-like of shape (n_levels,), default=0.5
         Level of the quantile or expectile, strictly between 0 and 1, or of each column of `y_pred`;
-        every term is then averaged over the columns. The mean has none.
+        every term is then averaged over the columns. Of intervals it is the probability, one
+        number. The mean has none.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
 
@@ -80,7 +82,9 @@ def corp_regression_decomposition(
     --------
     corp_regression_curve : The recalibrated predictions.
     corp_decomposition : The same for probabilities.
+    corp_distribution_decomposition : The same for predicted distributions.
     pinball_loss : The score of quantiles.
+    interval_score : The score of intervals.
 
     Notes
     -----
@@ -93,6 +97,8 @@ def corp_regression_decomposition(
 
     where no term is negative. The score of an expectile of level :math:`\tau` is
     :math:`2\, |1\{y < x\} - \tau|\, (y - x)^2`, so that level 1/2 is the mean and its score.
+
+    The interval score is that of both ends as quantiles, each of which is recalibrated on its own.
 
     The regression is exact: of means by pooling adjacent violators, of quantiles by halving the
     range of values in log n passes, of expectiles by Newton steps of which each is an isotonic
@@ -117,6 +123,9 @@ def corp_regression_decomposition(
     >>> [round(part, 3) for part in parts]
     [1.35, 1.325, 0.275, 0.3]
     """
+    if isinstance(functional, str) and functional == "interval":
+        return _decompose_intervals(y_true, y_pred, level, sample_weight)
+    check_option("functional", functional, (*_FUNCTIONALS, "interval"))
     targets, columns, levels, weights = _read(y_true, y_pred, functional, level, sample_weight)
     parts = []
     for predictions, tau in zip(columns.T, levels, strict=True):
@@ -128,6 +137,16 @@ def corp_regression_decomposition(
         parts.append([np.average(score, weights=w) for score in scores])
     own, recalibrated, constant = np.mean(parts, axis=0).tolist()
     return CORPDecomposition(own, own - recalibrated, constant - recalibrated, constant)
+
+
+def _decompose_intervals(y_true, y_interval, level, sample_weight):
+    """Terms of the interval score: those of both quantiles, in its units."""
+    score = interval_score(y_true, y_interval, level=level, sample_weight=sample_weight)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    parts = corp_regression_decomposition(
+        y_true, y_interval, functional="quantile", level=ends, sample_weight=sample_weight
+    )
+    return CORPDecomposition(score, *(4 / (1 - level) * part for part in parts[1:]))
 
 
 def corp_regression_curve(

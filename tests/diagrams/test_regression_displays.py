@@ -1,13 +1,16 @@
 """Displays of regression: what is drawn, bands that hold all at once, options."""
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
-from skcal._numerics._uniform_bands import bound_draws, bound_histogram
-from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
+from skcal._numerics._uniform_bands import bound_draws, bound_histogram, bound_shares
+from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
 from skcal.metrics import (
     Ensemble,
     corp_regression_curve,
@@ -126,6 +129,107 @@ def test_quantiles_are_drawn(rows):
     assert (low, high) == (columns.min(), columns.max())
     plain = QuantileReliabilityDisplay(curves=display.curves, quantiles=LEVELS).plot()
     assert [line.get_label() for line in plain.lines_] == ["Level 0.1", "Level 0.5"]
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(80) % 3])
+def test_coverage_is_drawn(rows, weights, rng):
+    y, (mean, _) = rows
+    ends = mean[:, None] + np.array([-1, 1]) * rng.uniform(0.5, 2, 80)[:, None]
+    inside = np.abs(y - mean) <= np.diff(ends)[:, 0] / 2
+    mass = np.ones(80) if weights is None else weights
+    options = {"sample_weight": weights, "random_state": 0, "n_resamples": 99, "n_bins": 4}
+    display = IntervalCoverageDisplay.from_predictions(y, ends, level=0.8, **options)
+    place = np.flatnonzero(mass)
+    place = place[np.argsort(np.diff(ends)[place, 0])]
+    assert display.n_rows.sum() == len(place)
+    for rows_of_bin, share, x in zip(
+        np.split(place, np.cumsum(display.n_rows)[:-1]), display.coverage, range(4), strict=True
+    ):
+        assert share == pytest.approx(np.average(inside[rows_of_bin], weights=mass[rows_of_bin]))
+        width = np.diff(ends)[rows_of_bin, 0].mean()
+        assert display.groups[x] == f"{width:.3g}"
+    np.testing.assert_array_equal(display.points_.get_data(), [range(4), display.coverage])
+    segments = np.array(display.bars_.get_segments())[:, :, 1]
+    np.testing.assert_array_equal(segments, np.column_stack([display.low, display.high]))
+    assert np.all((display.low <= 0.8) & (display.high >= 0.8))
+    # Names make groups in their order, and so do True and False.
+    by = np.where(mean > 0, "b", "a")
+    display = IntervalCoverageDisplay.from_predictions(y, ends, by=by, **options)
+    again = IntervalCoverageDisplay.from_predictions(y, ends, by=mean > 0, **options)
+    assert (display.groups, again.groups) == (["a", "b"], ["False", "True"])
+    for found in (display, again):
+        expected = [np.average(inside[by == name], weights=mass[by == name]) for name in "ab"]
+        np.testing.assert_allclose(found.coverage, expected)
+    plain = IntervalCoverageDisplay(
+        groups=["a"], coverage=np.array([0.5]), n_rows=np.array([2]), level=0.9
+    ).plot(name="other")
+    assert plain.bars_ is None
+    assert plain.points_.get_label() == "other"
+
+
+def test_coverage_of_a_regressor(rows):
+    y, (mean, _) = rows
+    X = pd.DataFrame({"mean": mean, "kind": list("ab") * 40})
+    model = SimpleNamespace(
+        predict_interval=lambda X: np.column_stack([X["mean"] - 1, X["mean"] + 1])
+    )
+    for by, name, n_groups in (
+        (None, "Width of the interval", 1),
+        ("kind", "kind", 2),
+        (0, "Feature 0", 3),
+    ):
+        options = {"n_bins": 3, "by": by}
+        display = IntervalCoverageDisplay.from_estimator(model, X, y, **options)
+        assert display.ax_.get_xlabel() == name
+        assert len(display.groups) == n_groups
+    assert display.name == "SimpleNamespace"
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_bars_of_shares_by_all_outcomes(level):
+    """The probability that the counts of both groups lie on their bars, added up."""
+    counts = np.array([7, 30])
+    for confidence in (0.5, 0.95):
+        low, high = bound_shares(counts, level, confidence)
+        inside = 1.0
+        for n, a, b in zip(counts, low, high, strict=True):
+            at = np.arange(n + 1) / n
+            mass = stats.binom(n, level).pmf(np.arange(n + 1))
+            inside *= mass[(at >= a) & (at <= b)].sum()
+            for outside in (at < a, at > b):
+                assert mass[outside].sum() <= (1 - np.sqrt(confidence)) / 2 + 1e-12
+        assert inside >= confidence
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level must be"),
+        ({"y_interval": [[1, 0], [0, 1]]}, "must not lie below the lower ones; they do in 1 of 2"),
+        ({"by": [1.0]}, r"by must have shape \(2,\), a value for each target; got \(1,\)"),
+        ({"by": [1.0, np.nan]}, "by must hold finite numbers; got nan at row 1"),
+    ],
+)
+def test_what_coverage_refuses(options, message):
+    rows = {"y_true": [0.0, 1.0], "y_interval": [[0, 1], [0, 1]]}
+    with pytest.raises(ValueError, match=message):
+        IntervalCoverageDisplay.from_predictions(**rows | options)
+
+
+@pytest.mark.slow
+def test_bars_of_weighted_shares_hold_as_often_as_they_say(rng):
+    weights, by = rng.integers(1, 4, 60), np.arange(60) % 3
+    outside = 0
+    for _ in range(200):
+        ends = np.where(rng.random(60) < 0.7, 1.0, -1.0)[:, None] + [-2, 0.5]
+        display = IntervalCoverageDisplay.from_predictions(
+            np.zeros(60), ends, level=0.7, by=by, sample_weight=weights, n_resamples=19,
+            confidence_level=0.8, random_state=rng,
+        )  # fmt: skip
+        plt.close(display.figure_)
+        share = display.coverage
+        outside += bool(((share < display.low - 1e-9) | (share > display.high + 1e-9)).any())
+    assert outside / 200 <= 0.2 + 4 * np.sqrt(0.16 / 200)
 
 
 def test_regressors(rows):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics
-from skcal.diagrams import PITDisplay, QuantileReliabilityDisplay
+from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
 from skcal.inference import distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.recalibration import RecalibratedRegressorCV
@@ -210,6 +210,23 @@ def test_hostile_displays_of_quantiles(y, **arguments):
     display = QuantileReliabilityDisplay.from_predictions(y, **arguments)
     plt.close(display.figure_)
     return display.curves
+
+
+@hostile(
+    y=reals((3,)),
+    y_interval=reals((3, 2)),
+    sample_weight=some.weights(3),
+    by=st.none() | reals((3,)) | st.sampled_from([["a", "b", "a"], "x", [None] * 3]),
+    level=mostly([0.9, 0.5], [0, 1, np.nan]),
+    n_bins=mostly([1, 7], [0, 2.0]),
+    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+)
+def test_hostile_displays_of_coverage(y, y_interval, **arguments):
+    ends = np.sort(y_interval, axis=1) if np.ndim(y_interval) == 2 else y_interval
+    options = {"n_resamples": 9, "random_state": 0}
+    display = IntervalCoverageDisplay.from_predictions(y, ends, **arguments, **options)
+    plt.close(display.figure_)
+    return display.coverage, display.n_rows, display.low
 
 
 class Given:

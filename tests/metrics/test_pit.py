@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from skcal.metrics import (
     Ensemble,
     Quantiles,
+    adversarial_group_calibration,
     interval_coverage,
     miscalibration_area,
     pit_calibration_error,
@@ -91,6 +92,24 @@ def test_area_is_the_first_norm(rng):
     assert value**2 == pytest.approx(square, rel=1e-10)
 
 
+def test_worst_of_random_groups(rng):
+    """A group of all rows has the error of all; small ones stand out by chance alone."""
+    mean, weights = rng.normal(size=300), rng.integers(0, 3, 300)
+    y, options = rng.normal(mean), {"group_size": [0.1, 1.0], "random_state": 0}
+    right, narrow = (mean, np.ones(300)), (mean, np.full(300, 0.4))
+    for law, given in ((right, None), (narrow, weights), (Ensemble(mean[:, None] + [-1, 1]), None)):
+        curve = adversarial_group_calibration(y, law, sample_weight=given, norm=2, **options)
+        whole = pit_calibration_error(y, law, sample_weight=given, norm=2)
+        assert curve.error[1] == pytest.approx(whole, rel=1e-12)
+        assert curve.error[0] > whole
+    curves = [adversarial_group_calibration(y, law, **options) for law in (right, narrow)]
+    assert curves[0].error[0] < 1.5 * curves[0].null_error[0]
+    assert np.all(curves[1].error > 1.5 * curves[1].null_error)
+    # One row has the mean of |u - p|, at most 1/2, and the worst of many nearly that.
+    single = adversarial_group_calibration(y, right, group_size=1e-9, n_groups=99, random_state=0)
+    assert 0.47 < single.error[0] <= 0.5
+
+
 def test_a_normal_with_a_wrong_mean():
     y = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     law = np.full(20_000, 0.7), np.ones(20_000)
@@ -126,6 +145,11 @@ def test_coverage_of_ensembles_and_quantiles():
         (
             lambda: pit_calibration_error(Y, Quantiles([[1, 0], [0, 1], [1, 0]], [0.2, 0.7])),
             "must not cross; they do in 2 of 3 rows",
+        ),
+        (lambda: adversarial_group_calibration(Y, KINDS["normal"][0], norm=3), "norm must be 1, 2"),
+        (
+            lambda: adversarial_group_calibration(Y, KINDS["normal"][0], group_size=[0.5, 0]),
+            r"group_size must lie above 0 and up to 1; got \[0.5, 0.0\]",
         ),
         (lambda: Ensemble([[1.0]]).ppf(1.5), "q must lie strictly between 0 and 1; got 1.5"),
     ],

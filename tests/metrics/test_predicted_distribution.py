@@ -10,12 +10,15 @@ from scipy import stats
 from scipy.stats import laplace, norm
 
 from skcal.metrics import (
+    Ensemble,
     Mixture,
     MultivariateNormal,
+    continuous_ranked_probability_score,
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
     interval_coverage,
     miscalibration_area,
+    pit_calibration_error,
     probability_integral_transform,
 )
 
@@ -159,6 +162,39 @@ def test_cdf_of_mixtures(rng, layout):
         Mixture([0.5, 0.4], parts).cdf(x)
 
 
+@pytest.mark.parametrize("layout", ["list", "columns"])
+def test_quantiles_of_mixtures(rng, layout):
+    loc, weights, levels = rng.normal(size=(6, 2)), rng.dirichlet([1, 1], size=6), rng.random(6)
+    parts = norm(loc, 0.5) if layout == "columns" else [norm(loc[:, 0], 0.5), norm(loc[:, 1], 0.5)]
+    mixture = Mixture(weights, parts)
+    for q in (1e-6, 0.5, levels):
+        np.testing.assert_allclose(mixture.cdf(mixture.ppf(q)), np.broadcast_to(q, 6), rtol=1e-9)
+    covered = np.abs(mixture.cdf(Y[:6]) - 0.5) <= 0.4
+    np.testing.assert_array_equal(interval_coverage(Y[:6], mixture, levels=0.8), [covered.mean()])
+    assert Mixture([0.5, 0.5], [norm(), norm(3)]).ppf(0.5) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("mixture", "q", "message"),
+    [
+        (Mixture([1.0], [BELL]), 1.0, "q must be one number, or .* strictly between 0 and 1; got"),
+        (Mixture([1.0], [LAW]), [0.5] * 2, "components and q must be for the same rows; ppf raise"),
+        (
+            Mixture([0.5] * 2, [LAW, norm([1, 2])]),
+            0.5,
+            r"same rows; got arrays of shapes \[\(2,\), ",
+        ),
+        (Mixture([1.0], NORMAL_2D), 0.5, "must be univariate for a ppf; got MultivariateNormal"),
+        (Mixture([], []), 0.5, "at least one distribution; got none"),
+        (Mixture([0.5], [BELL]), 0.5, "weights must sum to 1"),
+        (Mixture([1.0], [norm(0, -1)]), 0.5, "ppf of components must be finite; got nan"),
+    ],
+)
+def test_quantiles_that_mixtures_refuse(mixture, q, message):
+    with pytest.raises(ValueError, match=message):
+        mixture.ppf(q)
+
+
 def in_ngboost(law):
     """What `pred_dist` of NGBoost returns: a frozen distribution inside, methods passed on."""
     return SimpleNamespace(dist=law, cdf=law.cdf, ppf=law.ppf)
@@ -209,6 +245,46 @@ def test_distributions_of_other_packages(theirs, ours):
         measures += [KERNEL_ERROR, lambda y, d: KERNEL_ERROR(y, Mixture([0.5, 0.5], [d, ours]))]
     for measure in measures:
         np.testing.assert_array_equal(measure(Y, theirs), measure(Y, ours))
+
+
+def make_discrete(kind):
+    """Binomial distributions as another package, and the new ones of SciPy, have them."""
+    law = stats.binom(10, SCALE / 4)
+    if kind == "skpro":
+        theirs = in_skpro("Binomial", law, get_tag={"distr:measuretype": "discrete"}.get)
+        theirs.pmf = lambda x: pd.DataFrame(law.pmf(x[:, 0])[:, None])
+        return theirs, law
+    if not hasattr(stats, "Binomial"):
+        pytest.skip("the new discrete distributions came with SciPy 1.16")
+    return stats.Binomial(n=np.full(9, 10), p=SCALE / 4), law
+
+
+@pytest.mark.parametrize("kind", ["skpro", "new SciPy"])
+def test_discrete_distributions_of_others(kind):
+    theirs, ours = make_discrete(kind)
+    y = np.arange(9.0)
+    for measure in (pit_calibration_error, continuous_ranked_probability_score, interval_coverage):
+        np.testing.assert_allclose(measure(y, theirs), measure(y, ours), rtol=1e-12)
+    with pytest.raises(ValueError, match="must be continuous"):
+        probability_integral_transform(y, theirs)
+
+
+def test_empirical_distributions_of_skpro(rng):
+    """A table of draws, with the labels of draw and row in any order, is an ensemble."""
+    members, labels = rng.normal(size=(9, 4)), pd.Index(list("abcdefghi"))
+    draws = pd.DataFrame({"y": members.T.ravel()}, pd.MultiIndex.from_product([range(4), labels]))
+    made = type("Empirical", (), {})()
+    options = {"shape": (9, 1), "index": labels, "weights": None}
+    vars(made).update(options, spl=draws.sample(frac=1, random_state=0))
+    for measure in (pit_calibration_error, continuous_ranked_probability_score, interval_coverage):
+        expected = measure(Y, Ensemble(members))
+        np.testing.assert_allclose(measure(Y, made), expected, rtol=1e-12)
+    made.spl = draws[1:]
+    with pytest.raises(ValueError, match="as many draws for each row; got 3 to 4"):
+        pit_calibration_error(Y, made)
+    made.weights = np.ones(36)
+    with pytest.raises(ValueError, match="weights of an Empirical distribution must be None"):
+        pit_calibration_error(Y, made)
 
 
 @pytest.mark.parametrize("measure", [probability_integral_transform, KERNEL_ERROR])

@@ -40,6 +40,18 @@ def test_values_of_scoringrules(y, law, expected):
     assert score([y], law) == pytest.approx(expected, rel=2e-7)
 
 
+def test_values_of_uncertainty_toolbox():
+    """From its tests/test_metrics_scoring_rule.py; two scores are means over 99 levels."""
+    mean, std, y = np.array([1, 2, 3.0]), np.array([0.1, 0.5, 1]), np.array([1.5, 3, 2])
+    assert score(y, (mean, std)) == pytest.approx(0.59080610693, rel=1e-10)
+    levels, law = np.linspace(0.01, 0.99, 99), stats.norm(mean, std)
+    loss = pinball_loss(y, law.ppf(levels[:, None]).T, quantiles=levels)
+    assert loss == pytest.approx(0.29801437323836477, rel=1e-12)
+    intervals = [np.column_stack(law.interval(level)) for level in levels]
+    scores = [interval_score(y, ends, level=p) for ends, p in zip(intervals, levels, strict=True)]
+    assert np.mean(scores) == pytest.approx(3.20755700861995, rel=1e-12)
+
+
 @pytest.mark.parametrize("s", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_expected_score_of_a_normal_with_a_wrong_scale_and_mean(s, shift):
@@ -168,6 +180,10 @@ def test_pinball_loss_and_interval_score_by_those_of_others(rng):
         (lambda: score([0.0], MultivariateNormal([[0.0]], [[[1.0]]])), "must have a method cdf"),
         (lambda: score([0.0], Mixture([1.0], [stats.laplace()])), "must have normal components"),
         (lambda: score([0.0], stats.poisson(1e10)), "at most 2.20 numbers"),
+        (
+            lambda: score([0.0], stats.rv_discrete(values=([0, 0.5], [0.5, 0.5]))),
+            r"must be whole numbers apart .*; got \[0.0, 0.5\]",
+        ),
         (lambda: score([0.0] * 2, Ensemble([[1.0]])), "for each of the 2 rows .* got 1"),
         (lambda: score([0.0], Ensemble([1.0])), r"\(n_samples, n_members\).*; got shape \(1,\)"),
         (lambda: score([0.0], Ensemble([[np.inf]])), "members of distribution must be finite"),

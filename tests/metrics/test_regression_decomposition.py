@@ -11,6 +11,7 @@ from skcal.metrics import (
     corp_decomposition,
     corp_regression_curve,
     corp_regression_decomposition,
+    interval_score,
     pinball_loss,
 )
 
@@ -117,6 +118,25 @@ def test_levels_are_averaged(rng):
     ]
     np.testing.assert_allclose(both, np.mean(each, axis=0))
     assert both.score == pytest.approx(pinball_loss(y, columns, quantiles=levels))
+
+
+def test_intervals_are_two_quantiles(rng):
+    y, ends = rng.normal(size=60), np.sort(rng.normal(size=(60, 2)), axis=1)
+    weights = rng.integers(0, 3, 60)
+    options = {"level": 0.8, "sample_weight": weights}
+    parts = corp_regression_decomposition(y, ends, functional="interval", **options)
+    assert parts.score == interval_score(y, ends, **options)
+    assert parts.score == pytest.approx(parts.miscalibration - parts.discrimination + parts[3])
+    # Of the best constant interval.
+    constant = [np.quantile(np.repeat(y, weights), q, method="inverted_cdf") for q in (0.1, 0.9)]
+    expected = interval_score(y, np.tile(constant, (60, 1)), **options)
+    assert parts.uncertainty == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="must not lie below the lower ones; they do in 60 of 60"):
+        corp_regression_decomposition(y, ends[:, ::-1], functional="interval")
+    with pytest.raises(
+        ValueError, match=r"functional must be one of 'mean', .*'interval'; got 'me"
+    ):
+        corp_regression_decomposition(y, ends, functional="median")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import make_regression
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,6 +57,18 @@ def test_recalibrator_learns_from_out_of_fold_predictions():
     expected = by_hand.predict_interval(final.predict(X)[:, None])
     np.testing.assert_array_equal(model.predict_interval(X), expected)
     assert model.n_features_in_ == 3
+
+
+def test_width_and_coverage_of_mapie():
+    """Strategy "split" of WIDTHS and COVERAGES in mapie/tests/test_regression.py of MAPIE 1."""
+    features, y = make_regression(n_samples=500, n_features=10, noise=1.0, random_state=1)
+    halves = ShuffleSplit(n_splits=1, test_size=0.5, random_state=1).split(features)
+    fit, held_out = next(halves)
+    regressor = FrozenEstimator(LinearRegression().fit(features[fit], y[fit]))
+    model = RecalibratedRegressorCV(regressor, ConformalInterval(0.95))
+    low, high = model.fit(features[held_out], y[held_out]).predict_interval(features).T
+    assert np.mean(high - low) == pytest.approx(3.89, abs=5e-3)
+    assert np.mean((low <= y) & (y <= high)) == pytest.approx(0.956)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,425 @@
+"""Coverage of prediction intervals among rows that are alike: by width, or by a feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from skcal._arrays import list_column_names
+from skcal._numerics._binned import bin_index, count_bins, quantile_edges
+from skcal._numerics._uniform_bands import bound_shares, bound_weighted_shares
+from skcal._predicted._estimators import check_response, predict_response
+from skcal._predicted._rows import check_values, read_intervals
+from skcal._typing import ArrayLike, RandomState
+from skcal._validation import (
+    check_confidence_level,
+    check_flag,
+    check_integer,
+    check_n_bins,
+    check_rng,
+    check_sample_weight,
+)
+from skcal.diagrams._frame import open_figure
+from skcal.diagrams._response import check_plot_options
+from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from sklearn.base import BaseEstimator
+
+# From so many groups on their names are written upwards.
+_MOST_LEVEL_NAMES = 6
+
+
+class IntervalCoverageDisplay:
+    r"""Coverage of prediction intervals by their width or by a feature.
+
+    Each group of rows has a point: the share of its targets that their intervals hold. Intervals
+    may cover their level on average, and too few targets where they are narrow, or for some kind of
+    rows. The bars hold all points at once if intervals cover their level in every group.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
+    All parameters are stored as attributes, unchanged.
+
+    Parameters
+    ----------
+    groups : list of str
+        Names of the groups, of bins their mean value.
+    coverage : ndarray of shape (n_groups,)
+        Share of the targets in their intervals.
+    n_rows : ndarray of shape (n_groups,)
+        Number of rows of each group.
+    level : float
+        Probability of the intervals.
+    low, high : ndarray of shape (n_groups,), default=None
+        Ends of the bars. None draws none.
+    confidence_level : float, default=None
+        Level of the bars, for the legend.
+    by_name : str, default=None
+        What makes the groups, for the axis.
+    name : str, default=None
+        Name of the model for the legend.
+
+    Attributes
+    ----------
+    points_ : matplotlib Artist
+        The points.
+    bars_ : matplotlib Artist or None
+        The bars.
+    ref_line_ : matplotlib Artist
+        Horizontal line at the level.
+    ax_ : matplotlib Axes
+        Axes with the diagram.
+    figure_ : matplotlib Figure
+        Figure with the diagram.
+
+    See Also
+    --------
+    skcal.metrics.interval_coverage : Coverage of all rows together, at several levels.
+    skcal.inference.audit_groups : Many groups, also overlapping ones, of what is covered or not.
+    skcal.recalibration.ConformalInterval : Intervals whose coverage is guaranteed on average.
+
+    Notes
+    -----
+    Coverage by width is the size-stratified coverage of [1]_. Bins hold about as many rows each,
+    and rows with equal values share a bin.
+
+    If the targets of all rows lie in their intervals with the probability `level`, independently,
+    the counts of the groups are binomial. A bar reaches from one quantile of this distribution to
+    another; the tails outside are small enough that with at least the probability
+    `confidence_level` all points lie on their bars, at every number of rows. With weights the bars
+    are taken from draws. The intervals of discrete distributions may cover more than their level,
+    those of :class:`~skcal.recalibration.ConformalInterval` do so on average over the rows that
+    they were fitted on: with few of them all points may be higher, or lower.
+
+    References
+    ----------
+    .. [1] A. N. Angelopoulos, S. Bates, J. Malik, M. I. Jordan (2021). Uncertainty sets for image
+       classifiers using conformal prediction. ICLR 9. :doi:`10.48550/arXiv.2009.14193`
+
+    Examples
+    --------
+    >>> from skcal.diagrams import IntervalCoverageDisplay
+    >>> y_true, y_interval = [1.0, 2.0, 3.0, 9.0], [[0, 2], [1, 3], [2, 8], [3, 8]]
+    >>> display = IntervalCoverageDisplay.from_predictions(y_true, y_interval, n_bins=2)
+    >>> display.groups, display.coverage
+    (['2', '5.5'], array([1. , 0.5]))
+    """
+
+    points_: Artist
+    bars_: Artist | None
+    ref_line_: Artist
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        groups: list[str],
+        coverage: np.ndarray,
+        n_rows: np.ndarray,
+        level: float,
+        low: np.ndarray | None = None,
+        high: np.ndarray | None = None,
+        confidence_level: float | None = None,
+        by_name: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.groups = groups
+        self.coverage = coverage
+        self.n_rows = n_rows
+        self.level = level
+        self.low = low
+        self.high = high
+        self.confidence_level = confidence_level
+        self.by_name = by_name
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
+        *,
+        by: int | str | ArrayLike | None = None,
+        response: str = "predict_interval",
+        response_params: dict[str, Any] | None = None,
+        by_name: str | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the diagram of a fitted regressor.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Fitted regressor that predicts intervals.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, of data that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            True targets.
+        by : int, str or array-like of shape (n_samples,), default=None
+            Place or name of a column of X that makes the groups, or values of another one. None
+            takes the width of the intervals.
+        response : str, default="predict_interval"
+            Name of the method that returns low and high in two columns.
+        response_params : dict, default=None
+            Keyword arguments of that method.
+        by_name : str, default=None
+            What makes the groups, for the axis. None takes the name of the column.
+        name : str, default=None
+            Name for the legend. None takes the name of the class.
+        **options : dict
+            Keyword arguments of :meth:`from_predictions`.
+
+        Returns
+        -------
+        IntervalCoverageDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from skcal.diagrams import IntervalCoverageDisplay
+        >>> from skcal.recalibration import RecalibratedRegressorCV
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = RecalibratedRegressorCV().fit(X[::2], y[::2])
+        >>> display = IntervalCoverageDisplay.from_estimator(
+        ...     model, X[1::2], y[1::2], by="bmi", n_bins=4
+        ... )
+        >>> len(display.coverage)
+        4
+        """
+        check_response(response, response_params)
+        y_interval = predict_response(estimator, X, response, response_params)
+        if isinstance(by, str | int):
+            by_name = by_name or (by if isinstance(by, str) else f"Feature {by}")
+            by = _take_column(X, by)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, y_interval, by=by, by_name=by_name, name=name, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_interval: ArrayLike,
+        *,
+        level: float = 0.9,
+        by: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int | Literal["cube_root"] = 10,
+        confidence_level: float = 0.95,
+        n_resamples: int = 999,
+        random_state: RandomState = None,
+        by_name: str | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Draw the diagram of given intervals.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True targets, real numbers.
+        y_interval : array-like of shape (n_samples, 2)
+            Lower and upper ends, finite.
+        level : float, default=0.9
+            Probability of the intervals, strictly between 0 and 1.
+        by : array-like of shape (n_samples,), default=None
+            What makes the groups: finite numbers, of which bins are made, or names of groups. None
+            takes the width of the intervals.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        n_bins : int or "cube_root", default=10
+            Number of bins of equally many rows, at most 2^24, or "cube_root", see
+            :func:`skcal.metrics.expected_calibration_error`.
+        confidence_level : float, default=0.95
+            Level of the bars, above 0 and below 1.
+        n_resamples : int, default=999
+            Number of draws, where the bars need some.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of these draws.
+        by_name : str, default=None
+            What makes the groups, for the axis. None takes "Width of the interval" or "Group".
+        name : str, default=None
+            Name for the legend. None takes "Regressor".
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        IntervalCoverageDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from skcal.diagrams import IntervalCoverageDisplay
+        >>> display = IntervalCoverageDisplay.from_predictions(
+        ...     [1.0, 2.0, 9.0], [[0, 2], [1, 3], [2, 8]], by=["b", "a", "b"]
+        ... )
+        >>> display.groups, display.coverage
+        (['a', 'b'], array([1. , 0.5]))
+        """
+        check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
+        n_bins = check_n_bins(n_bins)
+        confidence_level = check_confidence_level(confidence_level)
+        n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
+        rng = check_rng(random_state)
+        targets = check_values("y_true", y_true)
+        weights = check_sample_weight(sample_weight, len(targets))
+        level, bounds = read_intervals(targets, y_interval, level)
+        is_covered = (bounds[0] <= targets) & (targets <= bounds[1])
+        if by_name is None:
+            by_name = "Width of the interval" if by is None else "Group"
+        values = bounds[1] - bounds[0] if by is None else _read_groups(by, len(targets))
+        if weights is not None:
+            counts = weights > 0
+            is_covered, values, weights = is_covered[counts], values[counts], weights[counts]
+        groups, place = _make_groups(values, n_bins)
+        n_rows = np.bincount(place)
+        mass = np.ones(len(place)) if weights is None else weights.astype(np.float64)
+        coverage = np.bincount(place, np.where(is_covered, mass, 0.0)) / np.bincount(place, mass)
+        if weights is None:
+            low, high = bound_shares(n_rows, level, confidence_level)
+        else:
+            low, high = bound_weighted_shares(
+                place, weights, level, confidence_level, rng, n_resamples
+            )
+        return cls(
+            groups=groups,
+            coverage=coverage,
+            n_rows=n_rows,
+            level=level,
+            low=low,
+            high=high,
+            confidence_level=confidence_level,
+            by_name=by_name,
+            name="Regressor" if name is None else name,
+        ).plot(ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        bar_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        name : str, default=None
+            Name for the legend. None takes the name of the display.
+        point_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the points.
+        bar_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `vlines` for the bars.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `axhline` for the level.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        check_flag("despine", despine)
+        check_look(
+            point_kwargs=point_kwargs, bar_kwargs=bar_kwargs, ref_line_kwargs=ref_line_kwargs
+        )
+        places = np.arange(len(self.groups))
+        with open_figure(ax) as (axes,):
+            look = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
+            look |= {"linestyle": ":", "zorder": 1.9, "label": "_level"}
+            look = merge_style(look, ref_line_kwargs, Line2D)
+            self.ref_line_ = axes.axhline(self.level, **look)
+            self.bars_ = None
+            if self.low is not None and self.high is not None:
+                share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Bars"
+                look = {"color": "0.6", "alpha": 0.4, "linewidth": 8, "zorder": 2}
+                look |= {"label": f"{share} if all cover {100 * self.level:g} %"}
+                look = merge_style(look, bar_kwargs, LineCollection)
+                self.bars_ = axes.vlines(places, self.low, self.high, **look)
+            look = {"color": CURVE_STYLES[0]["color"], "marker": "o", "linestyle": "none"}
+            look |= {"label": self.name if name is None else name, "zorder": 2.5}
+            look = merge_style(look, point_kwargs, Line2D)
+            (self.points_,) = axes.plot(places, self.coverage, **look)
+            many = len(places) > _MOST_LEVEL_NAMES
+            axes.set_xticks(
+                places,
+                self.groups,
+                rotation=45 if many else 0,
+                ha="right" if many else "center",
+                rotation_mode="anchor",
+            )
+            axes.set(xlabel=self.by_name, ylabel="Coverage", xlim=(-0.6, len(places) - 0.4))
+            # Above the axes, because bars may be anywhere inside.
+            axes.legend(
+                loc="lower center",
+                bbox_to_anchor=(0.5, 1.0),
+                ncols=2,
+                fontsize="small",
+                frameon=False,
+            )
+            if despine:
+                axes.spines[["top", "right"]].set_visible(False)
+            self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+
+def _take_column(X, by):
+    """Column of X of this place or name."""
+    names = list_column_names(X)
+    places = range(np.shape(X)[1]) if names is None else range(len(names))
+    if by not in places and (names is None or by not in names):
+        raise ValueError(
+            "by must be the name of a column of X, its place, or values of all rows; got "
+            f"{by!r}. X has {'no names' if names is None else names}."
+        )
+    return np.asarray(X)[:, by] if names is None else X[by if by in names else names[by]]
+
+
+def _read_groups(by, n_samples):
+    """Numbers, or names as strings; one for each row."""
+    values = np.asarray(by)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"by must have shape ({n_samples},), a value for each target; got {values.shape}."
+        )
+    if values.dtype.kind == "b":
+        return values.astype(str)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        return values.astype(str)
+    return check_values("by", numbers)
+
+
+def _make_groups(values, n_bins):
+    """Names of the groups, and the place of the group of each row among them."""
+    if values.dtype.kind == "U":
+        names, place = np.unique(values, return_inverse=True)
+        return names.tolist(), place
+    distinct, counts = np.unique(values, return_counts=True)
+    edges = quantile_edges(distinct, counts, count_bins(n_bins, len(values)))
+    _, place = np.unique(bin_index(values, edges), return_inverse=True)
+    means = np.bincount(place, values) / np.bincount(place)
+    return [f"{mean:.3g}" for mean in means], place
