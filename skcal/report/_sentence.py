@@ -125,10 +125,9 @@ def _tell_gap(facts):
 def _tell_spread(facts):
     kind = "too extreme" if facts["signs"].spread > 0 else "not extreme enough"
     slope = facts["direction"].slope.estimate
-    return (
-        f"its probabilities are {kind}: where they rise by 10 points, outcomes "
-        f"{'rise' if slope >= 0 else 'fall'} by {10 * abs(slope):.1f}"
-    )
+    points = f"{10 * abs(slope):.1f}"
+    change = f"{'rise' if slope >= 0 else 'fall'} by {points}" if float(points) else "hardly change"
+    return f"its probabilities are {kind}: where they rise by 10 points, outcomes {change}"
 
 
 def _tell_largest_region(facts):
