@@ -11,7 +11,7 @@ _BLOCK = 1 << 13
 _CUBICS = np.array([[0.0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]])
 # Nodes around a place between 0 and 1, and the denominators of their Lagrange weights.
 _AROUND = np.arange(-3, 5)
-_WEIGHTS = np.array([np.prod(k - _AROUND[_AROUND != k]) for k in _AROUND])
+_WEIGHTS = np.array([np.prod(k - _AROUND[k != _AROUND]) for k in _AROUND])
 
 
 def sum_moments(chunks, n_cells, order):
