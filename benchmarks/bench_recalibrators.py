@@ -353,7 +353,9 @@ def list_recalibrators(suite, n_rows):
         others = {"isotonic": inside}
     else:
         names, others = get_recalibrator_names(), list_peers()
-    return {LEAVE_IT: None} | {name: get_recalibrator(name) for name in names} | others
+    options = {"scaling_binning": {"n_bins": 10}}
+    own = {name: get_recalibrator(name, **options.get(name, {})) for name in names}
+    return {LEAVE_IT: None} | own | others
 
 
 # ------------------------------------------------------------------------------------ measurement

@@ -22,8 +22,12 @@ _PART = 0.25
 _MOST_CELLS = 1 << 16
 # Cells and points of a grid in a bandwidth.
 _CELLS, _POINTS = 4, 8
+# Smoothed residuals that are worked on at a time.
+_BUDGET = 1 << 15
 # Smoothed residuals that are smaller, beside the largest, are those of rounding.
 _ROUNDING = 1e-10
+# Of ends.
+_PRECISION = 1e-7
 # Bandwidths from the estimate down to the narrowest one that are looked at for the lower end: each
 # is this part of the one before, or they are so many. Fewer make an end lower, never wrong.
 _RATIO, _MOST_BANDWIDTHS = 0.83, 24
@@ -101,31 +105,46 @@ class SmoothResiduals:
         for batch in batches:
             nodes.append(share @ (batch * residual))
             shares.append(weights @ batch)
-        self._shares, self._n_batches = np.array(shares), len(shares)
-        nodes += [share @ (half * residual) for half in halves]
-        self._moments = cosine_moments(np.array(nodes))
+        self._shares = np.array(shares)
+        self._batches = cosine_moments(np.array(nodes))
+        self._halves = cosine_moments(np.array([share @ (half * residual) for half in halves]))
 
     def measure(self, bandwidth):
-        """smECE_s, what batches contribute to it, and what halves confirm of each other.
+        """smECE_s, and what batches contribute to it.
 
         Returns
         -------
         value : float
         contributions : ndarray of shape (n_batches,)
             By the signs that all other batches find: those of a small bandwidth follow each row.
-        confirmed : ndarray of shape (n_halves,)
+        """
+        (whole,) = next(self._smooth(self._batches.sum(axis=0)[None], bandwidth))
+        parts = self._smooth(self._batches, bandwidth)
+        contributions = [_sum_by_signs(batches, whole - batches) for batches in parts]
+        return float(np.abs(whole).sum()), np.concatenate(contributions)
+
+    def confirm(self, bandwidth):
+        """What halves confirm of each other, an ndarray of shape (n_halves,)."""
+        (whole,) = next(self._smooth(self._batches.sum(axis=0)[None], bandwidth))
+        confirmed = []
+        for first in self._smooth(self._halves, bandwidth):
+            second = whole - first
+            confirmed.append(_sum_by_signs(second, first) + _sum_by_signs(first, second))
+        return np.concatenate(confirmed)
+
+    def _smooth(self, moments, bandwidth):
+        """Yield smoothed residuals of some rows of moments, whose sums over points are integrals.
+
+        So few rows at a time that they stay in the cache.
         """
         part = bandwidth / self._width
         n_points = next_fast_len(int(max(_POINTS / part, 64)), real=True)
-        smoothed = evaluate_cosines(self._moments, part, n_points)
-        smoothed[:, [0, -1]] /= 2
-        smoothed /= n_points
-        batches, first = smoothed[: self._n_batches], smoothed[self._n_batches :]
-        whole = batches.sum(axis=0)
-        second = whole - first
-        contributions = (batches * _find_signs(whole - batches)).sum(axis=1)
-        confirmed = (_find_signs(first) * second + _find_signs(second) * first).sum(axis=1)
-        return float(np.abs(whole).sum()), contributions, confirmed
+        step = max(1, _BUDGET // n_points)
+        for start in range(0, len(moments), step):
+            smoothed = evaluate_cosines(moments[start : start + step], part, n_points)
+            smoothed[:, [0, -1]] /= 2
+            smoothed /= n_points
+            yield smoothed
 
     def find_low(self, unit, factor, wide):
         """The smallest SmoothECE that the population may have.
@@ -134,20 +153,19 @@ class SmoothResiduals:
         the smaller one of s and L; s is one `wide` bandwidth, or one with s = L.
         """
 
-        def bound(bandwidth):
-            _, contributions, confirmed = self.measure(bandwidth)
-            deviation = find_deviation(contributions, self._shares)
-            return find_lower_end(confirmed, deviation, unit, factor)
+        def exceed(bandwidth, level=None):
+            """What the lower bound of smECE_s is above a level, by default s itself."""
+            level, confirmed = bandwidth if level is None else level, self.confirm(bandwidth)
+            if confirmed.mean() <= level:  # as is its lower end, whatever the deviation
+                return confirmed.mean() - level
+            deviation = find_deviation(self.measure(bandwidth)[1], self._shares)
+            return find_lower_end(confirmed, deviation, unit, factor) - level
 
-        start = float(np.clip(bound(wide), 0.0, min(wide, self._estimate))) if wide > 0 else 0.0
-        return max(start, self._find_crossing(bound))
+        start = float(np.clip(exceed(wide, 0), 0, min(wide, self._estimate))) if wide > 0 else 0.0
+        return max(start, self._find_crossing(exceed))
 
-    def _find_crossing(self, bound):
+    def _find_crossing(self, exceed):
         """The largest bandwidth up to the estimate of which its bound is not below it, or 0."""
-
-        def exceed(bandwidth):
-            return bound(bandwidth) - bandwidth
-
         estimate = self._estimate
         if estimate <= self._smallest:
             return 0.0
@@ -157,26 +175,36 @@ class SmoothResiduals:
         n_bandwidths = int(min(n_steps + 1, _MOST_BANDWIDTHS))
         for end, start in pairwise(np.geomspace(estimate, self._smallest, n_bandwidths)):
             if exceed(start) > 0:
-                return brentq(exceed, start, end, xtol=1e-7)
+                return brentq(exceed, start, end, xtol=_PRECISION)
         return 0.0
 
     def find_high(self, unit, factor):
         """The largest s that smECE_s of the population may have."""
 
         def exceed(bandwidth):
-            value, contributions, _ = self.measure(bandwidth)
+            value, contributions = self.measure(bandwidth)
             deviation = find_deviation(contributions, self._shares)
             return value + find_reach(deviation, unit, factor) - bandwidth
 
         start = max(self._estimate, self._smallest)
-        if exceed(start) <= 0:
+        above = exceed(start)
+        if above <= 0:
             return float(start)
-        if start >= 1 or exceed(1.0) >= 0:
-            return float(max(start, 1.0))
-        return brentq(exceed, start, 1.0, xtol=1e-7)
+        while start < 1:
+            # The bound falls, but for its deviation: it is met on the way.
+            end = min(start + above + _PRECISION, 1.0)
+            beyond = exceed(end)
+            if beyond <= 0:
+                return brentq(exceed, start, end, xtol=_PRECISION)
+            start, above = end, beyond
+        return float(start)
 
 
-def _find_signs(smoothed):
-    """Signs, 0 where nothing but rounding is left, far from all rows."""
-    largest = np.abs(smoothed).max(axis=1, keepdims=True)
-    return np.where(np.abs(smoothed) > _ROUNDING * largest, np.sign(smoothed), 0.0)
+def _sum_by_signs(values, smoothed):
+    """Sums of values by the signs of others, over rows.
+
+    Where these are nothing but rounding, far from all rows, the sign is 0.
+    """
+    least = _ROUNDING * np.abs(smoothed).max(axis=1, keepdims=True)
+    above, below = smoothed > least, smoothed < -least
+    return np.einsum("ij,ij->i", values, above.view(np.int8) - below.view(np.int8))

@@ -8,22 +8,22 @@ from skcal._numerics._resampling import find_fixed_points, smoothed_errors
 from skcal._numerics._smooth import LAST_MODE, cosine_moments
 
 # Cells of the grid in a bandwidth that calibrated outcomes lead to, about.
-_FINENESS = 20
+_FINENESS = 7
 # A value of fewer cells than this is looked for again on a finer grid.
-_COARSE = 6
+_COARSE = 3
 # How much finer grids are than the one before, and a number of cells that is enough.
 _REFINEMENT = 4
-_MOST_CELLS = 1 << 17
+_MOST_CELLS = 1 << 16
 # The bandwidth there below which values are not told apart.
 _SMALLEST = _COARSE / _MOST_CELLS
 # The integrals may err by so many times what `smoothed_errors` allows.
 _LENIENCE = 10
-# Bandwidths that are looked for are below so many times the usual one, where a shorter grid does.
-_WIDE = 20
+# Bandwidths are below so many times the usual one as a rule; a shorter grid does for these.
+_WIDE = 3
 # Outcomes on this few places are likely to repeat.
 _FEW = 16
 # Kernels reach so many bandwidths, as far as doubles see.
-_REACH = 9.0
+_REACH = 6.0
 # Parts of the range of the points in which noise is summed, to see where it lies.
 _N_PARTS = 64
 # Parts with less than this share of it count for nothing.
@@ -54,9 +54,9 @@ class SmoothECEOnPlaces:
     Calibrated outcomes of predictions that spread over a length L give a SmoothECE of about
     :math:`(L\, \mathrm{noise})^{1/3} / 2`, or of :math:`\mathrm{noise}^{1/2}` where that is more.
     The first grid is made for it; smaller values are found again on finer grids. With
-    h = 1/n_cells of the grid that a value s was found on, it is within 0.0657 (h/s)^4 E|r| + 5e-6
-    of SmoothECE, r the merged residuals and s above 6 h: within 1e-5, and hundred times nearer as a
-    rule. A value below 5e-5 is within 5e-5. Where all predictions are small, and where they are
+    h = 1/n_cells of the grid that a value s was found on, it is within 0.103 (h/s)^8 E|r| + 5e-6
+    of SmoothECE, r the merged residuals and s above 3 h: within 2e-5, and thousand times nearer as
+    a rule. A value below 5e-5 is within 5e-5. Where all predictions are small, and where they are
     transformed, these are shares of the length that they take.
     """
 
@@ -64,21 +64,19 @@ class SmoothECEOnPlaces:
         self._places, self._mass = places, mass
         points = places if transform is None else transform(places)
         usual = _find_usual(points, noise)
-        # Bandwidths below are likely, others are not.
         self._most = _WIDE * usual
         if transform is None:
-            self._scales = [_Scale(places, 1.0, usual)]
             # Where all predictions are small, as those of rare events, so are the bandwidths. The
             # upper end of [0, 1] is then out of reach, and as well may lie nearer.
             width = places.max() + _REACH * self._most
-            if usual > 0 and width < 0.5:
-                self._scales.append(_Scale(places, width, usual))
+            widths = [width, 1.0] if usual > 0 and width < 0.5 else [1.0]
+            self._scales = [_Scale(places, width, usual) for width in widths]
         else:
             # There is no end to reflect at; no bandwidth is above 1.
             points = points - points.min()
             self._scales = [
                 _Scale(points + reach, points.max() + 2 * reach, usual)
-                for reach in (_REACH, _REACH * self._most)
+                for reach in (_REACH * self._most, _REACH)
                 if 0 < reach <= _REACH
             ]
 
@@ -92,12 +90,12 @@ class SmoothECEOnPlaces:
             sums, again = np.unique(sums, axis=0, return_inverse=True)
         residuals = (sums - self._mass * self._places) / self._mass.sum()
         sizes = np.abs(residuals).sum(axis=1)
-        values = sizes.copy()
-        if len(self._places) > 1:
-            # No value is larger than the mean size of the residuals.
-            short = sizes <= self._most if len(self._scales) > 1 else np.zeros(len(sizes), bool)
-            for rows, scale in zip((~short, short), self._scales, strict=False):
-                values[rows] = scale.measure(residuals[rows], sizes[rows])
+        values, left = sizes.copy(), np.arange(len(sizes) if len(self._places) > 1 else 0)
+        for scale in self._scales:
+            values[left] = scale.measure(residuals[left], sizes[left])
+            # Reflection at an end that is too near makes errors of wide kernels smaller, but leaves
+            # those of narrow ones: which of both a value belongs to is seen.
+            left = left[values[left] > self._most]
         return values[np.ravel(again)]
 
 
@@ -128,8 +126,8 @@ class _Scale:
         values, step = np.empty(len(residuals)), max(1, _BUDGET // n_cells)
         for start in range(0, len(residuals), step):
             rows = slice(start, start + step)
-            nodes = share @ residuals[rows].T
-            moments = cosine_moments(np.ascontiguousarray(nodes.T))[:, :n_modes]
+            moments = cosine_moments(share @ residuals[rows].T, 0)[:n_modes]
+            moments = np.ascontiguousarray(moments.T)
             values[rows] = _find_bandwidths(moments, sizes[rows], self._usual, smallest)
         return values
 
@@ -144,7 +142,7 @@ def _find_usual(points, noise):
     density, _ = np.histogram(points, _N_PARTS, weights=noise)
     density = density[density > _NEGLIGIBLE * total]  # as a rule no outcome comes true elsewhere
     rough = np.sqrt(density * spread / _N_PARTS).sum() ** (2 / 3) / 2
-    return max(rough, 0.8 * total**0.5)
+    return max(rough, 0.55 * total**0.5)
 
 
 def _find_bandwidths(moments, sizes, start, smallest):

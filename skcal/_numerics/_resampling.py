@@ -29,7 +29,7 @@ _CHUNK = 1 << 15
 # Numbers of a grid, over all resamples that are worked on at a time: 8 MB for each array.
 _BUDGET = 1 << 20
 # Where many passes go over an array, it is this much smaller and stays in the cache.
-_PASSES = 8
+_PASSES = 32
 # Of an error to its bandwidth, where its logarithm is taken: an error may be 0.
 _SMALLEST_RATIO = 1 / 64
 
@@ -281,9 +281,10 @@ def smoothed_errors(moments, bandwidths, sizes):
         n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2)
         for batch in _split(len(rows), _PASSES * n_intervals):
             chosen = rows[batch]
-            waves = np.pi * bandwidths[chosen, None] * np.arange(n_modes)
+            damping = np.outer(-0.5 * (np.pi * bandwidths[chosen]) ** 2, np.arange(n_modes) ** 2)
+            np.exp(damping, out=damping)
             damped = np.zeros((len(chosen), n_intervals + 1))
-            damped[:, :n_modes] = moments[chosen, :n_modes] * np.exp(-0.5 * waves**2)
+            np.multiply(moments[chosen, :n_modes], damping, out=damped[:, :n_modes])
             errors[chosen] = integrate_sizes(damped)
     return errors
 

@@ -153,7 +153,17 @@ def _find_tops(cumulative, gaps):
     for position, gap in zip(cumulative, gaps, strict=True):
         if position > 0:
             heapq.heappush(above, (-position, 2 * gap))
-        tops.append(-_trim_bends(above, gap) if above else 0.0)
+        left = gap
+        while above:  # the lowest bends lose what is taken off
+            lowest, held = above[0]
+            if held > left:
+                above[0] = (lowest, held - left)  # smaller than before: still a heap
+                tops.append(-lowest)
+                break
+            left -= held
+            heapq.heappop(above)
+        else:
+            tops.append(0.0)
     return tops
 
 
@@ -168,16 +178,3 @@ def _find_tops_on_grid(cumulative):
             heapq.heappop(above)
         tops.append(-above[0] if above else 0.0)
     return tops
-
-
-def _trim_bends(heap, bend):
-    """Take `bend` off the lowest bends; return the position of the lowest one left, or 0."""
-    position, held = heap[0]
-    while held <= bend:
-        bend -= held
-        heapq.heappop(heap)
-        if not heap:
-            return 0.0
-        position, held = heap[0]
-    heap[0] = (position, held - bend)  # smaller than before: still a heap
-    return position

@@ -17,8 +17,7 @@ _LARGEST_BLOCKS = 30_000_000
 _ROWS_PER_COLUMN = 10
 # A smaller share of the largest possible curvature is taken for rounding.
 _SMALLEST_SHARE = 1e-12
-_ROWS_IN_CHUNK = 4096
-_CELLS_IN_CHUNK = 1 << 17
+_CELLS_IN_CHUNK, _CELLS_IN_HESSIAN_CHUNK = 1 << 17, 1 << 16
 
 
 def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
@@ -152,13 +151,14 @@ class _Problem:
         n_coefficients = len(self.classes)
         hessian = np.zeros((n_coefficients, n_coefficients))
         within = np.zeros((n_coefficients, self.features.shape[1]))
-        for first in range(0, len(proba), _ROWS_IN_CHUNK):
-            rows = slice(first, first + _ROWS_IN_CHUNK)
-            features, mass = self.features[rows], self.mass[rows, None]
-            moved = proba[rows][:, self.classes] * features[:, self.columns]
-            moved_mass = moved * mass
-            within += moved_mass.T @ features
-            hessian -= moved_mass.T @ moved
+        size = max(_CELLS_IN_HESSIAN_CHUNK // n_coefficients, 1)
+        for first in range(0, len(proba), size):
+            rows = slice(first, first + size)
+            features = self.features[rows] * np.sqrt(self.mass[rows, None])
+            moved = np.take(proba[rows], self.classes, axis=1)
+            moved *= np.take(features, self.columns, axis=1)
+            within += moved.T @ features
+            hessian -= moved.T @ moved  # of which NumPy computes one half
         same_class = self.classes[:, None] == self.classes
         hessian += np.where(same_class, within[:, self.columns], 0)
         return hessian

@@ -14,6 +14,7 @@ from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._frame import (
     cut_at_frame,
+    draw_beyond,
     draw_diagonal,
     draw_side_labels,
     find_frame,
@@ -250,6 +251,7 @@ class CurveDisplay(ABC):
         share_scale(ax)
         if self.scale == "logit":
             cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
+            draw_beyond(ax, frame, curves)
         drawn["line"] = _unpack(lines)
         drawn |= {name: _unpack(group) for name, group in artists.items()}
         top = min(self._find_top(square), self._highest)

@@ -14,6 +14,7 @@ _DIAGONAL = np.array([0.0, 1.0])
 STRIP = (0.02, 0.14)
 # How artists that a square has only once are found again.
 STRIP_ID, WORD_ID, SIDE_ID = "skcal witness", "skcal witness word", "skcal side"
+BEYOND_ID = "skcal beyond"
 # Artists that are cut at the top of the frame, as the axes go on above it.
 CUT_ID = "skcal cut"
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
@@ -43,6 +44,8 @@ _MOST_LETTERS = 30
 # it must leave room for as much again above the square.
 _FIRST, _LAST = 1e-9, 1 - 1e-9
 _HIGHEST = 36.0
+# A larger share of the rows beyond an edge is told.
+_FEW = 0.005
 
 
 class Frame(NamedTuple):
@@ -263,19 +266,40 @@ def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
     present = [text for text in ax.texts if text.get_gid() == SIDE_ID]
     if present:
         return present
-    style = {
-        "color": "0.55",
-        "fontsize": "small",
-        "fontstyle": "italic",
-        "ha": "center",
-        "va": "center",
-        "zorder": 1,
-        "gid": SIDE_ID,
-    }
     return [
-        ax.text(frame.place(x), frame.place(y), words, **style)
+        _write_pale(ax, frame, x, y, words, ha="center", gid=SIDE_ID)
         for words, x, y in ((above, 0.255, 0.715), (below, 0.745, 0.285))
     ]
+
+
+def draw_beyond(ax, frame, curves):
+    """Pale words at the edges of a square beyond which there are more rows.
+
+    On the scale of logits predictions of 0 and 1, which trees and neighbors make, have no place.
+    """
+    written = {text.get_text() for text in ax.texts if text.get_gid() == BEYOND_ID}
+    for curve in curves:
+        if curve.density is None or curve.bandwidth is None:
+            continue
+        shares = curve.density / curve.density.sum()
+        places = curve.prob_pred if curve.density_grid is None else curve.density_grid
+        # Rows inside reach so far beyond an edge by their kernels.
+        reach = 3 * curve.bandwidth
+        low, high = expit([logit(frame.low) - reach, logit(frame.high) + reach])
+        edges = (
+            ("\N{LEFTWARDS ARROW} more rows", 0.02, "left", places < low),
+            ("more rows \N{RIGHTWARDS ARROW}", 0.98, "right", places > high),
+        )
+        for words, x, side, beyond in edges:
+            if shares[beyond].sum() > _FEW and words not in written:
+                _write_pale(ax, frame, x, 0.2, words, ha=side, gid=BEYOND_ID)
+                written.add(words)
+
+
+def _write_pale(ax, frame, x, y, words, **options):
+    """Words at shares of the sides of a square."""
+    style = {"color": "0.55", "fontsize": "small", "fontstyle": "italic", "va": "center"}
+    return ax.text(frame.place(x), frame.place(y), words, zorder=1, **style, **options)
 
 
 def cut_at_frame(artists):

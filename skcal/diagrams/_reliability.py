@@ -147,7 +147,8 @@ class ReliabilityDisplay(CurveDisplay):
     more than 16384 rows it is found on a grid of 16384 cells.
 
     On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
-    it is very long: points further out are not shown.
+    it is very long: points further out, such as predictions of 0 and 1, are not shown, and words at
+    the edge tell if they are more than one row in 200.
 
     References
     ----------

@@ -94,7 +94,7 @@ class CalibrationMonitor:
         their weight. None forgets nothing. There are three experts for each.
     n_bins : int, default=10
         Number of equal bins of the experts that look at parts of [0, 1]. Predictions of 0 and 1
-        have bins of their own.
+        have bins of their own. "cube_root" is refused: how many rows will come is not known.
     run_length : int, default=None
         Asks for an alarm at changes, too, that comes after so many rows or more, on average, while
         the model is calibrated, or so many batches with a `batch` other than "rows". It finds a

@@ -65,10 +65,11 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
-    n_bins : int or "cube_root", default=10
+    n_bins : int or "cube_root", default=100
         Number of bins of each map, at most 2^24; "cube_root" stands for
         :math:`\lceil n^{1/3} \rceil` with n the number of rows, of which weights are counts. Equal
-        values are never split, so that fewer may be filled.
+        values are never split, so that fewer may be filled. Few bins lose what the sigmoid tells
+        apart inside of them: with ten classes all that is positive may be in one of ten.
     target_smoothing : bool, default=True
         Whether to fit the sigmoid to Platt's targets, slightly inside (0, 1), rather than to 0
         and 1.
@@ -154,7 +155,7 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
-        n_bins: int | Literal["cube_root"] = 10,
+        n_bins: int | Literal["cube_root"] = 100,
         target_smoothing: bool = True,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)

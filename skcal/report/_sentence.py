@@ -127,10 +127,10 @@ def _tell_spread(facts):
     slope = facts["direction"].slope
     if slope is None:  # where one row has nearly all weight
         return f"its probabilities are {kind}"
-    return (
-        f"its probabilities are {kind}: where they rise by 10 points, outcomes "
-        f"{'rise' if slope.estimate >= 0 else 'fall'} by {10 * abs(slope.estimate):.1f}"
-    )
+    points = f"{10 * abs(slope.estimate):.1f}"
+    verb = "rise" if slope.estimate >= 0 else "fall"
+    change = f"{verb} by {points}" if float(points) else "hardly change"
+    return f"its probabilities are {kind}: where they rise by 10 points, outcomes {change}"
 
 
 def _tell_largest_region(facts):

@@ -220,6 +220,27 @@ def test_missing_events_are_seen_on_the_scale_of_logits():
     assert high < place == pytest.approx(0.05)
 
 
+def test_words_tell_of_rows_beyond_the_scale_of_logits():
+    """Of neighbors, of which none or all have votes; alone, the places between look calibrated."""
+    proba = np.repeat([0, 0.2, 0.4, 0.6, 0.8, 1], [200, 90, 90, 90, 90, 1])
+    y = (np.random.default_rng(0).random(len(proba)) < proba).astype(int)
+    words = [
+        [text.get_text() for text in draw(y[rows], p, scale="logit", pos_label=1).ax_.texts]
+        for rows, p in (
+            (slice(None), proba),
+            (slice(None), 1 - proba),
+            (slice(200, -1), proba[200:-1]),
+        )
+    ]
+    assert [sum("more rows" in text for text in texts) for texts in words] == [1, 1, 0]
+    assert "\N{LEFTWARDS ARROW} more rows" in words[0]
+    assert "more rows \N{RIGHTWARDS ARROW}" in words[1]
+    # Other curves on the same axes repeat no word.
+    display = draw(y, proba, scale="logit")
+    draw(y, proba, scale="logit", ax=display.ax_)
+    assert sum("more rows" in text.get_text() for text in display.ax_.texts) == 1
+
+
 @every_kind
 def test_square_holds_the_predictions(rare, kind):
     _, proba = rare

@@ -62,7 +62,7 @@ def smooth(v, masses, bandwidth, points):
 def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     v, y, weights, batches, halves = rows
     found = SmoothResiduals(v, y - v, weights, batches, halves, 0.1)
-    value, contributions, confirmed = found.measure(bandwidth)
+    value, contributions = found.measure(bandwidth)
     expected = smooth_ece(y, v, sample_weight=weights, bandwidth=bandwidth)
     assert value == pytest.approx(expected, rel=2e-3)
     points = (np.arange(4000) + 0.5) / 4000
@@ -70,7 +70,7 @@ def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     for batch, contribution in zip(batches, contributions, strict=True):
         own = smooth(v, batch * weights * (y - v), bandwidth, points)
         assert contribution == pytest.approx(np.mean(np.sign(whole - own) * own), abs=1e-3)
-    for half, both in zip(halves, confirmed, strict=True):
+    for half, both in zip(halves, found.confirm(bandwidth), strict=True):
         first = smooth(v, half * weights * (y - v), bandwidth, points)
         second = whole - first
         expected = np.mean(np.sign(first) * second + np.sign(second) * first)
@@ -106,3 +106,4 @@ def test_scale_of_another_length(rows):
     long = SmoothResiduals(v, y - v, weights, batches, halves, 0.4, width=4.0)
     for one, other in zip(short.measure(0.1), long.measure(0.4), strict=True):
         np.testing.assert_allclose(one, other)
+    np.testing.assert_allclose(short.confirm(0.1), long.confirm(0.4))

@@ -56,9 +56,12 @@ def test_running_sums_of_whole_numbers_are_exact(rng, n):
 
 
 @pytest.mark.parametrize("n_cells", [3, 64])
-def test_matrix_shares_as_the_sums_over_cells_do(rng, n_cells):
-    places = np.sort(np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]))
-    residuals = rng.standard_normal(34)
-    shares = grid.share_places(places, n_cells)
-    moments = grid.sum_moments([(places.copy(), residuals.copy())], n_cells, 4)
-    assert_allclose(shares @ residuals, grid.cubic_nodes(moments), rtol=0, atol=1e-13)
+def test_matrix_shares_by_the_weights_of_lagrange(rng, n_cells):
+    """Among the eight nodes around each place; those beyond the ends are mirrored."""
+    places, around = np.concatenate([rng.random(30), [0.0, 0.5, 1 - 1e-9, 1.0]]), range(-3, 5)
+    expected, (cells, inside) = np.zeros((n_cells + 1, 34)), grid.find_cells(places, n_cells)
+    weights = BarycentricInterpolator(around, np.eye(len(around)))(inside)
+    for k, weight in zip(around, weights.T, strict=True):
+        node = np.abs(cells + k)
+        np.add.at(expected, (np.minimum(node, 2 * n_cells - node), np.arange(34)), weight)
+    assert_allclose(grid.share_places(places, n_cells).toarray(), expected, rtol=0, atol=1e-12)

@@ -81,11 +81,11 @@ def state_problem(structure, n_classes=3, n_samples=400, *, scales=1.0):
 
 
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
-@pytest.mark.parametrize(("rows_in_chunk", "tolerance"), [(4096, 1e-12), (64, 1e-12), (0, 1e-3)])
-def test_steps_solve_the_newton_equations(monkeypatch, structure, rows_in_chunk, tolerance):
+@pytest.mark.parametrize(("cells", "tolerance"), [(1 << 16, 1e-12), (3000, 1e-12), (0, 1e-3)])
+def test_steps_solve_the_newton_equations(monkeypatch, structure, cells, tolerance):
     """By the Hessian, summed in chunks of 400 rows or fewer, or by conjugate gradients."""
-    monkeypatch.setattr(_softmax_regression, "_LARGEST_HESSIAN", 500 * (rows_in_chunk > 0))
-    monkeypatch.setattr(_softmax_regression, "_ROWS_IN_CHUNK", rows_in_chunk)
+    monkeypatch.setattr(_softmax_regression, "_LARGEST_HESSIAN", 500 * (cells > 0))
+    monkeypatch.setattr(_softmax_regression, "_CELLS_IN_HESSIAN_CHUNK", cells)
     problem, free, _, hessian = state_problem(structure)
     _, gradient, step = problem.evaluate(free)
     left = hessian @ step(None) + 2 * problem.penalty * step(None) + gradient

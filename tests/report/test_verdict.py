@@ -200,6 +200,9 @@ def test_sentence_tells_what_is_wrong():
     model = report_one(*draw_rows("in turn", 2000, seed=1))
     start = "Miscalibrated, in no direction that the rows make clear: between "
     assert model.sentence.startswith(start)
+    rng = np.random.default_rng(0)
+    unrelated = draw_labels(np.full(20_000, 0.005), rng), expit(rng.normal(-1, 1, 20_000))
+    assert "rise by 10 points, outcomes hardly change" in report_one(*unrelated).sentence
 
 
 # Clear-cut models: predictions and the true probabilities from uniform numbers, and verdicts.
