@@ -20,6 +20,7 @@ from timing import (
 )
 
 from skcal import metrics
+from skcal._numerics._grid import linear_nodes
 from skcal._reduction import reduce_to_samples
 
 try:
@@ -39,7 +40,8 @@ def solve_smooth_calibration(y, proba):
 
 def solve_lower_distance(y, proba, n_cells):
     """Lower distance by HiGHS, the dual on a uniform grid."""
-    mass, positive = reduce_to_samples(y, proba)[0].mass_on_grid(n_cells)
+    mass, positive = reduce_to_samples(y, proba)[0].mass_in_cells(n_cells)
+    mass, positive = linear_nodes(mass[:2]), linear_nodes(positive)
     nodes = np.linspace(0, 1, n_cells + 1)
     steps = sparse.diags([-1.0, 1.0], [0, 1], shape=(n_cells, n_cells + 1))
     steps = sparse.block_diag([steps, steps])

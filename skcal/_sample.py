@@ -215,11 +215,6 @@ class Sample:
 
         return linear_nodes(sum_moments(weigh(), n_cells, order=2))
 
-    def mass_on_grid(self, n_cells):
-        """Masses of all rows and of the positive ones, shared linearly between grid nodes."""
-        mass, positive = self.mass_in_cells(n_cells)
-        return linear_nodes(mass[:2]), linear_nodes(positive)
-
     def residual_in_cells(self, n_cells):
         """Sums of residual * a^k, k < 2, and of the residual's size in each of equal cells."""
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._numerics._grid import find_cells
 from skcal._numerics._smooth import cosine_moments, find_fixed_point, smoothed_error
 
 # Curves with a smaller bandwidth would need very many knots.
@@ -18,6 +19,8 @@ _LARGEST_BANDWIDTH = 3.0
 _SMALLEST_LOG_SHARE = 40.0
 # No curve is steep enough for shorter intervals; they would be the work of rounding.
 _SHORTEST_INTERVAL = 1e-11
+# Pairs of a point and an image that are worked on at a time, but for those of one window.
+_PAIRS = 1 << 16
 
 
 def find_bandwidth(residual, absolute_residual):
@@ -34,6 +37,23 @@ def find_bandwidth(residual, absolute_residual):
 def count_mass_cells(bandwidth):
     """Cells, a power of two, that are at most a 256th of the bandwidth, and of 1, wide."""
     return _next_power_of_two(256 / min(bandwidth, 1.0))
+
+
+def share_mass(places, mass, positive, bandwidth):
+    """The same masses at fewer places: those of sorted places, shared linearly between the nodes
+    beside them, of a grid that is fine enough for the bandwidth.
+    """
+    n_cells = count_mass_cells(bandwidth)
+    cell, inside = find_cells(places, n_cells)
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    nodes, index = np.unique(cell[starts] + [[0], [1]], return_inverse=True)
+    index, shared = index.ravel(), []
+    for values in (mass, positive):
+        upper = np.add.reduceat(values * inside, starts)
+        lower = np.add.reduceat(values, starts) - upper
+        shared.append(np.bincount(index, np.concatenate([lower, upper])))
+    filled = shared[0] > 0
+    return nodes[filled] / n_cells, shared[0][filled], shared[1][filled]
 
 
 def trace_curve(places, mass, positive, bandwidth):
@@ -114,16 +134,36 @@ def _evaluate(points, images, bandwidth, reach):
     values, slopes = np.empty_like(points), np.empty_like(points)
     # Neighbouring points share a window.
     first = np.flatnonzero(np.diff(np.floor(points / (2 * bandwidth)), prepend=-1))
-    for block in map(slice, first, [*first[1:], len(points)]):
-        t, limit = points[block], limits[block]
-        low = np.searchsorted(places, np.min(t - limit))
-        high = np.searchsorted(places, np.max(t + limit), side="right")
-        x, mass, positive = images[:, low:high]
-        exponent = (nearest[block, None] ** 2 - (t[:, None] - x) ** 2) / (2 * bandwidth**2)
-        x = x - t.mean()
-        total, hits, place, hit_place = (
-            np.exp(exponent) @ np.stack([mass, positive, mass * x, positive * x], axis=1)
-        ).T
-        values[block] = hits / total
-        slopes[block] = (hit_place - place * values[block]) / total / bandwidth**2
+    n_points = np.diff(first, append=len(points))
+    low = np.searchsorted(places, np.minimum.reduceat(points - limits, first))
+    high = np.searchsorted(places, np.maximum.reduceat(points + limits, first), side="right")
+    n_images = high - low
+    for block in _batch_blocks(n_points, n_images):
+        # Windows of few points or images have their last ones repeated, which count nothing.
+        numbers = np.arange(n_points[block].max())
+        rows = first[block, None] + np.minimum(numbers, n_points[block, None] - 1)
+        numbers = np.arange(n_images[block].max())
+        columns = low[block, None] + np.minimum(numbers, n_images[block, None] - 1)
+        counts = numbers < n_images[block, None]
+        x, mass, positive = images[:, columns]
+        t, mass, positive = points[rows], mass * counts, positive * counts
+        away = t[:, :, None] - x[:, None]
+        exponent = (nearest[rows][:, :, None] ** 2 - away**2) / (2 * bandwidth**2)
+        x = x - t.mean(axis=1, keepdims=True)
+        sums = np.exp(exponent) @ np.stack([mass, positive, mass * x, positive * x], axis=2)
+        total, hits, place, hit_place = np.moveaxis(sums, 2, 0)
+        values[rows] = hits / total
+        slopes[rows] = (hit_place - place * values[rows]) / total / bandwidth**2
     return np.clip(values, HARD, 1 - HARD), slopes
+
+
+def _batch_blocks(n_points, n_images):
+    """Yield blocks that are evaluated at once, of about as many images each."""
+    order = np.argsort(n_images)
+    sizes = n_images[order] * n_points.max()
+    start = 0
+    while start < len(order):
+        fits = sizes[start:] * np.arange(1, len(order) - start + 1) <= _PAIRS
+        stop = start + max(1, np.count_nonzero(fits))
+        yield order[start:stop]
+        start = stop

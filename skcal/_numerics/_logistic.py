@@ -1,6 +1,7 @@
 """Logistic regression with penalties and bounds, to the optimum."""
 
 import numpy as np
+from scipy.special import logit
 
 from skcal._numerics._newton import (
     DAMPING,
@@ -11,7 +12,9 @@ from skcal._numerics._newton import (
 )
 
 # Of so many rows every 16th of each outcome, at least 500 if there are, tells where to start.
-_MANY_ROWS, _PART, _FEW_ROWS = 1 << 13, 16, 500
+_MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
+# Searches start at a mean outcome that is not nearer to 0 and 1.
+_SMALLEST_RATE = 1e-12
 
 
 def fit_logistic(
@@ -23,6 +26,7 @@ def fit_logistic(
     centre=0.0,
     lower=-np.inf,
     fit_intercept=False,
+    guess=0.0,
 ):
     """Coefficients that minimise mean log loss + sum_j penalty_j (coefficient_j - centre_j)^2.
 
@@ -36,6 +40,9 @@ def fit_logistic(
         Coefficients stay at or above `lower`.
     fit_intercept : bool
         Whether to add an intercept without penalty or bound, the last coefficient then.
+    guess : float
+        With an intercept the search starts where all coefficients have this value and the intercept
+        is 0, or at equal probabilities for all rows if these fit better; else at `centre`.
 
     Returns
     -------
@@ -52,18 +59,27 @@ def fit_logistic(
     if fit_intercept:  # features are centred, lest a common offset hides how they differ
         features, offset = centre_features(np.asfortranarray(features), mass)
         columns = np.vstack([features.T, np.ones(len(features))])
+        starts = _list_starts(features, offset, mass @ targets, guess, centre)
         penalty, centre, lower = (
             np.append(option, last)
             for option, last in ((penalty, 0.0), (centre, 0.0), (lower, -np.inf))
         )
     else:
-        columns = np.ascontiguousarray(features.T)
+        columns, starts = np.ascontiguousarray(features.T), [centre]
     problem = _Problem(columns, targets, mass, penalty, centre)
-    start = problem.find_start(lower)
+    start = problem.find_start(starts, lower)
     coefficients, _ = minimize_convex(problem.evaluate, start, lower)
     if fit_intercept:
         coefficients[-1] -= offset @ coefficients[:-1]
     return coefficients
+
+
+def _list_starts(features, offset, rate, guess, centre):
+    """Coefficients of centred features, and intercepts, where a search may start."""
+    varies = features.any(axis=0)  # other coefficients stay where they are
+    level, guess = np.where(varies, [[0.0], [guess]], centre)
+    rate = np.clip(rate, _SMALLEST_RATE, 1 - _SMALLEST_RATE)
+    return [np.append(level, logit(rate)), np.append(guess, offset @ guess)]
 
 
 class _Problem:
@@ -74,21 +90,28 @@ class _Problem:
         self.penalty, self.centre = penalty, centre
         self.bound = columns**2 @ mass / 4 + 2 * penalty
 
-    def find_start(self, lower):
-        """The centre or, of many rows, the optimum for a part of them if that is better."""
-        plain = np.maximum(self.centre, lower)
-        if len(self.targets) < _MANY_ROWS:
-            return plain
-        rows, shares = _choose_rows(self.targets)
-        part = _Problem(
-            self.columns[:, rows],
-            self.targets[rows],
-            self.mass[rows] * shares,
-            self.penalty,
-            self.centre,
-        )
-        found, _ = minimize_convex(part.evaluate, plain, lower)
-        return min(found, plain, key=lambda start: self.evaluate(start)[0])
+    def find_start(self, starts, lower):
+        """The best start or, of many rows, the optimum for a part of them if that is better."""
+        starts = [np.maximum(start, lower) for start in starts]
+        if len(self.targets) >= _MANY_ROWS:
+            rows, shares = _choose_rows(self.targets)
+            part = _Problem(
+                self.columns[:, rows],
+                self.targets[rows],
+                self.mass[rows] * shares,
+                self.penalty,
+                self.centre,
+            )
+            start = part.find_best(starts)
+            found, _ = minimize_convex(part.evaluate, start, lower)
+            starts = [found, start]
+        return self.find_best(starts)
+
+    def find_best(self, points):
+        """The point with the least value, the first one of equals."""
+        if len(points) == 1:
+            return points[0]
+        return min(points, key=lambda point: self.evaluate(point)[0])
 
     def evaluate(self, coefficients):
         """Value, gradient, and the function that solves for the Newton step."""
@@ -104,9 +127,9 @@ class _Problem:
         gradient = self.columns @ residual + 2 * self.penalty * away
 
         def step(free):
-            part = self.columns[free]
+            part = self.columns if free.all() else self.columns[free]
             hessian = (part * (self.mass * smaller * (1.0 - smaller))) @ part.T
-            hessian += np.diag((2 * self.penalty + DAMPING * self.bound)[free])
+            hessian.flat[:: len(hessian) + 1] += (2 * self.penalty + DAMPING * self.bound)[free]
             return solve_newton_step(hessian, gradient[free])
 
         return self.mass @ losses + self.penalty @ away**2, gradient, step

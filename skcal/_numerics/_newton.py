@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 # The Newton decrement, twice what a step promises to gain. After a step that promised, or gained,
 # this share of the value the arithmetic resolves no further one.
@@ -126,19 +126,19 @@ def solve_newton_step(hessian, gradient):
 
     NaN where a number has overflowed; such a step decreases nothing, which ends the search.
     """
-    scale = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    scaled, slope = hessian / np.outer(scale, scale), gradient / scale
+    scale = np.sqrt(np.maximum(np.diagonal(hessian), np.finfo(np.float64).tiny))
+    scaled, slope = hessian / (scale[:, None] * scale), gradient / scale
     if not (np.isfinite(scaled).all() and np.isfinite(slope).all()):  # LAPACKs differ in what to do
         return np.full_like(slope, np.nan)
-    damping = 0.0
-    while True:
-        try:
-            step = -cho_solve(cho_factor(scaled + damping * np.eye(len(scaled))), slope)
-            with np.errstate(over="ignore"):
-                step /= scale
-            return step if np.isfinite(step).all() else np.full_like(slope, np.nan)
-        except np.linalg.LinAlgError:  # definite, but for rounding
-            damping = max(1e-15, 10 * damping)
+    # LAPACK itself: for a few coordinates SciPy's checks take many times as long.
+    _, step, info = dposv(scaled, slope)
+    damping = 1e-15
+    while info > 0:  # definite, but for rounding
+        _, step, info = dposv(scaled + damping * np.eye(len(scaled)), slope)
+        damping *= 10
+    with np.errstate(over="ignore"):
+        step /= -scale
+    return step if np.isfinite(step).all() else np.full_like(slope, np.nan)
 
 
 def centre_features(features, mass):

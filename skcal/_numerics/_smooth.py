@@ -16,6 +16,8 @@ TOLERANCE = 4e-7
 SMALLEST_BANDWIDTH = 1e-5
 # Modes beyond exp(-8.5^2 / 2) = 2e-16 vanish.
 LAST_MODE = 8.5 / np.pi
+# Who is as near to a fixed point as this need not look whether it lies within 1e-9 on either side.
+_CLOSE = 1e-10
 
 
 def count_cells(bandwidth, absolute_residual):
@@ -109,7 +111,12 @@ def find_fixed_point(error_at, upper, smallest):
     high = min(high, error_at(low))
     if high - low <= 1e-9 or error_at(high) >= high:
         return high
-    return brentq(lambda s: error_at(s) - s, low, high, xtol=1e-9)
+
+    def miss(s):
+        gap = error_at(s) - s
+        return gap if abs(gap) > _CLOSE else 0.0
+
+    return brentq(miss, low, high, xtol=1e-9)
 
 
 def _damping(n_modes, bandwidth):

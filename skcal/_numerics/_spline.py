@@ -1,7 +1,7 @@
 """Logistic regression on a natural cubic spline of one variable."""
 
 import numpy as np
-from scipy.interpolate import BSpline, CubicSpline, PPoly
+from scipy.interpolate import PPoly
 
 from skcal._numerics._logistic import fit_logistic
 
@@ -42,8 +42,10 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     values, knots = values / scale, knots / scale
     basis, middle = build_natural_basis(knots), np.median(knots)
     offset = basis(middle)
-    features = np.column_stack([np.ones(len(values)), basis(values) - offset])
     n_slopes = len(offset)
+    features = np.empty((len(values), 1 + n_slopes), order="F")  # as the fit reads them
+    features[:, 0] = 1.0
+    np.subtract(basis(values), offset, out=features[:, 1:])
     spread = np.average((values - middle) ** 2, weights=weights)
     height, *slopes = fit_logistic(
         features,
@@ -115,23 +117,26 @@ def build_natural_basis(knots):
     The slope of a cubic spline is a quadratic spline: a combination of the n_knots + 1 quadratic
     B-splines, which are not negative and sum to 1. It is level at an end, the natural condition,
     where the two coefficients next to this end are equal. So the first two B-splines are added
-    up, and the last two; the functions are the integrals of what remains.
+    up, and the last two; the functions are the integrals of what remains. At knot i the B-splines
+    i and i + 1 count, in the proportion of the distances to the knots after and before it.
     """
     n_functions = max(len(knots) - 1, 1)
     if n_functions == 1:  # a straight line
         return PPoly([[[1.0]], [[0.0]]], [knots[0], knots[0] + 1])
     tied = np.clip(np.arange(-1, n_functions + 1), 0, n_functions - 1)
-    slopes = BSpline(np.pad(knots, 2, mode="edge"), np.eye(n_functions)[tied], 2)
-    values = slopes.antiderivative()(knots)
-    return _extend_straight(CubicSpline(knots, values, bc_type="natural"), slopes(knots[[0, -1]]))
-
-
-def _extend_straight(spline, slopes):
-    """The spline as pieces, with a straight one of the given slope at either end."""
-    start, end = spline.x[[0, -1]]
-    width = end - start
-    level = np.zeros_like(slopes[0])
-    left = np.array([level, level, slopes[0], spline(start) - width * slopes[0]])
-    right = np.array([level, level, slopes[1], spline(end)])
-    pieces = np.concatenate([left[:, None], spline.c, right[:, None]], axis=1)
-    return PPoly(pieces, [start - width, *spline.x, end + width])
+    first, second = np.eye(n_functions)[tied[:-1]], np.eye(n_functions)[tied[1:]]
+    width = np.diff(knots)[:, None]
+    before, after = np.pad(width, [(1, 0), (0, 0)]), np.pad(width, [(0, 1), (0, 0)])
+    slopes = (after * first + before * second) / (before + after)
+    bends = 2 * (second - first) / (before + after)
+    rises = width * (slopes[:-1] + width * (2 * bends[:-1] + bends[1:]) / 6)
+    values = np.cumsum(np.pad(rises, [(1, 0), (0, 0)]), axis=0)
+    inner = np.stack(
+        [np.diff(bends, axis=0) / (6 * width), bends[:-1] / 2, slopes[:-1], values[:-1]]
+    )
+    # A straight piece at either end, as long as all others together.
+    length, level = knots[-1] - knots[0], np.zeros(n_functions)
+    left = np.array([level, level, slopes[0], -length * slopes[0]])
+    right = np.array([level, level, slopes[-1], values[-1]])
+    pieces = np.concatenate([left[:, None], inner, right[:, None]], axis=1)
+    return PPoly(pieces, [knots[0] - length, *knots, knots[-1] + length])

@@ -1,5 +1,6 @@
 """Inductive Venn-Abers predictor: isotonic regression with one more row, at every score."""
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 # Scores this near each other, relative to their size, are tied: the last digits of a score
 # depend on how many rows a matrix product was asked for at once.
 TIE_TOLERANCE = 1e-13
+# In place of the number of a point.
+_NONE = -1
 
 
 class VennAbersSteps(NamedTuple):
@@ -49,7 +52,7 @@ def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
     -------
     VennAbersSteps
     """
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(scores)
     scores, outcomes = scores[order], outcomes[order]
     weights = np.ones(len(scores)) if weights is None else weights[order]
     reach = TIE_TOLERANCE * np.maximum(np.abs(scores), unit)
@@ -94,27 +97,86 @@ def find_upper_values(weight, positive):
     :math:`A_i` does not lie below it. If it does, the line is turned about :math:`A_i` until it
     meets the lower convex hull of the later B. Its point of contact only moves right, along
     corners of the hull, so that the sweep takes O(m) steps.
+
+    Stretches of scores with one outcome are taken at once. Where all outcomes are 1, no A falls
+    below the line. Where all are 0, each A does that comes after one that does, bisections find
+    those that share a point of contact, and only the last B can be a corner of the hull.
     """
-    total = np.append(0, np.cumsum(weight)).tolist()
-    height = np.append(0, np.cumsum(positive)).tolist()
-    successor = _link_hull_corners(total, height)
-    values = np.empty(len(weight))
-    slope, contact = -np.inf, successor[0]
-    pivot_total, pivot_height = 0.0, 0.0
-    for i, (x, y) in enumerate(zip(total[:-1], height[:-1], strict=True)):
-        if i == 0 or y - pivot_height < slope * (x - pivot_total):
-            pivot_total, pivot_height = x, y
-            if contact <= i:
-                contact = successor[i]
-            slope = (height[contact] - y + 1) / (total[contact] - x + 1)
-            while contact != successor[contact]:
-                following = successor[contact]
-                next_slope = (height[following] - y + 1) / (total[following] - x + 1)
-                if next_slope > slope:
-                    break
-                contact, slope = following, next_slope
-        values[i] = slope
+    n_scores = len(weight)
+    total, height = (np.append(0.0, np.cumsum(sums)) for sums in (weight, positive))
+    starts, ends, corners = _find_stretches(weight, positive)
+    successor = _link_hull_corners(total[corners].tolist(), height[corners].tolist())
+    n_passed = np.searchsorted(corners, ends, side="right").tolist()
+    # These give Python's numbers, on which it computes faster.
+    x, y, places = memoryview(total), memoryview(height), corners.tolist()
+
+    def slope(corner, i):
+        place = places[corner]
+        return (y[place] - y[i] + 1) / (x[place] - x[i] + 1)
+
+    def is_passed(corner, i):
+        """Whether the line about A_i that goes through the next corner is not steeper."""
+        following = successor[corner]
+        return following != corner and slope(following, i) <= slope(corner, i)
+
+    turns, contacts = [0], [_NONE]  # each point of contact, and the first A that has it
+    contact, pivot, steepness = 0, 0, np.inf
+    n_below_one = n_scores
+    for first, end, passed in zip((starts + 1).tolist(), ends.tolist(), n_passed, strict=True):
+        stop = min(end + 1, n_scores)
+        i = first
+        if pivot < first:  # the first A of all is below any line
+            i = bisect_left(
+                range(stop), True, i, key=lambda j: y[j] - y[pivot] < steepness * (x[j] - x[pivot])
+            )
+            if i == stop:
+                continue
+        while i < end:
+            contact = max(contact, passed - 1)
+            while is_passed(contact, i):
+                contact = successor[contact]
+            turns.append(i)
+            contacts.append(places[contact])
+            i = bisect_left(range(end), True, i + 1, key=lambda j: is_passed(contact, j))
+        if i == n_scores:
+            break
+        if passed == len(places):  # nothing but outcomes 1 follows
+            n_below_one = i
+            turns.append(i)
+            contacts.append(_NONE)
+            break
+        contact, pivot = max(contact, passed), i
+        while is_passed(contact, i):
+            contact = successor[contact]
+        steepness = slope(contact, i)
+        turns += [i, i + 1]
+        contacts += [places[contact], _NONE]
+
+    place = np.repeat(contacts, np.diff(turns, append=n_scores))
+    values = (height[place] - height[:-1] + 1) / (total[place] - total[:-1] + 1)
+    values[place == _NONE] = 0.0
+    values[n_below_one:] = 1.0
     return np.minimum(np.maximum.accumulate(values), 1)  # of rounding
+
+
+def _find_stretches(weight, positive):
+    """Stretches of scores with outcome 0 alone, and single scores with both outcomes.
+
+    Returns
+    -------
+    starts, ends : ndarray of shape (n_stretches,)
+        Numbers of cumulative sums at both ends; the first stretch ends at 0, before all scores.
+    corners : ndarray of shape (n_corners,)
+        The ends that no outcome 0 follows immediately.
+    """
+    is_zero, is_one = positive == 0, positive == weight
+    opens = np.append(True, ~(is_zero[1:] & is_zero[:-1] | is_one[1:] & is_one[:-1]))
+    starts = np.flatnonzero(opens)
+    ends = np.append(starts[1:], len(weight))
+    is_corner = ~np.append(is_zero[ends[:-1]], False)
+    other = ~is_one[starts]
+    corners = ends[other & is_corner]
+    return np.append(-1, starts[other]), np.append(0, ends[other]), corners
 
 
 def _link_hull_corners(x, y):

@@ -150,7 +150,7 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
             outcomes = smooth_outcomes(outcomes, sample_weight)
         if self.parameters == "am":
             a, c = fit_logistic(
-                values[:, None], outcomes, sample_weight, lower=0, fit_intercept=True
+                values[:, None], outcomes, sample_weight, lower=0, fit_intercept=True, guess=1
             )
             return BetaMap(float(a), float(a), float(c))
         log_proba, log_complement = _split_log_odds(values)
@@ -162,7 +162,7 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
         # Where all scores are next to certain, the data leave a direction open.
         options = {"penalty": _TINY_RIDGE, "centre": 1.0} if self.target_smoothing else {}
         fitted = fit_logistic(
-            features, outcomes, sample_weight, lower=0, fit_intercept=True, **options
+            features, outcomes, sample_weight, lower=0, fit_intercept=True, guess=1, **options
         )
         return BetaMap(*map(float, fitted))
 

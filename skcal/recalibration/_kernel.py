@@ -9,8 +9,8 @@ import numpy as np
 from skcal._numerics._kernel_curve import (
     RESIDUAL_CELLS,
     SMALLEST_BANDWIDTH,
-    count_mass_cells,
     find_bandwidth,
+    share_mass,
     trace_curve,
 )
 from skcal._records import show_record
@@ -152,6 +152,5 @@ def _place_mass(sample, bandwidth):
     ties = sample.sorted
     if len(ties.predictions) <= _MOST_PLACES:
         return ties.predictions, ties.weight, ties.positive
-    mass, positive = sample.mass_on_grid(count_mass_cells(bandwidth))
-    filled = np.flatnonzero(mass > 0)
-    return filled / (len(mass) - 1), mass[filled], positive[filled]
+    mass, positive = ties.weight / ties.total_weight, ties.positive / ties.total_weight
+    return share_mass(ties.predictions, mass, positive, bandwidth)

@@ -123,7 +123,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         if self.target_smoothing:
             outcomes = smooth_outcomes(outcomes, sample_weight)
-        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
+        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True, guess=1)
         return SigmoidMap(*map(float, fitted))
 
     def _apply_map(self, fitted, values):

@@ -176,7 +176,7 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         if self.target_smoothing:
             outcomes = smooth_outcomes(outcomes, sample_weight)
-        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True)
+        fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True, guess=1)
         slope, intercept = map(float, fitted)
         scaled = expit(slope * values + intercept)
         n_bins = count_bins(self.n_bins, count_rows(scaled, sample_weight))

@@ -114,6 +114,7 @@ class VennAbers(OneVsRestRecalibrator):
 
     maps_: list[VennAbersMap]
     _is_monotone = True
+    _fewest_rows = 1 << 12  # so that steps are tabulated few times
 
     def predict_interval(self, X: ArrayLike) -> np.ndarray:
         """Lower and upper probability of every class.

@@ -97,8 +97,8 @@ def test_intercepts_make_up_for_offsets(rng, offset, scale):
 
 @pytest.mark.parametrize("base_rate", [0.5, 0.01])
 def test_many_rows_start_from_a_part_and_end_at_the_optimum(rng, base_rate):
-    feature, weights = rng.normal(size=10_000), rng.random(10_000)
-    targets = (rng.random(10_000) < expit(feature + logit(base_rate))).astype(float)
+    feature, weights = rng.normal(size=40_000), rng.random(40_000)
+    targets = (rng.random(40_000) < expit(feature + logit(base_rate))).astype(float)
     slope, intercept = fit_logistic(feature[:, None], targets, weights, fit_intercept=True)
     residual = weights / weights.sum() * (expit(slope * feature + intercept) - targets)
     np.testing.assert_allclose([residual.sum(), residual @ feature], 0, atol=1e-9)
@@ -106,9 +106,9 @@ def test_many_rows_start_from_a_part_and_end_at_the_optimum(rng, base_rate):
 
 def test_a_part_may_be_a_poor_start(rng):
     """Every 16th row of each outcome separates the outcomes; all rows do not."""
-    targets = np.repeat([0.0, 1.0], 8192)
-    feature = rng.normal(size=16384)
+    targets = np.repeat([0.0, 1.0], 16384)
+    feature = rng.normal(size=32768)
     feature[::16] = np.where(targets[::16] > 0, 1e3, -1e3)
     slope, intercept = fit_logistic(feature[:, None], targets, fit_intercept=True)
-    residual = (expit(slope * feature + intercept) - targets) / 16384
+    residual = (expit(slope * feature + intercept) - targets) / 32768
     np.testing.assert_allclose([residual.sum(), residual @ feature], 0, atol=1e-7)
