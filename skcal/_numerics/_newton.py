@@ -56,6 +56,7 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
     too short, because a function falls steadily for ever, they are doubled. Where the infimum lies
     at infinity the steps end once about 1e-14 is left to gain.
     """
+    lower = np.broadcast_to(lower, start.shape)
     x = np.maximum(start, lower)
     value, gradient, step = evaluate(x)
     n_evaluations = 1
@@ -65,7 +66,10 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
             return x, n_evaluations
         direction = np.zeros_like(x)
         direction[free] = step(free)
-        decrement = -gradient @ direction
+        while (stuck := free & (x <= lower) & (direction < 0)).any():
+            free &= ~stuck
+            direction[stuck] = 0.0
+            direction[free] = step(free)
 
         def go(size, x=x, direction=direction):
             candidate = np.maximum(x + size * direction, lower)
@@ -73,6 +77,16 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
 
         size, trial = 1.0, go(1.0)
         n_evaluations += 1
+        beyond = np.flatnonzero(x + direction < lower)
+        is_cut = len(beyond) > 0 and not _falls(trial, x, value, gradient)
+        if is_cut:  # a projection may lead upwards; the way to the first bound does not
+            shares = (lower - x)[beyond] / direction[beyond]
+            first = beyond[shares.argmin()]
+            direction *= shares.min()
+            direction[first] = lower[first] - x[first]
+            trial = go(1.0)
+            n_evaluations += 1
+        decrement = -gradient @ direction
         while not _falls(trial, x, value, gradient):
             if size < _SMALLEST_STEP:  # the arithmetic resolves no smaller decrease
                 return x, n_evaluations
@@ -92,7 +106,7 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
                     low = middle
                 if tried[1] < trial[1]:
                     trial = tried
-        while size >= 1 and trial[2] @ direction < -_STEEP * decrement:
+        while size >= 1 and not is_cut and trial[2] @ direction < -_STEEP * decrement:
             size *= 2  # the function goes on falling, towards an infimum at infinity perhaps
             tried = go(size)
             n_evaluations += 1
@@ -101,7 +115,7 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
             trial = tried
         fall = value - trial[1]
         x, value, gradient, step = trial
-        if min(decrement, fall) <= last_decrement * (1 + abs(value)):
+        if not is_cut and min(decrement, fall) <= last_decrement * (1 + abs(value)):
             return x, n_evaluations
     if _MAX_ITERATIONS * min(decrement, fall) <= _NEGLIGIBLE_GAIN * (1 + abs(value)):
         return x, n_evaluations

@@ -112,3 +112,15 @@ def test_a_part_may_be_a_poor_start(rng):
     slope, intercept = fit_logistic(feature[:, None], targets, fit_intercept=True)
     residual = (expit(slope * feature + intercept) - targets) / 32768
     np.testing.assert_allclose([residual.sum(), residual @ feature], 0, atol=1e-7)
+
+
+def test_a_search_does_not_end_just_above_a_bound():
+    """If the first coefficient is best at its bound, the others are those without its feature."""
+    v = np.array([1e-300, 5e-324, 1 - 1e-8, 1 - 1e-16, 1 - 1e-8, 1 - 1e-8])
+    targets = np.array([1.5, 5, 1.5, 5, 5, 5]) / 6
+    weights = [3.9686337652774015, 0.0654799745984699, 1.480708159660447]
+    weights = np.array([*weights, 0.010926035273914243, 20.6392167527495, 11.014540608558127])
+    features, options = np.column_stack([np.log(v), -np.log1p(-v)]), {"fit_intercept": True}
+    found = fit_logistic(features, targets, weights, lower=0.0, guess=1.0, **options)
+    without = fit_logistic(features[:, 1:], targets, weights, lower=0.0, guess=1.0, **options)
+    np.testing.assert_allclose(found, [0, *without], rtol=1e-6)
