@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # names that editors complete and type checkers follow
         streaming,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "datasets",
