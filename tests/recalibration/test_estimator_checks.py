@@ -100,8 +100,7 @@ class TestTiers:
             CrossFitProba(GaussianNB()),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
             RecalibratedRegressorCV(),
-            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
-            *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM)),
+            RecalibratedClassifierCV(GaussianNB(), recalibration.TemperatureScaling(), cv=2),
         ]
     )
     def test_on_features(self, estimator):
@@ -109,9 +108,16 @@ class TestTiers:
 
     @pytest.mark.slow
     @for_each(
-        [MulticalibratedClassifierCV(GaussianNB(), cv=2, method=m) for m in ("scaling", "boosting")]
+        [
+            *(
+                MulticalibratedClassifierCV(GaussianNB(), cv=2, method=m)
+                for m in ("scaling", "boosting")
+            ),
+            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
+            *(next(behind_a_classifier(R)) for R in RANDOM),
+        ]
     )
-    def test_groups_of_all_features(self, estimator):
+    def test_on_features_with_other_options(self, estimator):
         run_checks(estimator)
 
     @pytest.mark.slow
@@ -127,12 +133,15 @@ class TestTiers:
         else:
             run_checks(estimator)
 
-    @for_each([OnValidScores(make(R)) for R in OTHERS])
+    @for_each([OnValidScores(make(R)) for R in OTHERS if R is not AutoRecalibration])
     def test_on_valid_scores(self, estimator):
         run_checks(estimator)
 
     @pytest.mark.slow
-    @for_each([adapted for R in OTHERS for adapted in adapt_otherwise(R)])
+    @for_each(
+        [OnValidScores(AutoRecalibration())]
+        + [adapted for R in OTHERS for adapted in adapt_otherwise(R)]
+    )
     def test_on_valid_scores_of_other_kinds(self, estimator):
         run_checks(estimator)
 
