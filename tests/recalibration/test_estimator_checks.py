@@ -32,6 +32,9 @@ STEADY = [R for R in CLASSES if R not in RANDOM]
 CHOOSY = [R for R in CLASSES if R.__name__ in NEEDS_ACCURACY]  # refuse worthless scores
 OTHERS = [R for R in CLASSES if R not in CHOOSY]
 TWO = [recalibration.TemperatureScaling, recalibration.IsotonicRecalibration]
+# One of each base class, and of those that fit in a way of their own; the others are slow tests.
+FAMILIES = ("HistogramBinning", "IsotonicRecalibration", "TemperatureScaling", "VectorScaling")
+FAMILIES += ("VennAbers",)
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "estimator_checks.rst"
 
 
@@ -133,16 +136,16 @@ class TestTiers:
         else:
             run_checks(estimator)
 
-    @for_each([OnValidScores(make(R)) for R in OTHERS if R is not AutoRecalibration])
+    @for_each([OnValidScores(make(R)) for R in OTHERS if R.__name__ in FAMILIES])
     def test_on_valid_scores(self, estimator):
         run_checks(estimator)
 
     @pytest.mark.slow
     @for_each(
-        [OnValidScores(AutoRecalibration())]
+        [OnValidScores(make(R)) for R in OTHERS if R.__name__ not in FAMILIES]
         + [adapted for R in OTHERS for adapted in adapt_otherwise(R)]
     )
-    def test_on_valid_scores_of_other_kinds(self, estimator):
+    def test_on_valid_scores_of_others_and_of_other_kinds(self, estimator):
         run_checks(estimator)
 
     @pytest.mark.parametrize("R", CHOOSY)
