@@ -78,13 +78,13 @@ def test_order_of_rows_and_of_columns_does_not_matter(measure):
 
 
 @every_measure
-@pytest.mark.parametrize("names", [("no", "yes"), (False, True), (-1, 1), (2.0, 7.5)], ids=str)
-def test_names_of_labels_do_not_matter(measure, names):
-    renamed, expected = np.array(names)[Y], measure.function(Y, P)
-    assert measure.function(renamed, P, pos_label=names[1]) == expected
-    assert measure.function(renamed.astype(object), P, labels=list(names)) == expected
-    if names in ((False, True), (-1, 1)):
-        assert measure.function(renamed, P) == expected
+def test_names_of_labels_do_not_matter(measure):
+    for names in (("no", "yes"), (False, True), (-1, 1), (2.0, 7.5)):
+        renamed, expected = np.array(names)[Y], measure.function(Y, P)
+        assert measure.function(renamed, P, pos_label=names[1]) == expected
+        assert measure.function(renamed.astype(object), P, labels=list(names)) == expected
+        if names in ((False, True), (-1, 1)):
+            assert measure.function(renamed, P) == expected
 
 
 @every_measure
@@ -110,12 +110,12 @@ def test_integer_weight_is_repetition_zero_is_absence_and_one_is_none(measure):
 
 
 @every_measure
-@pytest.mark.parametrize("scale", [7, 1e150, 1e-300])
-def test_only_ratios_of_weights_matter(measure, scale):
-    if measure.name in READ_COUNTS:
-        pytest.skip("the measure reads weights as counts")
-    found = measure.function(Y, P, sample_weight=FRACTIONS * scale)
-    assert_close(found, measure.function(Y, P, sample_weight=FRACTIONS))
+def test_only_ratios_of_weights_matter(measure):
+    for scale in (7, 1e150, 1e-300):
+        if measure.name in READ_COUNTS:
+            pytest.skip("the measure reads weights as counts")
+        found = measure.function(Y, P, sample_weight=FRACTIONS * scale)
+        assert_close(found, measure.function(Y, P, sample_weight=FRACTIONS))
 
 
 @every_measure
@@ -140,20 +140,20 @@ def test_outcomes_as_often_as_predicted_score_zero(measure):
 
 
 @every_measure
-@pytest.mark.parametrize(("label", "prediction"), [(0, 0.3), (1, 0.3), (1, 0.0), (0, 1.0)])
-def test_single_row(measure, label, prediction):
-    for weight in (None, [0.2]):
-        check_range(measure, measure.function([label], [prediction], sample_weight=weight))
+def test_single_row(measure):
+    for label, prediction in ((0, 0.3), (1, 0.3), (1, 0.0), (0, 1.0)):
+        for weight in (None, [0.2]):
+            check_range(measure, measure.function([label], [prediction], sample_weight=weight))
 
 
 @every_measure
-@pytest.mark.parametrize("label", [0, 1])
-def test_single_class(measure, label):
-    value = measure.function(np.full(len(P), label), P)
-    check_range(measure, value)
-    text = np.full(len(P), ["no", "yes"][label])
-    assert measure.function(text, P, pos_label="yes") == value
-    assert measure.function(text, BOTH, labels=["no", "yes"]) == value
+def test_single_class(measure):
+    for label in (0, 1):
+        value = measure.function(np.full(len(P), label), P)
+        check_range(measure, value)
+        text = np.full(len(P), ["no", "yes"][label])
+        assert measure.function(text, P, pos_label="yes") == value
+        assert measure.function(text, BOTH, labels=["no", "yes"]) == value
 
 
 @every_measure

@@ -61,8 +61,8 @@ LAW = MODEL.pred_dist(X)
          -metrics.pinball_loss(Y, LAW.ppf(np.reshape(LEVELS, (3, 1))).T, quantiles=LEVELS)),
         (make_distribution_scorer("expected_normalized_calibration_error", n_bins=1),
          -metrics.expected_normalized_calibration_error(Y, X[:, 0], y_std=[0.5] * 90, n_bins=1)),
-        (make_distribution_scorer(lambda y, v: float(np.mean(v)), response="predict"),
-         -X[:, 0].mean()),
+        (make_distribution_scorer(lambda y, v, **more: np.mean(v) * more["k"], response="predict",
+                                  k=3), -3 * X[:, 0].mean()),
     ],
 )  # fmt: skip
 def test_a_score_is_the_measure_of_what_is_predicted(scorer, expected):

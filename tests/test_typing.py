@@ -6,7 +6,6 @@ import re
 import sys
 from typing import Literal, get_args, get_origin
 
-import pytest
 from numpydoc.docscrape import NumpyDocString
 
 import skcal
@@ -26,25 +25,39 @@ def read_choices(function, annotation):
     return {choice for part in parts if get_origin(part) is Literal for choice in get_args(part)}
 
 
-@pytest.mark.parametrize("path", FUNCTIONS)
-def test_annotations(path):
-    function = inspect.unwrap(FUNCTIONS[path])
+def list_faults(function):
+    """What is wrong with the annotations of a function."""
     signature = inspect.signature(function)
     documented = {
         name.strip().lstrip("*"): field.type
         for field in NumpyDocString(inspect.getdoc(function))["Parameters"]
         for name in field.name.split(",")
     }
-    assert signature.return_annotation is not signature.empty
+    if signature.return_annotation is signature.empty:
+        yield "what it returns has no annotation"
     for name, parameter in signature.parameters.items():
-        if name not in ("self", "cls"):
-            assert parameter.annotation is not parameter.empty, name
-            choices = re.match(r'\{(".*")\}', documented[name])
-            if choices:
-                expected = {choice.strip(' "') for choice in choices[1].split(",")}
-                assert read_choices(function, parameter.annotation) == expected, name
-            if parameter.default is None:
-                assert re.search(r"\b(None|Any|object|RandomState)\b", parameter.annotation), name
+        if name in ("self", "cls"):
+            continue
+        if parameter.annotation is parameter.empty:
+            yield f"{name} has no annotation"
+            continue
+        choices = re.match(r'\{(".*")\}', documented[name])
+        if choices:
+            expected = {choice.strip(' "') for choice in choices[1].split(",")}
+            if read_choices(function, parameter.annotation) != expected:
+                yield f"{name} has other choices than {expected}"
+        optional = re.search(r"\b(None|Any|object|RandomState)\b", str(parameter.annotation))
+        if parameter.default is None and not optional:
+            yield f"{name} may be None"
+
+
+def test_annotations():
+    faults = [
+        f"{path}: {fault}"
+        for path, function in FUNCTIONS.items()
+        for fault in list_faults(inspect.unwrap(function))
+    ]
+    assert faults == []
 
 
 def test_attributes_are_annotated():

@@ -28,7 +28,7 @@ def _pool(means, mass):
     return values[np.maximum(np.cumsum(present) - 1, 0)]
 
 
-def regress_quantile(targets, weights, starts, level, *, largest=False):
+def regress_quantile(targets, weights, starts, level):
     r"""Isotonic quantiles: non-decreasing values with the least pinball loss.
 
     Notes
@@ -37,7 +37,7 @@ def regress_quantile(targets, weights, starts, level, *, largest=False):
     group and b from there on, and some best values of all lie at most at a, and at least at b,
     there. So the range of the values of each stretch of groups is halved until it is one number:
     log2 n passes over all groups. The loss of a rather than b in a row is proportional to
-    1{y <= a} - level. Where several values are best, the smallest ones are taken, or the largest.
+    1{y <= a} - level. Where several values are best, the smallest ones are taken.
     """
     distinct, rank = np.unique(targets, return_inverse=True)
     n_groups = len(starts)
@@ -51,7 +51,7 @@ def regress_quantile(targets, weights, starts, level, *, largest=False):
         is_below = rank <= np.repeat(np.repeat(middle, lengths), sizes)
         below = is_below if weights is None else np.where(is_below, weights, 0.0)
         loss = level * mass - _cumulate(_sum_groups(below.astype(np.float64), starts))
-        split = _find_least(loss, first, lengths, first_of_them=largest)
+        split = _find_least(loss, first, lengths)
         split = np.where(low < high, split, first + lengths)
         keep_left, keep_right = split > first, split < first + lengths
         place = np.concatenate([first[keep_left], split[keep_right]])
@@ -62,15 +62,12 @@ def regress_quantile(targets, weights, starts, level, *, largest=False):
     return distinct[np.repeat(low, np.diff(np.append(first, n_groups)))]
 
 
-def _find_least(loss, first, lengths, *, first_of_them):
-    """Place of the least of loss[first : first + length + 1], for each stretch."""
+def _find_least(loss, first, lengths):
+    """Last place of the least of loss[first : first + length + 1], for each stretch."""
     at_end = loss[first + lengths]
     inner = np.minimum.reduceat(loss[:-1], first)
     is_least = loss[:-1] == np.repeat(inner, lengths)
     place = np.arange(len(loss) - 1)
-    if first_of_them:
-        where = np.minimum.reduceat(np.where(is_least, place, len(loss)), first)
-        return np.where(inner <= at_end, where, first + lengths)
     where = np.maximum.reduceat(np.where(is_least, place, -1), first)
     return np.where(at_end <= inner, first + lengths, where)
 

@@ -92,7 +92,8 @@ def split_gain(shares, predictions, outcomes):
     centred = predictions - shares @ predictions
     variance = float(shares @ centred**2)
     excess = float(shares @ (centred * (outcomes - predictions)))
-    stretch = excess**2 / variance if variance > 0 else 0.0
+    # Predictions that are all alike miss their mean by a last bit.
+    stretch = excess**2 / variance if variance > 1e-24 else 0.0
     return float(shares @ (predictions - outcomes)) ** 2, stretch
 
 

@@ -56,7 +56,7 @@ def test_band_of_the_curve_is_kolmogorovs(rows):
     assert stats.kstwo.cdf(display.curve_width, 80) == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4)])
+@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4), (1, 3)])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
 def test_band_of_the_histogram_by_all_outcomes(n_samples, n_bins, level):
     """The multinomial probabilities of all counts, added up."""

@@ -144,11 +144,10 @@ def test_omnibus_pvalue_is_the_probability_of_all_outcomes(kind):
 @pytest.mark.parametrize(
     ("n", "kind", "n_samples"),
     [
-        (30, "ties", 300),
         (30, "weights", 300),
-        (300, "rare", 300),
-        (60, "classwise", 300),
         (60, "groups", 200),
+        pytest.param(30, "ties", 2000, marks=pytest.mark.slow),
+        pytest.param(60, "classwise", 1000, marks=pytest.mark.slow),
         pytest.param(3000, "plain", 2000, marks=pytest.mark.slow),
         pytest.param(300, "rare", 4000, marks=pytest.mark.slow),
         pytest.param(5000, "summary", 1000, marks=pytest.mark.slow),
@@ -347,13 +346,13 @@ def test_certain_predictions(name, n):
 @pytest.mark.parametrize("name", ["omnibus", *MEASURES])
 def test_single_row(name):
     """The outcome against the odds has its own probability, 0.2."""
-    options = {"statistic": name, "n_resamples": 999, "random_state": 0}
+    options = {"statistic": name, "n_resamples": 299, "random_state": 0}
     surprising = calibration_test([1], [0.2], **options)
     assert calibration_test([0], [0.2], **options).pvalue == 1
     if name in MEASURES and MEASURES[name].is_signed:
         assert surprising[:3] == (0, 1, 0)  # one row says nothing about a square
     else:
-        assert surprising.pvalue == pytest.approx(0.2, abs=4 * 0.0127)
+        assert surprising.pvalue == pytest.approx(0.2, abs=4 * np.sqrt(0.2 * 0.8 / 299))
 
 
 def test_callable_is_given_what_it_takes(rng):

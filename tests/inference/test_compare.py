@@ -58,7 +58,7 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(deviation):
 
 
 @pytest.mark.parametrize("digits", [1, None], ids=["alone in cells", "spread"])
-@pytest.mark.parametrize("n_rows", [30, 500])
+@pytest.mark.parametrize("n_rows", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_level_with_other_predictions_and_no_change(digits, n_rows):
     """Also for a model that is not calibrated, and for predictions that are shifted."""
     rng, pvalues = np.random.default_rng(n_rows), []
@@ -75,9 +75,9 @@ def test_level_with_other_predictions_and_no_change(digits, n_rows):
 @both
 def test_power_and_estimate(rng, deviation):
     """For a change everywhere, and for one that cancels on the whole; either way round."""
-    v, options = rng.random(20_000), {"deviation": deviation, "random_state": 0}
+    v, options = rng.random(8000), {"deviation": deviation, "random_state": 0}
     for change in (0.1, 0.2 * np.sin(4 * np.pi * v)):
-        first, second = (summarize(rng.random(20_000) < 0.2 + v / 2 + c, v) for c in (0, change))
+        first, second = (summarize(rng.random(8000) < 0.2 + v / 2 + c, v) for c in (0, change))
         result = compare_summaries(first, second, **options)
         assert result.pvalue <= 0.005
         if np.isscalar(change):

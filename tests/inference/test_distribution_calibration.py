@@ -1,5 +1,7 @@
 """The exact test of predicted distributions: known laws, size, power, what is refused."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -35,6 +37,28 @@ def test_all_outcomes_of_a_coin():
             options = {"n_resamples": n_draws, "random_state": 0, "statistic": statistic}
             result = distribution_calibration_test(np.arange(4.0) < n_heads, law, **options)
             assert result.pvalue == pytest.approx(expected, abs=5 * np.sqrt(0.25 / n_draws))
+
+
+def test_all_exchanges_of_targets_and_members():
+    """Each of the three numbers of a row may be its target: 27 samples are equally likely."""
+    pooled = np.array([[4.0, 0, 1], [2.5, 2, 5], [7, 3, 3.5]])
+    options = {"n_resamples": N_DRAWS, "random_state": 0}
+
+    def statistic(y, law):
+        return abs(float(np.mean(y - np.mean(law.members, axis=1))))
+
+    target, law = pooled[:, 0], Ensemble(pooled[:, 1:])
+    result = distribution_calibration_test(target, law, statistic=statistic, **options)
+    values = []
+    for places in product(range(3), repeat=3):
+        drawn = pooled[range(3), places]
+        values.append(statistic(drawn, Ensemble((pooled.sum(axis=1) - drawn)[:, None] / 2)))
+    assert result.statistic == statistic(target, law)
+    exact = np.mean(np.array(values) >= result.statistic - 1e-9)
+    assert result.pvalue == pytest.approx(exact, abs=ERROR)
+    assert result.null_mean == pytest.approx(
+        np.mean(values), abs=5 * np.std(values) / np.sqrt(N_DRAWS)
+    )
 
 
 def draw_rows(kind, rng):

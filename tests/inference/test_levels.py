@@ -64,6 +64,7 @@ def test_never_above_the_level(rng, test, n, digits):
     check_level(find_pvalues(test, rng, 700, lambda: draw_binary(rng, n, digits=digits)))
 
 
+@pytest.mark.slow
 def test_never_above_the_level_of_wide_cells(rng):
     """The binomial law is wider than the Poisson binomial one, hence at most the level."""
     options, pvalues = {"statistic": "cumulative_calibration_error", "n_resamples": 39}, []
@@ -97,9 +98,14 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
 @pytest.mark.parametrize(
     "test",
     [
-        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, cox, belt, t_cal_test),
-        *(kernel_calibration_test, partial(blocks, block_size=lambda n: n // 10), embedding),
-        *(slow(calibration_test), slow(partial(calibration_test, statistic="smooth_ece"))),
+        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, belt, t_cal_test),
+        *(partial(blocks, block_size=lambda n: n // 10), embedding),
+        *(
+            slow(cox),
+            slow(kernel_calibration_test),
+            slow(calibration_test),
+            slow(partial(calibration_test, statistic="smooth_ece")),
+        ),
     ],
 )
 def test_power_grows(rng, test):

@@ -18,7 +18,7 @@ from skcal.metrics import (
 )
 
 every_act = pytest.mark.parametrize("act", [">", ">="])
-every_seed = pytest.mark.parametrize("seed", range(25))
+SEEDS = range(25)
 
 
 def draw(seed):
@@ -41,29 +41,29 @@ def loss(y, v, w, t, cut):
     return np.average(np.where(v >= cut, t * (1 - y), (1 - t) * y), weights=w)
 
 
-@every_seed
 @every_act
-def test_curves_by_their_definitions(seed, act):
-    y, v, w = draw(seed)
-    thresholds = np.unique([*np.linspace(0.01, 0.99, 23), *v[(v > 0) & (v < 1)]])
-    given = {"sample_weight": w, "thresholds": thresholds, "act": act, "pos_label": 1}
-    scores = elementary_score_curve(y, v, **given)
-    expected = [score(y, v, w, t, act) for t in thresholds]
-    np.testing.assert_allclose(scores.score, expected, rtol=0, atol=1e-14)
-    curve, odds = net_benefit_curve(y, v, **given), thresholds / (1 - thresholds)
-    np.testing.assert_allclose(curve.thresholds, thresholds, rtol=1e-15)
-    for found, acts in (
-        (curve.net_benefit, [v > t if act == ">" else v >= t for t in thresholds]),
-        (curve.treat_all, np.ones((len(thresholds), 1), bool)),
-        (curve.treat_none, np.zeros((len(thresholds), 1), bool)),
-    ):
-        expected = [
-            np.average(chosen * (y - (1 - y) * o), weights=w)
-            for chosen, o in zip(acts, odds, strict=True)
-        ]
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    rest = np.average(y, weights=w) - scores.score / (1 - thresholds)
-    np.testing.assert_allclose(curve.net_benefit, rest, rtol=1e-12, atol=1e-13)
+def test_curves_by_their_definitions(act):
+    for seed in SEEDS:
+        y, v, w = draw(seed)
+        thresholds = np.unique([*np.linspace(0.01, 0.99, 23), *v[(v > 0) & (v < 1)]])
+        given = {"sample_weight": w, "thresholds": thresholds, "act": act, "pos_label": 1}
+        scores = elementary_score_curve(y, v, **given)
+        expected = [score(y, v, w, t, act) for t in thresholds]
+        np.testing.assert_allclose(scores.score, expected, rtol=0, atol=1e-14)
+        curve, odds = net_benefit_curve(y, v, **given), thresholds / (1 - thresholds)
+        np.testing.assert_allclose(curve.thresholds, thresholds, rtol=1e-15)
+        for found, acts in (
+            (curve.net_benefit, [v > t if act == ">" else v >= t for t in thresholds]),
+            (curve.treat_all, np.ones((len(thresholds), 1), bool)),
+            (curve.treat_none, np.zeros((len(thresholds), 1), bool)),
+        ):
+            expected = [
+                np.average(chosen * (y - (1 - y) * o), weights=w)
+                for chosen, o in zip(acts, odds, strict=True)
+            ]
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        rest = np.average(y, weights=w) - scores.score / (1 - thresholds)
+        np.testing.assert_allclose(curve.net_benefit, rest, rtol=1e-12, atol=1e-13)
 
 
 def test_default_thresholds():
@@ -83,66 +83,68 @@ def test_default_acts_at_the_threshold():
     assert never.net_benefit == [0.0]
 
 
-@every_seed
-def test_mixtures_of_elementary_scores_are_proper_scores(seed):
+def test_mixtures_of_elementary_scores_are_proper_scores():
     """Integrals of the linear pieces: S_t is a + b t, from the right of one jump to the next."""
-    y, v, w = draw(seed)
-    y, v = (y > 0.5).astype(int), np.clip(v, 0.01, 0.99)
-    given = {"sample_weight": w, "pos_label": 1}
-    right, left = (elementary_score_curve(y, v, act=act, **given) for act in (">", ">="))
-    low, high = right.thresholds[:-1], right.thresholds[1:]
-    start, end = right.score[:-1], left.score[1:]
-    brier = 2 * ((start + end) / 2 * (high - low)).sum()
-    assert brier == pytest.approx(brier_score_loss(y, v, sample_weight=w, pos_label=1), abs=1e-13)
-    # (a + b t) / (t (1 - t)) = a / t + (a + b) / (1 - t); a = 0 at t = 0, a + b = 0 at t = 1.
-    b = (end - start) / (high - low)
-    a = start - b * low
-    assert a[0] == pytest.approx(0, abs=1e-15)
-    assert (a + b)[-1] == pytest.approx(0, abs=1e-15)
-    log = (a[1:] * np.log(high[1:] / low[1:])).sum()
-    log -= ((a + b)[:-1] * np.log((1 - high[:-1]) / (1 - low[:-1]))).sum()
-    assert log == pytest.approx(log_loss(y, v, sample_weight=w, labels=[0, 1]), abs=1e-12)
+    for seed in SEEDS:
+        y, v, w = draw(seed)
+        y, v = (y > 0.5).astype(int), np.clip(v, 0.01, 0.99)
+        given = {"sample_weight": w, "pos_label": 1}
+        right, left = (elementary_score_curve(y, v, act=act, **given) for act in (">", ">="))
+        low, high = right.thresholds[:-1], right.thresholds[1:]
+        start, end = right.score[:-1], left.score[1:]
+        brier = 2 * ((start + end) / 2 * (high - low)).sum()
+        assert brier == pytest.approx(
+            brier_score_loss(y, v, sample_weight=w, pos_label=1), abs=1e-13
+        )
+        # (a + b t) / (t (1 - t)) = a / t + (a + b) / (1 - t); a = 0 at t = 0, a + b = 0 at t = 1.
+        b = (end - start) / (high - low)
+        a = start - b * low
+        assert a[0] == pytest.approx(0, abs=1e-15)
+        assert (a + b)[-1] == pytest.approx(0, abs=1e-15)
+        log = (a[1:] * np.log(high[1:] / low[1:])).sum()
+        log -= ((a + b)[:-1] * np.log((1 - high[:-1]) / (1 - low[:-1]))).sum()
+        assert log == pytest.approx(log_loss(y, v, sample_weight=w, labels=[0, 1]), abs=1e-12)
 
 
-@every_seed
-def test_error_by_brute_force(seed, monkeypatch):
+def test_error_by_brute_force(monkeypatch):
     """All thresholds that matter and many more, from both sides, and all increasing decisions."""
-    monkeypatch.setattr(_decision, "_CHUNK", 3 if seed % 2 else 1 << 15)
-    y, v, w = draw(seed)
-    cuts = [*np.unique(v), 2.0]
-    means = [
-        np.average(y[(v >= low) & (v <= high)], weights=w[(v >= low) & (v <= high)])
-        for low in cuts[:-1]
-        for high in cuts[:-1]
-        if low <= high
-    ]
-    gains = [
-        (score(y, v, w, t, act) - min(loss(y, v, w, t, cut) for cut in cuts)) / max(t, 1 - t)
-        for t in [*v, *means, *np.linspace(0, 1, 41)]
-        for act in (">", ">=")
-    ]
-    witness = decision_calibration_witness(y, v, sample_weight=w, pos_label=1)
-    assert witness.error == pytest.approx(max(gains), abs=1e-13)
-    t = witness.threshold
-    best = min(loss(y, v, w, t, cut) for cut in cuts)
-    at_threshold = (score(y, v, w, t, witness.act) - best) / max(t, 1 - t)
-    assert witness.error == pytest.approx(at_threshold, abs=1e-13)
-    value = decision_calibration_error(y, v, sample_weight=w, pos_label=1)
-    assert value == witness.error
-    assert 0 <= value <= 1
+    for seed in SEEDS:
+        monkeypatch.setattr(_decision, "_CHUNK", 3 if seed % 2 else 1 << 15)
+        y, v, w = draw(seed)
+        cuts = [*np.unique(v), 2.0]
+        means = [
+            np.average(y[(v >= low) & (v <= high)], weights=w[(v >= low) & (v <= high)])
+            for low in cuts[:-1]
+            for high in cuts[:-1]
+            if low <= high
+        ]
+        gains = [
+            (score(y, v, w, t, act) - min(loss(y, v, w, t, cut) for cut in cuts)) / max(t, 1 - t)
+            for t in [*v, *means, *np.linspace(0, 1, 41)]
+            for act in (">", ">=")
+        ]
+        witness = decision_calibration_witness(y, v, sample_weight=w, pos_label=1)
+        assert witness.error == pytest.approx(max(gains), abs=1e-13)
+        t = witness.threshold
+        best = min(loss(y, v, w, t, cut) for cut in cuts)
+        at_threshold = (score(y, v, w, t, witness.act) - best) / max(t, 1 - t)
+        assert witness.error == pytest.approx(at_threshold, abs=1e-13)
+        value = decision_calibration_error(y, v, sample_weight=w, pos_label=1)
+        assert value == witness.error
+        assert 0 <= value <= 1
 
 
-@every_seed
-def test_no_increasing_recalibration_gains_more(seed):
-    y, v, w = draw(seed)
-    rng = np.random.default_rng(seed)
-    value = decision_calibration_error(y, v, sample_weight=w, pos_label=1)
-    for _ in range(20):
-        knots, steps = np.sort(rng.random(4)), np.sort(rng.random(5))
-        mapped = steps[np.searchsorted(knots, v)]
-        t = rng.choice([*v, *steps, rng.random()])
-        gain = score(y, v, w, t) - score(y, mapped, w, t)
-        assert gain / max(t, 1 - t) <= value + 1e-13
+def test_no_increasing_recalibration_gains_more():
+    for seed in SEEDS:
+        y, v, w = draw(seed)
+        rng = np.random.default_rng(seed)
+        value = decision_calibration_error(y, v, sample_weight=w, pos_label=1)
+        for _ in range(20):
+            knots, steps = np.sort(rng.random(4)), np.sort(rng.random(5))
+            mapped = steps[np.searchsorted(knots, v)]
+            t = rng.choice([*v, *steps, rng.random()])
+            gain = score(y, v, w, t) - score(y, mapped, w, t)
+            assert gain / max(t, 1 - t) <= value + 1e-13
 
 
 def test_closed_form_of_a_shrinkage():
@@ -180,24 +182,24 @@ def test_worst_and_best_forecasts():
     assert decision_calibration_witness([0, 1], [0, 1]) == (0.5, ">", 0)
 
 
-@every_seed
-def test_zero_for_calibrated_predictions_only(seed):
-    y, v, w = draw(seed)
-    mean = np.array([np.average(y[v == value], weights=w[v == value]) for value in v])
-    given = {"sample_weight": w, "pos_label": 1}
-    assert decision_calibration_error(y, mean, **given) == pytest.approx(0, abs=1e-15)
-    moved = np.where(mean < 0.5, mean + 0.01, mean - 0.01)
-    assert decision_calibration_error(y, moved, **given) > 1e-5
+def test_zero_for_calibrated_predictions_only():
+    for seed in SEEDS:
+        y, v, w = draw(seed)
+        mean = np.array([np.average(y[v == value], weights=w[v == value]) for value in v])
+        given = {"sample_weight": w, "pos_label": 1}
+        assert decision_calibration_error(y, mean, **given) == pytest.approx(0, abs=1e-15)
+        moved = np.where(mean < 0.5, mean + 0.01, mean - 0.01)
+        assert decision_calibration_error(y, moved, **given) > 1e-5
 
 
-@every_seed
-def test_either_label_may_be_the_positive_one(seed):
-    y, v, w = draw(seed)
-    one, other = (
-        decision_calibration_witness(target, proba, sample_weight=w, labels=[0, 1])
-        for target, proba in ((y, v), (1 - y, 1 - v))
-    )
-    assert one.error == pytest.approx(other.error, abs=1e-13)
+def test_either_label_may_be_the_positive_one():
+    for seed in SEEDS:
+        y, v, w = draw(seed)
+        one, other = (
+            decision_calibration_witness(target, proba, sample_weight=w, labels=[0, 1])
+            for target, proba in ((y, v), (1 - y, 1 - v))
+        )
+        assert one.error == pytest.approx(other.error, abs=1e-13)
 
 
 def load_dcurves(name):

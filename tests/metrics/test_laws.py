@@ -46,21 +46,21 @@ def assert_same(name, found, expected):
         np.testing.assert_allclose(number, other, rtol=0, atol=error)
 
 
-@pytest.mark.parametrize("n", [60, 3000])
 @pytest.mark.parametrize(
     ("name", "options", "n_classes"),
     [*((*case, 2) for case in BINARY + EITHER), *((*case, 3) for case in EITHER + VECTORS)],
 )
-def test_weights_are_repetitions_and_order_is_nothing(rng, name, options, n_classes, n):
+def test_weights_are_repetitions_and_order_is_nothing(rng, name, options, n_classes):
     """What has no weight is absent, be its divergence infinite."""
-    function = getattr(metrics, name)
-    proba = np.tile(rng.dirichlet(np.ones(n_classes), n // 2), (2, 1))  # with ties
-    y, weights = rng.integers(0, n_classes, n), rng.integers(0, 3, n)
-    proba[:2], y[:2], weights[:2] = np.eye(n_classes)[[0, 1]], [1, 0], 0
-    proba = proba[:, 1] if n_classes == 2 else proba
-    rows = rng.permutation(np.repeat(np.arange(n), weights))
-    value = function(y, proba, sample_weight=weights, **options)
-    assert_same(name, value, function(y[rows], proba[rows], **options))
+    for n in (60, 3000):
+        function = getattr(metrics, name)
+        proba = np.tile(rng.dirichlet(np.ones(n_classes), n // 2), (2, 1))  # with ties
+        y, weights = rng.integers(0, n_classes, n), rng.integers(0, 3, n)
+        proba[:2], y[:2], weights[:2] = np.eye(n_classes)[[0, 1]], [1, 0], 0
+        proba = proba[:, 1] if n_classes == 2 else proba
+        rows = rng.permutation(np.repeat(np.arange(n), weights))
+        value = function(y, proba, sample_weight=weights, **options)
+        assert_same(name, value, function(y[rows], proba[rows], **options))
 
 
 @pytest.mark.parametrize(

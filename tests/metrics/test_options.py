@@ -79,21 +79,17 @@ BAD = {
 
 DATA = ("pos_label", "labels", "y_std", "test_proba", "test_labels")
 DATA += ("test_distribution", "test_targets")
-OPTIONS = [
-    (function, name)
-    for function in filter(inspect.isroutine, vars(metrics).values())
-    for name, parameter in inspect.signature(function).parameters.items()
-    if parameter.kind is parameter.KEYWORD_ONLY and name not in DATA
-]
 
 
-@pytest.mark.parametrize(("function", "option"), OPTIONS)
-def test_bad_value(function, option):
-    value, message = BAD[option]
+@pytest.mark.parametrize("function", list(filter(inspect.isroutine, vars(metrics).values())))
+def test_bad_values(function):
     parameters = inspect.signature(function).parameters
     arguments = {key: given for key, given in GIVEN.items() if key in parameters}
-    with pytest.raises(ValueError, match=f"^{option}.* {message}"):
-        function(**(arguments | {option: value}))
+    for option, parameter in parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and option not in DATA:
+            value, message = BAD[option]
+            with pytest.raises(ValueError, match=f"^{option}.* {message}"):
+                function(**(arguments | {option: value}))
 
 
 # What one function alone refuses: the function and arguments that fit, those that do not, and what

@@ -22,7 +22,7 @@ from tests import reference_rounding as exact
 from tests.reference_rounding import LongRows, Rows, U, assert_near, call, draw_large, draw_small
 
 # With and without ties, weights and soft labels, in all combinations.
-every_seed = pytest.mark.parametrize("seed", range(12))
+SEEDS = range(12)
 N = 10**6
 
 extended = pytest.mark.skipif(
@@ -70,73 +70,77 @@ EXACT = [
 FEW_ROWS = {SURROGATE: 8, "upper_calibration_distance": 6}
 
 
-@every_seed
 @pytest.mark.parametrize(("name", "options", "compute", "roundings"), EXACT)
-def test_rational_measures_in_exact_arithmetic(name, options, compute, roundings, seed):
-    counts = "counts" if name.startswith(("adaptive", "squared")) else "any"
-    sample = draw_small(seed, counts, n_most=FEW_ROWS.get(name, 12))
-    rows = Rows(*sample)
-    value = call(name, sample, **options)
-    if isinstance(value, tuple):  # a decomposition, whose second term is that of calibration
-        value = value[1]
-    given = [options[key] for key in ("debias", "width") if key in options]
-    widths = rows.n + 1 if name == SURROGATE else 1
-    assert_near(value, compute(rows, *given), widths * (roundings[0] + roundings[1] * rows.n))
+def test_rational_measures_in_exact_arithmetic(name, options, compute, roundings):
+    for seed in SEEDS:
+        counts = "counts" if name.startswith(("adaptive", "squared")) else "any"
+        sample = draw_small(seed, counts, n_most=FEW_ROWS.get(name, 12))
+        rows = Rows(*sample)
+        value = call(name, sample, **options)
+        if isinstance(value, tuple):  # a decomposition, whose second term is that of calibration
+            value = value[1]
+        given = [options[key] for key in ("debias", "width") if key in options]
+        widths = rows.n + 1 if name == SURROGATE else 1
+        assert_near(value, compute(rows, *given), widths * (roundings[0] + roundings[1] * rows.n))
 
 
 to_exact = np.vectorize(Fraction, otypes=[object])
 
 
-@every_seed
-def test_canonical_error_in_exact_arithmetic(seed):
-    rng = np.random.default_rng(seed)
-    proba, target, weights = rng.dirichlet([0.5] * 3, 12), rng.integers(0, 3, 12), rng.random(12)
-    residual = to_exact(weights)[:, None] * (np.eye(3, dtype=int)[target] - to_exact(proba))
-    cells = np.searchsorted(exact.uniform(4)[1:-1], proba, side="left")
-    place = np.unique(cells, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0 keeps the axis
-    sums = [np.abs(residual[place == k].sum(axis=0)).sum() for k in np.unique(place)]
-    given = {"sample_weight": weights, "labels": [0, 1, 2]}
-    value = metrics.canonical_calibration_error(target, proba, n_bins=4, **given)
-    # A mean prediction and a mean outcome, each of n rows, are divided before they are subtracted.
-    assert_near(value, sum(sums) / 2 / to_exact(weights).sum(), 5 * 12 + 8)
+def test_canonical_error_in_exact_arithmetic():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        proba, target, weights = (
+            rng.dirichlet([0.5] * 3, 12),
+            rng.integers(0, 3, 12),
+            rng.random(12),
+        )
+        residual = to_exact(weights)[:, None] * (np.eye(3, dtype=int)[target] - to_exact(proba))
+        cells = np.searchsorted(exact.uniform(4)[1:-1], proba, side="left")
+        place = np.unique(cells, axis=0, return_inverse=True)[1].ravel()  # NumPy 2.0 keeps the axis
+        sums = [np.abs(residual[place == k].sum(axis=0)).sum() for k in np.unique(place)]
+        given = {"sample_weight": weights, "labels": [0, 1, 2]}
+        value = metrics.canonical_calibration_error(target, proba, n_bins=4, **given)
+        # A mean prediction and a mean outcome, each of n rows, are divided, then subtracted.
+        assert_near(value, sum(sums) / 2 / to_exact(weights).sum(), 5 * 12 + 8)
 
 
 @pytest.mark.parametrize("bandwidth", [1.0, 0.03125])
-@every_seed
-def test_laplace_kernel_in_sixty_digits(seed, bandwidth):
-    sample = draw_small(seed)
-    value = call("kernel_calibration_error", sample, bandwidth=bandwidth)
-    with localcontext(prec=60):
-        rows = Rows(*sample, number=Decimal)
-        expected = exact.decimal_kernel_square(rows, bandwidth).sqrt()
-        # kCE is the norm of the sums T_i, weighted by numbers that sum to at most n. Each T_i meets
-        # 2n + 8 roundings, and its exponentials, of numbers up to 1 / h, as many as that.
-        assert_near(value, expected, np.sqrt(rows.n) * (2 * rows.n + 8 + 2 / bandwidth))
+def test_laplace_kernel_in_sixty_digits(bandwidth):
+    for seed in SEEDS:
+        sample = draw_small(seed)
+        value = call("kernel_calibration_error", sample, bandwidth=bandwidth)
+        with localcontext(prec=60):
+            rows = Rows(*sample, number=Decimal)
+            expected = exact.decimal_kernel_square(rows, bandwidth).sqrt()
+            # kCE is the norm of the sums T_i, weighted by numbers that sum to at most n. Each T_i
+            # meets 2n + 8 roundings, and its exponentials, of numbers up to 1 / h, as many as that.
+            assert_near(value, expected, np.sqrt(rows.n) * (2 * rows.n + 8 + 2 / bandwidth))
 
 
-@every_seed
-def test_coverage_and_area_in_exact_arithmetic(seed):
-    rng = np.random.default_rng(seed)
-    predicted, targets, weights = rng.random((12, 3)), rng.random(12), rng.random(12)
-    given, shares = {"sample_weight": weights}, to_exact(weights) / to_exact(weights).sum()
+def test_coverage_and_area_in_exact_arithmetic():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        predicted, targets, weights = rng.random((12, 3)), rng.random(12), rng.random(12)
+        given, shares = {"sample_weight": weights}, to_exact(weights) / to_exact(weights).sum()
 
-    levels = np.array([0.2, 0.5, 0.9])
-    value = metrics.quantile_calibration_error(targets, predicted, quantiles=levels, **given)
-    gaps = np.abs(shares @ (targets[:, None] <= predicted) - to_exact(levels))
-    assert_near(value, gaps.sum() / 3, 2 * 12 + 8)
+        levels = np.array([0.2, 0.5, 0.9])
+        value = metrics.quantile_calibration_error(targets, predicted, quantiles=levels, **given)
+        gaps = np.abs(shares @ (targets[:, None] <= predicted) - to_exact(levels))
+        assert_near(value, gaps.sum() / 3, 2 * 12 + 8)
 
-    law = SimpleNamespace(cdf=lambda y: y, ppf=lambda p: np.full(12, p))
-    area = Fraction(0)
-    for low, high in pairwise([Fraction(0), *np.sort(to_exact(targets)), Fraction(1)]):
-        height = shares @ (to_exact(targets) <= low)
-        turn = min(max(height, low), high)
-        area += ((low - height) ** 2 + (high - height) ** 2) / 2 - (turn - height) ** 2
-    assert_near(metrics.miscalibration_area(targets, law, **given), area, 3 * 12 + 8)
+        law = SimpleNamespace(cdf=lambda y: y, ppf=lambda p: np.full(12, p))
+        area = Fraction(0)
+        for low, high in pairwise([Fraction(0), *np.sort(to_exact(targets)), Fraction(1)]):
+            height = shares @ (to_exact(targets) <= low)
+            turn = min(max(height, low), high)
+            area += ((low - height) ** 2 + (high - height) ** 2) / 2 - (turn - height) ** 2
+        assert_near(metrics.miscalibration_area(targets, law, **given), area, 3 * 12 + 8)
 
-    covered = metrics.interval_coverage(targets, law, levels=[0.5, 0.8], **given)
-    for level, result in zip([0.5, 0.8], covered, strict=True):
-        inside = ((1 - level) / 2 <= targets) & (targets <= (1 + level) / 2)
-        assert_near(result, shares @ inside, 2 * 12 + 2)
+        covered = metrics.interval_coverage(targets, law, levels=[0.5, 0.8], **given)
+        for level, result in zip([0.5, 0.8], covered, strict=True):
+            inside = ((1 - level) / 2 <= targets) & (targets <= (1 + level) / 2)
+            assert_near(result, shares @ inside, 2 * 12 + 2)
 
 
 @lru_cache(maxsize=1)

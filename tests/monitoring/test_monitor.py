@@ -89,9 +89,9 @@ def test_history_shows_why_there_was_an_alarm(rng):
 @pytest.mark.parametrize("timed", [False, True])
 def test_looking_changes_nothing(rng, settings, timed):
     """Neither what is known, to the last bit, nor what comes after; and nothing is stale."""
-    y, v = draw_rows(rng, 700, shift=0.5)
+    y, v = draw_rows(rng, 360, shift=0.5)
     read, other = CalibrationMonitor(**settings), CalibrationMonitor(**settings)
-    for row in range(700):
+    for row in range(360):
         part = slice(row, row + 1)
         time = row if timed else None
         other.update(y[part], v[part], time=time)
@@ -151,18 +151,16 @@ def check_finite(monitor):
 
 
 @pytest.mark.parametrize(
-    ("v", "y"), [(0.0, 1), (1.0, 0), (1e-300, 1), (5e-324, 1), (0.5, 0), (0.0, 0), (1.0, 1)]
-)
-@pytest.mark.parametrize(
     "settings", [{"run_length": 2}, {"lag": 2}, {"batch": "dependent"}, {"tolerance": 1.0}]
 )
-def test_the_same_row_again_and_again(v, y, settings):
-    monitor = feed(CalibrationMonitor(**settings), np.full(5000, y), np.full(5000, v), [1, 99])
-    check_finite(monitor)
-    if v == y:
-        assert monitor.log_e_value_ == pytest.approx(0, abs=1e-12)
-    elif settings != {"batch": "dependent"}:  # which are three batches alone
-        assert monitor.alarm_ < 100
+def test_the_same_row_again_and_again(settings):
+    for v, y in ((0.0, 1), (1.0, 0), (1e-300, 1), (5e-324, 1), (0.5, 0), (0.0, 0), (1.0, 1)):
+        monitor = feed(CalibrationMonitor(**settings), np.full(5000, y), np.full(5000, v), [1, 99])
+        check_finite(monitor)
+        if v == y:
+            assert monitor.log_e_value_ == pytest.approx(0, abs=1e-12)
+        elif settings != {"batch": "dependent"}:  # which are three batches alone
+            assert monitor.alarm_ < 100
 
 
 @pytest.mark.slow

@@ -14,21 +14,21 @@ def draw_predictions(rng, n):
     return np.where(rng.random(n) < 0.5, rng.choice(SPECIAL, n), rng.random(n).round(4))
 
 
-@pytest.mark.parametrize("outcome_type", ["int64", "bool", "uint8", ">f4", "float64"])
 @pytest.mark.parametrize("prediction_type", TYPES)
-def test_labelled_rows_are_sorted_by_prediction_then_outcome(rng, prediction_type, outcome_type):
-    for n in (1, 2, 1000, order._CHUNK + 10):
-        predictions = draw_predictions(rng, n).astype(prediction_type)
-        outcomes = rng.integers(0, 2, n).astype(outcome_type)
-        given = predictions.copy(), outcomes.copy()
-        found, labels = order.sort_labelled(predictions, outcomes)
-        rows = np.lexsort((outcomes, predictions))
-        assert_array_equal(found, predictions[rows].astype(float))
-        assert_array_equal(labels, outcomes[rows])
-        assert found.dtype == labels.dtype == float
-        assert not np.signbit(found).any()
-        assert_array_equal(predictions, given[0])
-        assert_array_equal(outcomes, given[1])
+def test_labelled_rows_are_sorted_by_prediction_then_outcome(rng, prediction_type):
+    for outcome_type in ("int64", "bool", "uint8", ">f4", "float64"):
+        for n in (1, 2, 1000, order._CHUNK + 10):
+            predictions = draw_predictions(rng, n).astype(prediction_type)
+            outcomes = rng.integers(0, 2, n).astype(outcome_type)
+            given = predictions.copy(), outcomes.copy()
+            found, labels = order.sort_labelled(predictions, outcomes)
+            rows = np.lexsort((outcomes, predictions))
+            assert_array_equal(found, predictions[rows].astype(float))
+            assert_array_equal(labels, outcomes[rows])
+            assert found.dtype == labels.dtype == float
+            assert not np.signbit(found).any()
+            assert_array_equal(predictions, given[0])
+            assert_array_equal(outcomes, given[1])
 
 
 @pytest.mark.parametrize(

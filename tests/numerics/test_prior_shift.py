@@ -43,6 +43,17 @@ def make_rows(n_classes, scale, seed=0, n_rows=1500):
     return proba[rng.random(n_rows) < proba[:, 0] ** 0.3], old
 
 
+def test_rates_of_zero_and_next_to_it():
+    """Only probabilities over rates matter; a class that there was none of is left out."""
+    proba, old = make_rows(3, 2.0)
+    expected = fit_prior(proba, old)
+    without = fit_prior(np.insert(proba, 1, 0.1, axis=1), np.insert(old, 1, 0.0))
+    np.testing.assert_allclose(without, np.insert(expected, 1, 0.0), rtol=1e-12)
+    tiny = old * [1e-200, 1, 1]
+    rare = proba * (tiny / old)
+    np.testing.assert_allclose(fit_prior(rare, tiny), expected, rtol=1e-9)
+
+
 # SciPy before 1.14 says so of steps that it mends itself.
 @pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("weighted", [False, True])

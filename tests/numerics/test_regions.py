@@ -37,8 +37,8 @@ def count_false(case, n_samples, n_times, *, weighted=False):
 
 @pytest.mark.parametrize("case", CALIBRATED)
 def test_calibrated_predictions_have_no_region(case):
-    """With the given confidence, exactly: 60 samples have more than 9 with one in 10^4."""
-    assert count_false(case, 300, 60) <= binom.ppf(1 - 1e-4, 60, 0.05)
+    """With the given confidence, exactly: 30 samples have more than 6 with one in 10^4."""
+    assert count_false(case, 300, 30) <= binom.ppf(1 - 1e-4, 30, 0.05)
 
 
 @pytest.mark.slow

@@ -87,6 +87,20 @@ def test_samples_without_a_slope_of_log_odds(predictions):
         assert verdict.bound_log_odds_slope(*sample, 0.9) is None
 
 
+def test_gains_of_predictions_without_log_odds(rng):
+    """What least squares take off the mean square; one prediction has nothing to stretch."""
+    shares, outcomes = rng.dirichlet(np.ones(60)), rng.integers(0, 2, 60).astype(float)
+    for predictions in (rng.integers(0, 2, 60).astype(float), np.full(60, 0.3), np.ones(60)):
+        before = shares @ (predictions - outcomes) ** 2
+        shifted = predictions - shares @ (predictions - outcomes)
+        moved = shares @ (shifted - outcomes) ** 2
+        design, root = np.column_stack([np.ones(60), predictions]), np.sqrt(shares)
+        fit = np.linalg.lstsq(root[:, None] * design, root * outcomes)[0]
+        least = shares @ (design @ fit - outcomes) ** 2
+        found = verdict.split_gain(shares, predictions, outcomes)
+        np.testing.assert_allclose(found, (before - moved, moved - least), atol=1e-12)
+
+
 @pytest.mark.parametrize("size", [0.0, 0.02, 0.3])
 def test_bound_of_the_mean_error_solves_its_equation(rng, size):
     """Sizes of noise are subtracted in squares."""

@@ -135,7 +135,7 @@ def test_logits_that_are_all_alike_or_next_to_it_tell_nothing(R):
 
 @every_class
 @both_counts
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_a_finite_log_loss_stays_finite(R, n_classes, dtype):
     """Outputs lie strictly inside (0, 1), by default or, where 0 and 1 are meant, on request."""
     _, y = make_scores(n_classes, 60)
@@ -212,6 +212,7 @@ def test_it_lowers_the_log_loss_of_new_rows(R):
     assert log_loss(y_new, recalibrator.fit(X, y).predict_proba(new)) < log_loss(y_new, new)
 
 
+@pytest.mark.slow
 @family.may_harm
 def test_any_recalibrator_can_be_swapped_for_any_other():
     """One grid over all recalibrators, in a pipeline, in one estimator and in a stack."""

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 from skcal import recalibration
@@ -32,6 +32,9 @@ STEADY = [R for R in CLASSES if R not in RANDOM]
 CHOOSY = [R for R in CLASSES if R.__name__ in NEEDS_ACCURACY]  # refuse worthless scores
 OTHERS = [R for R in CLASSES if R not in CHOOSY]
 TWO = [recalibration.TemperatureScaling, recalibration.IsotonicRecalibration]
+# One of each base class, and of those that fit in a way of their own; the others are slow tests.
+FAMILIES = ("HistogramBinning", "IsotonicRecalibration", "TemperatureScaling", "VectorScaling")
+FAMILIES += ("VennAbers",)
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "estimator_checks.rst"
 
 
@@ -48,11 +51,15 @@ def read_expected_failures():
 EXPECTED = read_expected_failures()
 
 
-def with_checks(estimators):
-    """parametrize_with_checks, whose generator of cases new versions of pytest deprecate."""
-    mark = parametrize_with_checks(estimators)
-    names, cases = mark.args
-    return pytest.mark.parametrize(names, list(cases), **mark.kwargs)
+def for_each(estimators):
+    return pytest.mark.parametrize(
+        "estimator", estimators, ids=[" ".join(repr(one).split()) for one in estimators]
+    )
+
+
+def run_checks(estimator):
+    """All of them: the first that fails raises."""
+    check_estimator(estimator, on_skip=None)
 
 
 def list_failures(estimator, at_least):
@@ -91,43 +98,55 @@ def adapt_otherwise(R):
 
 @pytest.mark.filterwarnings("ignore")  # the checks try deprecated and odd input on purpose
 class TestTiers:
-    @with_checks(
+    @for_each(
         [
             CrossFitProba(GaussianNB()),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
             RecalibratedRegressorCV(),
-            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
-            *(next(behind_a_classifier(R)) for R in (*TWO, *RANDOM)),
+            RecalibratedClassifierCV(GaussianNB(), recalibration.TemperatureScaling(), cv=2),
         ]
     )
-    def test_on_features(self, estimator, check):
-        check(estimator)
+    def test_on_features(self, estimator):
+        run_checks(estimator)
 
     @pytest.mark.slow
-    @with_checks(
-        [MulticalibratedClassifierCV(GaussianNB(), cv=2, method=m) for m in ("scaling", "boosting")]
+    @for_each(
+        [
+            *(
+                MulticalibratedClassifierCV(GaussianNB(), cv=2, method=m)
+                for m in ("scaling", "boosting")
+            ),
+            RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
+            *(next(behind_a_classifier(R)) for R in RANDOM),
+        ]
     )
-    def test_groups_of_all_features(self, estimator, check):
-        check(estimator)
+    def test_on_features_with_other_options(self, estimator):
+        run_checks(estimator)
 
     @pytest.mark.slow
-    @with_checks([model for R in STEADY for model in behind_a_classifier(R)])
-    def test_every_recalibrator_behind_a_classifier(self, estimator, check):
+    @for_each([model for R in STEADY for model in behind_a_classifier(R)])
+    def test_every_recalibrator_behind_a_classifier(self, estimator):
         inner = getattr(estimator, "recalibrator", None) or estimator.final_estimator
-        if isinstance(inner, AutoRecalibration) and check.func.__name__ in EXPECTED["fold_checks"]:
-            with pytest.raises(AssertionError):
-                check(estimator)
+        if isinstance(inner, AutoRecalibration):
+            names, exceptions = list_failures(estimator, at_least=40)
+            assert names <= set(EXPECTED["fold_checks"])
+            assert {type(exception) for exception in exceptions} <= {AssertionError}
+            # In new versions of scikit-learn a stack names no weights, which are then not checked.
+            assert names or isinstance(estimator, StackingClassifier)
         else:
-            check(estimator)
+            run_checks(estimator)
 
-    @with_checks([OnValidScores(make(R)) for R in OTHERS])
-    def test_on_valid_scores(self, estimator, check):
-        check(estimator)
+    @for_each([OnValidScores(make(R)) for R in OTHERS if R.__name__ in FAMILIES])
+    def test_on_valid_scores(self, estimator):
+        run_checks(estimator)
 
     @pytest.mark.slow
-    @with_checks([adapted for R in OTHERS for adapted in adapt_otherwise(R)])
-    def test_on_valid_scores_of_other_kinds(self, estimator, check):
-        check(estimator)
+    @for_each(
+        [OnValidScores(make(R)) for R in OTHERS if R.__name__ not in FAMILIES]
+        + [adapted for R in OTHERS for adapted in adapt_otherwise(R)]
+    )
+    def test_on_valid_scores_of_others_and_of_other_kinds(self, estimator):
+        run_checks(estimator)
 
     @pytest.mark.parametrize("R", CHOOSY)
     def test_on_valid_scores_that_must_be_better_than_chance(self, R):
@@ -161,9 +180,9 @@ class TestTiers:
         # Run for TemperatureScaling where scikit-learn and array-api-strict can work together.
         assert names | {"check_array_api_input"} == expected
 
-    @with_checks([OnValidPredictions(R()) for R in REGRESSION_CLASSES])
-    def test_on_valid_predictions(self, estimator, check):
-        check(estimator)
+    @for_each([OnValidPredictions(R()) for R in REGRESSION_CLASSES])
+    def test_on_valid_predictions(self, estimator):
+        run_checks(estimator)
 
     @pytest.mark.parametrize("R", REGRESSION_CLASSES)
     def test_bare_recalibrator_of_regressors_fails_for_one_cause(self, R):

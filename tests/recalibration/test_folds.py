@@ -105,7 +105,7 @@ def fit_and_predict(model, X, y, **params):
 
 
 @every_class
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("route", ["ensemble", "single"])
 def test_recalibrators_learn_from_rows_of_other_folds(route, n_classes, R):
     check_by_hand(route, GaussianNB(), *make_features(n_classes), recalibrator=make(R))
@@ -383,7 +383,7 @@ def test_any_probabilistic_classifier_may_recalibrate():
     np.testing.assert_array_equal(fit_and_predict(model, X, Y), fit_and_predict(pipeline, X, Y))
 
 
-@every_class
+@pytest.mark.parametrize("R", [type(ISOTONIC), TemperatureScaling])
 @pytest.mark.parametrize("route", ["ensemble", "single"])
 def test_frozen_classifier_is_not_fitted_again(R, route):
     """Weights go to the recalibrator alone, and nothing warns."""

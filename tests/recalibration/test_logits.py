@@ -138,7 +138,7 @@ def make_problem(n_classes, n_samples):
     [
         (KNeighborsClassifier(), 2),
         (KNeighborsClassifier(), 5),
-        (RandomForestClassifier(30, random_state=0), 26),
+        pytest.param(RandomForestClassifier(30, random_state=0), 26, marks=pytest.mark.slow),
     ],
     ids=["neighbors-2", "neighbors-5", "forest-26"],
 )

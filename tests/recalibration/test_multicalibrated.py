@@ -35,6 +35,10 @@ from tests.recalibration.family import NAMES, make_features, may_harm
 
 METHODS = ["scaling", "boosting"]
 every_method = pytest.mark.parametrize("method", METHODS)
+# Where both share the lines, and trees take time.
+mostly_scaling = pytest.mark.parametrize(
+    "method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)]
+)
 CLOSE = {"rtol": 0, "atol": 1e-6}
 
 
@@ -199,7 +203,7 @@ def test_the_table_tells_all():
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-9)
 
 
-@every_method
+@mostly_scaling
 def test_factor(method):
     """0 leaves probabilities as they are."""
     X, _, y = make_rows("level", n=300)
@@ -281,7 +285,7 @@ def make_classes(n, seed):
     return X, truth, (rng.random(n)[:, None] > truth.cumsum(axis=1)[:, :2]).sum(axis=1)
 
 
-@every_method
+@mostly_scaling
 def test_a_group_that_is_wrong_in_one_class(method):
     X, _, y = make_classes(1000, 0)
     new, truth, _ = make_classes(20_000, 1)
@@ -385,7 +389,7 @@ def test_few_rows_and_constant_columns(method, n):
         assert get_correction(model).to_frame().index.tolist() == ["all rows"]
 
 
-@every_method
+@mostly_scaling
 def test_sure_and_wrong_scores(method):
     X, y = make_features(2, 300)
     y = np.where(np.arange(300) % 11 == 0, 1 - y, y)
@@ -464,7 +468,7 @@ def test_response_methods():
     np.testing.assert_array_equal(found[2], found[0])
 
 
-@every_method
+@mostly_scaling
 def test_classifiers_without_probabilities(method):
     for X, y in ((X2, Y2), (X3, Y3)) if method == "scaling" else ((X2, Y2),):
         model = MulticalibratedClassifierCV(LinearSVC(), method=method, cv=3).fit(X, y)

@@ -49,11 +49,11 @@ def test_scores_that_are_always_right_are_taken_for_right_once_less(R, n_classes
 
 
 @pytest.mark.parametrize("R", SMOOTHED)
-@pytest.mark.parametrize("scale", [1e-3, 1, 1e4, 1e9])
-def test_wrong_or_right_always_at_any_scale_of_logits(R, scale):
-    y = np.arange(40) % 2
-    for sign in (1, -1):
-        X = sign * scale * np.where(y == 1, 1.0, -1.0)[:, None]
-        proba = make(R, input="logits").fit(X, y).predict_proba(X)[:, 1]
-        assert ((proba > 0) & (proba < 1)).all()
-        assert (np.abs(np.log(proba / (1 - proba))) < 5).all()
+def test_wrong_or_right_always_at_any_scale_of_logits(R):
+    for scale in (1e-3, 1, 1e4, 1e9):
+        y = np.arange(40) % 2
+        for sign in (1, -1):
+            X = sign * scale * np.where(y == 1, 1.0, -1.0)[:, None]
+            proba = make(R, input="logits").fit(X, y).predict_proba(X)[:, 1]
+            assert ((proba > 0) & (proba < 1)).all()
+            assert (np.abs(np.log(proba / (1 - proba))) < 5).all()

@@ -176,6 +176,7 @@ def test_too_few_rows_for_recalibration():
         assert "undefined" in str(report)
 
 
+@pytest.mark.slow  # some of them are among the hostile rows, too
 @pytest.mark.parametrize("y_true", [[1], [0] * 50, [0, 1] * 25])
 @pytest.mark.parametrize("y_proba", [lambda y: y, lambda y: 1 - y, lambda y: 0 * y + 0.5])
 def test_degenerate_samples_are_reported(y_true, y_proba):

@@ -97,6 +97,7 @@ def test_metrics_agree_with_the_confusion():
         assert estimate(y, old, new, metric=metric, **data).estimate == pytest.approx(value)
 
 
+@pytest.mark.slow
 def test_more_rows_of_one_kind_alone_leave_the_error_of_the_others():
     widths = []
     for n_old, n_new in ((300, 40), (300, 3000), (5000, 40)):

@@ -9,21 +9,22 @@ from skcal.shift import PriorShift
 from tests.recalibration.adapter import OnValidScores
 from tests.recalibration.test_estimator_checks import (
     EXPECTED,
+    for_each,
     list_causes,
     list_failures,
-    with_checks,
+    run_checks,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the checks try odd input on purpose
 
 
-@with_checks([OnValidScores(PriorShift())])
-def test_on_valid_scores(estimator, check):
-    check(estimator)
+@for_each([OnValidScores(PriorShift())])
+def test_on_valid_scores(estimator):
+    run_checks(estimator)
 
 
 @pytest.mark.slow
-@with_checks(
+@for_each(
     [
         OnValidScores(PriorShift(input="logits")),
         OnValidScores(PriorShift(), one_column=True),
@@ -31,8 +32,8 @@ def test_on_valid_scores(estimator, check):
         StackingClassifier([("nb", GaussianNB())], PriorShift(), cv=2),
     ]
 )
-def test_of_other_kinds_and_behind_a_classifier(estimator, check):
-    check(estimator)
+def test_of_other_kinds_and_behind_a_classifier(estimator):
+    run_checks(estimator)
 
 
 def test_bare_object_fails_for_one_cause():

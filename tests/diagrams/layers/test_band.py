@@ -149,8 +149,7 @@ def test_band_covers_the_population_smoothed_alike(name, n):
     assert (shares >= 0.838 - 3 * np.sqrt(0.838 * 0.162 / drawn[often])).all()
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("kind", ["smooth", "binned"])
+@pytest.mark.parametrize(("kind", "scale"), [("smooth", "logit"), ("binned", "probability")])
 def test_isotonic_band_is_that_of_inference(kind, scale, rows):
     """It has a gap where its ends cross."""
     for y in (rows[0], 1 - rows[0]):
@@ -187,8 +186,9 @@ def test_isotonic_band_of_one_prediction_is_seen():
     assert band.get_edgecolor()[0, 3] > 0
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
+@pytest.mark.parametrize(
+    ("kind", "scale"), [("smooth", "probability"), ("isotonic", "logit"), ("binned", "logit")]
+)
 def test_belt_is_that_of_inference(kind, scale, rows):
     """With weights as counts, and an area for every kind of curve."""
     options = {"sample_weight": np.arange(500) % 3, "confidence_level": 0.8}

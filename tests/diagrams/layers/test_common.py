@@ -31,7 +31,7 @@ def test_layer_is_drawn_if_named(name, scale, kind, rows):
     if name in ON_CURVE and kind == "binned":
         assert getattr(draw(*rows, layers=[name], kind=kind), f"{name}_") is None
         return
-    display = draw(*rows, layers=[name], kind=kind, scale=scale, **INTERVAL)
+    display = draw(*rows, layers=[name], kind=kind, scale=scale)
     display.figure_.canvas.draw()
     artists = list_artists(display, name)
     assert set(artists) == set(display.ax_.collections)
@@ -48,7 +48,7 @@ def test_layer_is_drawn_if_named(name, scale, kind, rows):
 
 @every_layer
 def test_layer_of_several_curves(name, rows):
-    curve = draw(*rows, layers=[name], **INTERVAL).curves[0]
+    curve = draw(*rows, layers=[name]).curves[0]
     curves = [curve, ReliabilityCurve(**POINTS, pos_label=1), curve]
     alone = ReliabilityDisplay(curves=[curve], layers=[name]).plot()
     several = ReliabilityDisplay(curves=curves, layers=[name]).plot()
@@ -68,7 +68,7 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
     display = ReliabilityDisplay.from_cv_results(results, X, y, layers=[name])
     assert len(list_artists(display, name)) == (4 if name == "split_density" else 2)
     summary = CalibrationSummary().update(*rows)
-    display = ReliabilityDisplay.from_summary(summary, layers=[name], **INTERVAL)
+    display = ReliabilityDisplay.from_summary(summary, layers=[name])
     display.figure_.canvas.draw()
     assert getattr(display, f"{name}_") is not None
 
@@ -110,7 +110,7 @@ def test_layer_is_documented(name):
 
 @pytest.mark.parametrize("name", [name for name, layer in LAYERS.items() if layer.Data])
 def test_data_by_hand(name, rows):
-    computed = vars(draw(*rows, layers=[name], **INTERVAL).curves[0].layers[name])
+    computed = vars(draw(*rows, layers=[name]).curves[0].layers[name])
     plain = {key: np.asarray(value).tolist() for key, value in computed.items()}
     before = copy.deepcopy(plain)
     by_dictionary = ReliabilityCurve(**POINTS, layers={name: plain})
