@@ -205,6 +205,7 @@ def list_calls():
                 owner = path.split(".")[-2]
             calls[f"{owner}.{name}" if owner else path.split(".")[-1]] = bind(function, owner)
     del calls["summarize_dask"]  # of names of columns
+    del calls["to_onnx"]  # tests/export, with the packages that it needs
     for name, call, columns in (
         ("summarize_batches", summarize_batch, ("y_true", "y_proba", "sample_weight")),
         ("monitor_batches", monitor_batch, ("y_true", "y_proba")),

@@ -246,7 +246,7 @@ def _estimate(before, after, level):
     return float(gains.mean()), float(max(gains.mean() - ndtri(level) * error, 0.0))
 
 
-def _play(recalibrator, proba, codes, loss, show):
+def _play(recalibrator, proba, codes, loss, show=iter):
     """Gains of blocks of rows by maps that were fitted on the rows before them.
 
     Returns

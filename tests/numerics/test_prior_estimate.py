@@ -34,30 +34,44 @@ def test_rates_of_quapy():
     np.testing.assert_allclose(solve_rates(old, new)[0], [0.33333333, 0.66666667], atol=5e-9)
 
 
-def test_interval_of_sure_scores_is_a_score_interval():
-    """Of 0 and 1 only the new rows are left to chance: estimate plus and minus z errors."""
+def test_interval_of_sure_scores_is_wilsons():
+    """Only the new rows are left to chance, whose variance r (1 - r) / n is that of the ends.
+
+    What the unbiased variance of the rows is more than that of their rate is added.
+    """
     old = find_moments(np.eye(2)[[0, 0, 1, 1]], None, np.array([0, 0, 1, 1]), 2)
     rows = np.eye(2)[np.arange(40) % 4 // 3]
     new = find_moments(rows, None)
     rates, inverse = solve_rates(old, new)
     low, high = bound_rates(rates, inverse, old, new, 0.9)
-    reach = norm.ppf(0.95) * np.sqrt(0.25 * 0.75 / 39)
     np.testing.assert_allclose(rates, [0.75, 0.25])
-    np.testing.assert_allclose([low[1], high[1]], [0.25 - reach, 0.25 + reach])
+    for end in (low[1], high[1]):
+        variance = end * (1 - end) / 40 + 0.25 * 0.75 * (1 / 39 - 1 / 40)
+        assert abs(0.25 - end) == pytest.approx(norm.ppf(0.95) * np.sqrt(variance))
+    assert low[1] < 0.25 < high[1]
     np.testing.assert_allclose(low, 1 - high[::-1])
 
 
 def test_ends_of_the_interval_are_where_a_test_turns():
-    """|estimate - r| is z times the standard deviation that r itself has (Fieller)."""
+    """|estimate - r| is z times the standard deviation that r itself has (Fieller, Wilson)."""
     old, new = find_moments(OLD, None, CODES, 2), find_moments(NEW[:3], None)
     rates, inverse = solve_rates(old, new)
     low, high = bound_rates(rates, inverse, old, new, 0.5)
     gap = old.means[1, 1] - old.means[0, 1]
-    variances = [m.covariances[k, 1, 1] / gap**2 for m, k in ((new, 0), (old, 1), (old, 0))]
+    learned, within = (
+        old.covariances[:, 1, 1] / gap**2,
+        [OLD[CODES == k, 1].var(ddof=1) for k in (0, 1)],
+    )
+
+    def draw(rate):
+        contributions = np.dot([1 - rate, rate], within) / gap**2
+        return (contributions + rate * (1 - rate)) / 3
+
+    more = max(NEW[:3, 1].var(ddof=1) / 3 / gap**2 - draw(rates[1]), 0)
     for rate in (low[1], high[1]):
         if 0 < rate < 1:
-            deviation = np.sqrt(np.dot(variances, [1, rate**2, (1 - rate) ** 2]))
-            assert abs(rates[1] - rate) == pytest.approx(norm.ppf(0.75) * deviation)
+            variance = learned @ [(1 - rate) ** 2, rate**2] + draw(rate) + more
+            assert abs(rates[1] - rate) == pytest.approx(norm.ppf(0.75) * np.sqrt(variance))
     assert 0 < low[1] < rates[1]
 
 
