@@ -60,7 +60,7 @@ def test_ends_of_the_interval_are_where_a_test_turns():
     gap = old.means[1, 1] - old.means[0, 1]
     learned, within = (
         old.covariances[:, 1, 1] / gap**2,
-        [OLD[CODES == k, 1].var(ddof=1) for k in (0, 1)],
+        [OLD[k == CODES, 1].var(ddof=1) for k in (0, 1)],
     )
 
     def draw(rate):
