@@ -295,10 +295,8 @@ def check_answer(name, given):
 
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
-@pytest.mark.parametrize(
-    "container",
-    ["pandas", *(pytest.param(one, marks=pytest.mark.slow) for one in [*CONTAINERS][1:])],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", CALLS)
 def test_answers_do_not_depend_on_the_container(name, container):
     given = {key: CONTAINERS[container](array) for key, array in CALLS[name][1].items()}

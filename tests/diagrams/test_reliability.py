@@ -423,7 +423,14 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
             ReliabilityDisplay(curves=curves, **bad).plot()
 
 
-@pytest.mark.parametrize("band", ["wilson", "isotonic", "belt", "consistency"])
+@pytest.mark.parametrize(
+    "band",
+    [
+        "wilson",
+        "belt",
+        *(pytest.param(b, marks=pytest.mark.slow) for b in ("isotonic", "consistency")),
+    ],
+)
 def test_folds_have_the_bands_of_their_rows(band, binary):
     model, X, y = binary
     folds = np.split(np.arange(150), 3)

@@ -51,10 +51,18 @@ def test_every_reduction(reduction, rng):
 @pytest.mark.parametrize(
     ("name", "n_classes", "weights", "summarized"),
     [
-        *((f"{kind}_calibration_error", 2, None, False) for kind in ("smooth", "expected")),
-        *((f"{kind}_calibration_error", 2, UNEVEN, False) for kind in ("smooth", "expected")),
-        *((f"{kind}_calibration_error", 2, None, True) for kind in ("smooth", "kernel")),
+        ("smooth_calibration_error", 2, None, False),
+        ("expected_calibration_error", 2, UNEVEN, False),
+        ("kernel_calibration_error", 2, None, True),
         ("squared_kernel_calibration_error", 3, None, False),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("expected_calibration_error", 2, None, False),
+                ("smooth_calibration_error", 2, UNEVEN, False),
+                ("smooth_calibration_error", 2, None, True),
+            )
+        ),
     ],
 )
 def test_pvalue_is_the_probability_of_all_outcomes(rng, name, n_classes, weights, summarized):
@@ -280,7 +288,14 @@ def test_weights_of_merged_rows(rng):
         np.testing.assert_allclose(equal, list_numbers(test()), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "options"), OF_SUMMARIES)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *OF_SUMMARIES[:2],
+        OF_SUMMARIES[3],
+        *(pytest.param(*OF_SUMMARIES[k], marks=pytest.mark.slow) for k in (2, 4, 5, 6)),
+    ],
+)
 def test_summaries_give_nearly_the_test_of_their_rows(name, options):
     """Two p-values of independent draws, of a nearly calibrated model, and of one far off."""
     rng = np.random.default_rng(1)

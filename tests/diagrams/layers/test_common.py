@@ -25,9 +25,18 @@ def list_artists(display, name):
 
 
 @every_layer
-@pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("kind", ["smooth", "binned"])
-def test_layer_is_drawn_if_named(name, scale, kind, rows):
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [
+        ("smooth", "logit"),
+        ("binned", "probability"),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in (("smooth", "probability"), ("binned", "logit"))
+        ),
+    ],
+)
+def test_layer_is_drawn_if_named(name, kind, scale, rows):
     if name in ON_CURVE and kind == "binned":
         assert getattr(draw(*rows, layers=[name], kind=kind), f"{name}_") is None
         return
@@ -73,8 +82,22 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
     assert getattr(display, f"{name}_") is not None
 
 
-@pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("kind", ["smooth", "isotonic", "binned"])
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [
+        ("smooth", "logit"),
+        ("isotonic", "probability"),
+        ("binned", "logit"),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in (
+                ("smooth", "probability"),
+                ("isotonic", "logit"),
+                ("binned", "probability"),
+            )
+        ),
+    ],
+)
 @pytest.mark.parametrize(
     ("y", "proba", "n_steps"),
     [
