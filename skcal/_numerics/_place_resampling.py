@@ -22,7 +22,7 @@ _LENIENCE = 10
 _WIDE = 3
 # Outcomes on this few places are likely to repeat.
 _FEW = 16
-# Kernels reach so many bandwidths, as far as doubles see.
+# Kernels reach so many bandwidths: 2e-9 of one lies beyond.
 _REACH = 6.0
 # Parts of the range of the points in which noise is summed, to see where it lies.
 _N_PARTS = 64
