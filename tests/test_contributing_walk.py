@@ -91,12 +91,14 @@ def test_all_walks_leave_a_green_suite(checkout):
     for page in PAGES:
         paths, commands = follow(page, checkout)
         product[page] = {path for path in paths if path.startswith("skcal/")}
-        assert commands
+        counts = []
         for arguments in commands:
             result = run([*arguments, "-q", "-p", "no:cacheprovider"], checkout)
             assert result.returncode == 0, result.stdout + result.stderr
-            # The doctest, the tests of its own and the common ones.
-            assert int(re.search(r"^(\d+) passed", result.stdout, re.MULTILINE)[1]) > 10
+            counts.append(int(re.search(r"^(\d+) passed", result.stdout, re.MULTILINE)[1]))
+        # The doctest, the tests of its own and the common ones.
+        assert min(counts) > 1
+        assert sum(counts) > 10
     # A measure takes three files of the package, and one more to be answered by summaries.
     assert {page: len(paths) for page, paths in product.items()} == FILES
     for arguments in (
