@@ -78,7 +78,7 @@ def test_weights_reach_the_measure():
         folds = cross_validate(
             Spread(), X, Y, scoring=asked, cv=3, params={"sample_weight": WEIGHT}
         )
-        plain = cross_val_score(Spread(), X, Y, scoring=make_distribution_scorer(CRPS), cv=3)
+    plain = cross_val_score(Spread(), X, Y, scoring=make_distribution_scorer(CRPS), cv=3)
     assert np.all(folds["test_score"] != plain)
 
 
