@@ -62,7 +62,10 @@ def bound_shares(counts, level, confidence_level):
 
 def bound_weighted_shares(place, weights, level, confidence_level, rng, n_draws):
     """The same of weighted shares, as far from the level in units of their standard deviations."""
-    weights = weights / weights.max()
+    # Shares depend on what weights are beside others of their group.
+    largest = np.zeros(place.max() + 1)
+    np.maximum.at(largest, place, weights)
+    weights = weights / largest[place]
     mass = np.bincount(place, weights)
     unit = np.sqrt(level * (1 - level) * np.bincount(place, weights**2)) / mass
     farthest = np.empty(n_draws)

@@ -216,6 +216,18 @@ def test_what_coverage_refuses(options, message):
         IntervalCoverageDisplay.from_predictions(**rows | options)
 
 
+def test_weights_count_beside_others_of_their_group():
+    """However small those of one group are, its coverage and its bar are the same."""
+    weights, by, bars = np.array([1.0, 2, 3, 1]), [0, 0, 1, 1], []
+    for factor in (1, 2.0**-1000):
+        display = IntervalCoverageDisplay.from_predictions(
+            [0, 1, 0, 1], [[0, 0]] * 4, by=by, sample_weight=weights * [factor, factor, 1, 1],
+            n_resamples=99, random_state=0,
+        )  # fmt: skip
+        bars.append([display.coverage, display.low, display.high])
+    np.testing.assert_array_equal(*bars)
+
+
 @pytest.mark.slow
 def test_bars_of_weighted_shares_hold_as_often_as_they_say(rng):
     weights, by = rng.integers(1, 4, 60), np.arange(60) % 3
