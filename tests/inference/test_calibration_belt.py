@@ -1,5 +1,7 @@
 """The GiViTI belt and its test: the choice of the degree, levels, coverage, and separation."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -54,6 +56,32 @@ def test_plain_forward_selection(rng, coefficients, data):
     assert (belt.prob_true < belt.high).all()
     assert (belt.prob_pred[0], belt.prob_pred[-1]) == (v.min(), v.max())
     assert (np.diff(belt.prob_pred) > 0).all()
+
+
+def test_values_of_givitir():
+    """What the vignette of givitiR 1.3 says of 1000 patients in intensive care, of whom 254 died.
+
+    https://cran.r-project.org/web/packages/givitiR/vignettes/givitiR.html; the file has how many
+    of its patients had each SAPS II score and died, and the predictions are the formula of
+    Le Gall, Lemeshow and Saulnier (1993), doi:10.1001/jama.1993.03510240069035.
+    """
+    path = Path(__file__).with_name("givitir_saps_counts.csv")
+    score, patients, deaths = np.loadtxt(path, delimiter=",", skiprows=1, dtype=int).T
+    proba = np.repeat(expit(-7.7631 + 0.0737 * score + 0.9971 * np.log1p(score)), patients)
+    y = np.concatenate([np.arange(n, 0, -1) <= d for n, d in zip(patients, deaths, strict=True)])
+    result = calibration_belt_test(y, proba)
+    assert round(result.statistic, 2) == 51.27
+    assert result.pvalue == pytest.approx(6.269563e-10, rel=2e-6)
+    belt = calibration_belt(y, proba)
+    assert belt.degree == 2
+    log_odds = np.polynomial.polynomial.polyval(
+        logit(belt.prob_pred), (-0.25342187, 0.67880695, -0.09505753)
+    )
+    np.testing.assert_allclose(belt.prob_true, expit(log_odds), atol=1e-7)
+    for level, published in ((0.8, 0.56), (0.95, 0.60)):
+        too_low, too_high = calibration_belt(y, proba, confidence_level=level).find_deviations()
+        assert len(too_low) == 0
+        assert too_high[:, 0].round(2) == [published]
 
 
 @pytest.mark.parametrize(

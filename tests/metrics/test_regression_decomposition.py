@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import expectile
 
 from skcal.metrics import (
     corp_decomposition,
@@ -40,6 +41,40 @@ def test_values_of_gneiting_and_resin():
     parts = corp_regression_decomposition(y, x, **options)
     published = np.array([3.102078e-02, 1.803370e-01, 5.004139e-01])
     np.testing.assert_allclose(2 * np.array(parts[1:]), published, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("functional", "level", "published"),
+    [
+        ("mean", 0.5, [4, 4, 4, 4, 4, 4, 8]),
+        ("expectile", 0.5, [4, 4, 4, 4, 4, 4, 8]),
+        ("expectile", 0.8, [6, 6, 6, 6, 6, 6, 8]),
+        ("quantile", 0.5, [2, 2, 2, 2, 2, 2, 8]),
+        ("quantile", 0.8, [8, 8, 8, 8, 8, 8, 8]),
+    ],
+)
+def test_values_of_model_diagnostics(functional, level, published):
+    """From test_isotonic.py of model-diagnostics 1.5; of medians the lowest, as its gpava."""
+    y, options = [8, 4, 8, 2, 2, 0, 8], {"functional": functional, "level": level}
+    curve = corp_regression_curve(y, range(7), **options)
+    np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("functional", "level", "marginal"),
+    [
+        ("mean", 0.5, np.mean(range(10))),
+        ("expectile", 0.2, expectile(range(10), alpha=0.2)),
+        ("quantile", 0.8, np.quantile(range(10), 0.8, method="inverted_cdf")),
+    ],
+)
+def test_parts_of_ordered_predictions(functional, level, marginal):
+    """As test_decompose_multiple_predictions of model-diagnostics 1.5: all targets are found."""
+    y, options = np.arange(10), {"functional": functional, "level": level}
+    for factor in (1, 3):
+        parts = corp_regression_decomposition(y, factor * y, **options)
+        loss, best = (score(functional, y, x, level).mean() for x in (factor * y, marginal))
+        np.testing.assert_allclose(parts, [loss, loss, best, best], atol=1e-12)
 
 
 def score(functional, y, x, level):
