@@ -150,6 +150,7 @@ class RegressionRecalibrator(
 
     def _fit_checked(self, X, y, sample_weight):
         self._check_options()
+        self._refuse_pair(X)
         names = list_column_names(X)
         X, y, sample_weight, _ = read_scores(X, y, sample_weight)
         with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
@@ -174,12 +175,22 @@ class RegressionRecalibrator(
     def _read(self, X):
         """Predictions of new rows, checked."""
         check_is_fitted(self)
+        self._refuse_pair(X)
         names = list_column_names(X)
         X = read_scores(X)[0]
         options = {"dtype": np.float64, "ensure_all_finite": False}
         X = validate_data(self, X, reset=False, **options)
         self._check_predictions(X, names)
         return X
+
+    def _refuse_pair(self, X):
+        """Raise for two arrays, as measures take them: a tuple that is no matrix of two columns."""
+        columns = _COLUMNS[self._reads]
+        if isinstance(X, tuple) and len(X) == len(columns) != np.size(X[0]):
+            raise NotPredictionsError(
+                f"X must be a matrix with the columns {', '.join(columns)}; got a tuple of "
+                f"{len(X)} arrays. Stack them: numpy.column_stack(X)."
+            )
 
     def _check_predictions(self, X, names):
         expected = _COLUMNS[self._reads]

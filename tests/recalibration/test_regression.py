@@ -94,6 +94,11 @@ def test_bad_predictions_and_targets(R):
             R().fit(factors[0] * np.abs(X), factors[1] * y)
     with pytest.raises(NotPredictionsError, match=r"columns .* got 5 feature\(s\)"):
         R().fit(np.ones((20, 5)), y)
+    if X.shape[1] == 2:
+        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays. Stack them: numpy"):
+            R().fit(tuple(X.T), y)
+        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays. Stack them: numpy"):
+            R().fit(tuple(X[:2]), y[:2]).predict(tuple(X.T))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         R().fit(X, y[:-1])
     with pytest.raises(ValueError, match=r"sample_weight must have shape \(20,\)"):
