@@ -141,7 +141,7 @@ class Problem:
 
 
 def measure(problems, labels, n_classes):
-    """Of several problems the largest omnibus or -p, and the mean of the measures."""
+    """The largest omnibus or -p of several problems, and the mean of the measures."""
     columns = range(1, 2) if n_classes == 2 else range(n_classes)
     tables = [
         problem.list_statistics(labels == k) for problem, k in zip(problems, columns, strict=True)

@@ -55,7 +55,7 @@ SIZES = (50, 100, 300, 1000, 3000, 10_000)
 N_TEST = 4000
 # Fewer rows of a class would show little of it.
 ROWS_PER_CLASS = 5
-# Of predictions that are given.
+# Splits of predictions that are given.
 N_SPLITS = 5
 LEAVE_IT, GIVEN, NOTHING = "leave it", "given", ""
 KEY = ["suite", "data", "model", "split", "rows", "recalibrator"]

@@ -64,7 +64,7 @@ class BoundMeasure(NamedTuple):
     def is_fast_smooth_ece(self):
         """Whether it is SmoothECE by its definition, on a scale of its own.
 
-        Of all measures this one alone gains by a look at many samples at a time.
+        No other measure gains by a look at many samples at a time.
         """
         return (
             self.function is smooth_ece

@@ -310,7 +310,7 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     estimate : float
     confidence_level : float
     n_pairs : int
-        Of random halves.
+        Number of pairs of random halves.
     rng : Generator
 
     Returns

@@ -79,7 +79,7 @@ class Actions(NamedTuple):
     Attributes
     ----------
     sample : Sample
-        Of hard outcomes, without rows of weight zero.
+        Hard outcomes, without rows of weight zero.
     counts : ndarray of int, shape (n_samples,)
         At how many thresholds a row acts; they are the lowest ones.
     """
@@ -103,7 +103,7 @@ def band_net_benefit(actions, baseline, thresholds, level):
     ----------
     actions : Actions
     baseline : Actions or {"all", "none"}
-        Of the same rows by other predictions; or acting always, or never.
+        Actions on the same rows by other predictions; or acting always, or never.
     thresholds : ndarray of shape (n_thresholds,)
         In (0, 1).
     level : float

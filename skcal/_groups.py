@@ -125,7 +125,7 @@ def make_groups(
     Parameters
     ----------
     table : data frame or dict of array-like
-        Of pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
+        A frame of pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
     max_depth : int, default=2
         From so many columns intersections are made, at least 1.
     min_samples : int, default=100
@@ -139,7 +139,7 @@ def make_groups(
     Returns
     -------
     Groups
-        Of which several that hold the same rows are one, with the first of their names. The order
+        Several that hold the same rows are one, with the first of their names. The order
         is that of the columns and of their values.
 
     Raises

@@ -34,7 +34,7 @@ def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
     -------
     sample : Sample
     groups : Groups
-        Of the rows of the sample.
+        Groups of the rows of the sample.
     """
     sample, present = _reduce(y_true, y_proba, **data)
     return sample, read_groups("groups", groups, present, **options)
@@ -105,7 +105,8 @@ def check_log_odds(sample, largest_ratio=1e250):
     ----------
     sample : Sample
     largest_ratio : float, default=1e250
-        Of weights: the information of rows of smaller weight may vanish in float64.
+        Largest ratio of two weights: the information of rows of smaller weight may vanish in
+        float64.
     """
     low, high = sample.predictions.min(), sample.predictions.max()
     if low <= 0 or high >= 1:

@@ -56,7 +56,7 @@ class Levels:
     Attributes
     ----------
     name : object
-        Of the column.
+        Name of the column.
     titles : list of str
         Names of the levels.
     codes : ndarray of int of shape (n_found + 2,)
@@ -104,8 +104,8 @@ class Levels:
 def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     """Levels of a column that have at least so many rows, and the number of that of each row.
 
-    Of more than `most` levels the most frequent ones are taken. With `n_rows` each entry of the
-    column stands for so many rows.
+    If there are more than `most`, the most frequent ones are taken. With `n_rows` each entry of
+    the column stands for so many rows.
     """
     present, edges, values = column.dropna(), None, None
     if _holds_numbers(column):

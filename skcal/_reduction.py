@@ -59,7 +59,7 @@ class Predictions(NamedTuple):
     positive_label : label or None
         Name of the positive label; None where `y_true` held its outcomes, 1 for true.
     positive_column : int
-        Of two columns that of the positive label.
+        Number of the column of the positive label, where there are two.
     labels : ndarray of shape (n_classes,) or None
         Labels of all columns, as far as they are known.
     """

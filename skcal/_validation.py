@@ -72,7 +72,7 @@ def refuse_unknown_options(name, options, valid, caller=None):
     Parameters
     ----------
     name : str
-        Of the function that takes the options.
+        Name of the function that takes the options.
     options : iterable of str
     valid : list of str
         Its options.
@@ -195,7 +195,7 @@ def check_weights(weights, n_samples, name="sample_weight"):
     Returns
     -------
     array of shape (n_samples,) or None
-        Of a real type; the array itself where its scale is moderate.
+        Weights of a real type; the array itself where its scale is moderate.
     """
     if weights is None:
         return None
@@ -295,7 +295,7 @@ def check_rates(name, rates, classes):
     ----------
     name : str
     rates : float, dict or array-like
-        Of two classes that of the second one; rates by label; or one for each class.
+        The rate of the second of two classes; rates by label; or one for each class.
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     """

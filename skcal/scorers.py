@@ -361,7 +361,7 @@ class _CalibrationScorer(_Scorer):
     """Scorer of one measure: hands it the `predict_proba` matrix and the label of each column."""
 
     def __init__(self, measure, greater_is_better, options):
-        # Of several scorers, one whose method is missing stops a whole search, with a message of
+        # One of several scorers whose method is missing stops a whole search, with a message of
         # scikit-learn. That is what `predict` is for; `_score` asks for probabilities alone.
         methods = ("predict_proba", "predict")
         sign = 1 if greater_is_better else -1

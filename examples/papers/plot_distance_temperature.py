@@ -115,7 +115,7 @@ print(means.round(4).to_string())
 # How far from the truth?
 # -----------------------
 #
-# Of the smooth error and of the ECE the values of the whole population have closed forms: at
+# The values of the smooth error and of the ECE in the whole population have closed forms: at
 # temperature 1/2 they are :math:`\pi/4 - 3/4` and :math:`\log(2)/2 - 1/4`. The means of the smooth
 # error are a little larger, less so at 10 times the rows, and so are those of the ECE where it is
 # small.

@@ -69,10 +69,10 @@ def bound_bins(sample, edges, confidence_level):
     Parameters
     ----------
     sample : Sample
-        Of independent rows.
+        Independent rows.
     edges : ndarray of shape (n_bins + 1,)
     confidence_level : float
-        Of each range.
+        Probability of each range.
 
     Returns
     -------

@@ -75,13 +75,13 @@ def _interval_length(squared):
 
 
 def _disc_area(squared):
-    """Of the part of a disc where both coordinates are above c."""
+    """Area of the part of a disc where both coordinates are above c."""
     c, height = sqrt(_LEAST_GAIN), sqrt(squared - _LEAST_GAIN)
     return squared * (pi / 4 - asin(c / sqrt(squared))) - c * (height - c)
 
 
 def _ball_volume(squared):
-    """Of the part of a ball where all three coordinates are above c.
+    """Volume of the part of a ball where all three coordinates are above c.
 
     The cone over its part of the sphere, whose area is that of Gauss and Bonnet, less the cones
     over its three flat sides.
@@ -93,12 +93,12 @@ def _ball_volume(squared):
 
 
 def _arc(squared):
-    """Of a circle where one coordinate is above c and one above 0, over the radius."""
+    """Angle of the part of a circle where one coordinate is above c and one above 0."""
     return acos(sqrt(_LEAST_GAIN / squared))
 
 
 def _sphere_area(squared):
-    """Of a sphere where two coordinates are above c and one above 0, over the radius."""
+    """Area of a part of a sphere, over its radius: two coordinates above c and one above 0."""
     ratio = min(_LEAST_GAIN / (squared - _LEAST_GAIN), 1.0)
     return sqrt(squared) * acos(ratio) - 2 * sqrt(_LEAST_GAIN) * acos(sqrt(ratio))
 
@@ -120,8 +120,8 @@ class PolynomialFit(NamedTuple):
     ----------
     degree : int
     coefficients : ndarray of shape (degree + 1,) or None
-        Of the orthonormal polynomials; None where the degree separates the outcomes, so that they
-        are infinite.
+        Factors of the orthonormal polynomials; None where the degree separates the outcomes, so
+        that they are infinite.
     loss : float
         Mean log loss there.
     """
@@ -237,7 +237,7 @@ class PolynomialLikelihood:
         return ends
 
     def _find_end(self, fit, critical, direction, side, columns, hessian):
-        """Of the interval of a linear function of the coefficients by its profile likelihood."""
+        """End of the interval of a linear function of the coefficients, by profile likelihood."""
         others = np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
         scale = 2 * self.total_weight
         estimate = direction @ fit.coefficients
@@ -264,7 +264,7 @@ class PolynomialLikelihood:
 
             def step(free):
                 bent = directions.T @ hessian @ directions
-                # Of orthonormal features the curvature is 1/4 at most.
+                # The curvature of orthonormal features is 1/4 at most.
                 bent += DAMPING / 4 * np.eye(len(slope))
                 return solve_newton_step(bent, slope)
 

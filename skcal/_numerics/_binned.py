@@ -100,7 +100,7 @@ def sweep_edges(predictions, counts, positive):
 
 
 def find_middles(places, mass, count):
-    """Of sorted places those in the middle of `count` equal shares of the mass."""
+    """Sorted places in the middle of `count` equal shares of the mass."""
     cumulative = np.cumsum(mass)
     middles = (np.arange(count) + 0.5) / count * cumulative[-1]
     return places[np.searchsorted(cumulative, middles)]

@@ -13,7 +13,7 @@ class BinRanges(NamedTuple):
     Attributes
     ----------
     residual, mass, positive, squares : ndarray of shape (2, n_bins)
-        Of residuals, of weights, of outcomes and of squared residuals.
+        Sums of residuals, of weights, of outcomes and of squared residuals.
     """
 
     residual: np.ndarray

@@ -124,19 +124,19 @@ def _center(mass, first, second):
 
 
 def bound_range(facts):
-    """Of max C - min C, read where cells end: C may wander further inside."""
+    """Bound for max C - min C, read where cells end: C may wander further inside."""
     ends, widest = facts.ranges
     return widest - ends
 
 
 def bound_maximum(facts):
-    """Of max |C|, read where cells end."""
+    """Bound for max |C|, read where cells end."""
     low, high = facts.wandering
     return float(max(-low.min(), high.max()) - np.abs(facts.ends).max())
 
 
 def bound_two_bins(facts):
-    """Of the integral of C^2 + (T - C)^2 = 2 (C - T/2)^2 + T^2/2, T the sum of all residuals.
+    """Bound for the integral of C^2 + (T - C)^2 = 2 (C - T/2)^2 + T^2/2, T the sum of residuals.
 
     In a cell |C - C'| integrates to at most its part of D, C' with all rows at the mean.
     """
@@ -146,7 +146,7 @@ def bound_two_bins(facts):
 
 
 def bound_decisions(facts):
-    """Of the largest gain by recalibration, over max(t, 1 - t).
+    """Bound for the largest gain by recalibration, over max(t, 1 - t).
 
     A threshold in a cell decides otherwise about no other rows than those of the cell. Who may
     start to act inside a cell gains no more than one of its outcomes costs, since at the ends of
@@ -157,12 +157,12 @@ def bound_decisions(facts):
 
 
 def bound_intervals(facts, width):
-    """Of the integral of |C(t + width) - C(t)| / width."""
+    """Bound for the integral of |C(t + width) - C(t)| / width."""
     return 2 * facts.displacement / width
 
 
 def bound_surrogate(facts, value, errors):
-    """Of the infimum over k of the error in intervals of width 2^-k, plus 2^-k.
+    """Bound for the infimum over k of the error in intervals of width 2^-k, plus 2^-k.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def bound_surrogate(facts, value, errors):
 
 
 def bound_laplace(facts, value, bandwidth, squared):
-    """Of the kernel calibration error, `value` for rows at the means of their cells.
+    """Bound for the kernel calibration error, `value` for rows at the means of their cells.
 
     The squares differ by sum_i r_i [g(v_i) - g(v'_i)], g(v) the sum of sum_j r_j k(v_j, v) for
     the rows and for the cells. The slope of such a sum is a difference of two sums of residuals,
@@ -201,19 +201,19 @@ def bound_laplace(facts, value, bandwidth, squared):
 
 
 def bound_gaussian(facts, bandwidth):
-    """Of the norm of sum_i r_i phi(v_i), phi the feature map of the Gaussian kernel."""
+    """Bound for the norm of sum_i r_i phi(v_i), phi the feature map of the Gaussian kernel."""
     third, fourth = facts.remainders
     return _FEATURES[0] * third / bandwidth**3 + _FEATURES[1] * fourth / bandwidth**4
 
 
 def bound_smoothed(facts, bandwidth):
-    """Of smECE_s, the integral over t of |sum_i r_i K_s(t, v_i)|."""
+    """Bound for smECE_s, the integral over t of |sum_i r_i K_s(t, v_i)|."""
     third, fourth = facts.remainders
     return _NORMAL[0] * third / bandwidth**3 + _NORMAL[1] * fourth / bandwidth**4
 
 
 def bound_fixed_point(facts, value, accuracy):
-    """Of the s with smECE_s = s, which for the places that stand for the rows is near `value`.
+    """Bound for the s with smECE_s = s, which for the places of the rows is near `value`.
 
     The two functions of s differ by at most b(s); neither they nor b increase. So the root for the
     rows is at most d above the other root s' where b(s' + d) <= d, and at most d below where

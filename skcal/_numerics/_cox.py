@@ -239,8 +239,8 @@ class CoxLikelihood:
     def _find_limits(self):
         """A `CoxFit` where a threshold of log odds separates the outcomes.
 
-        Coefficients of size 1 / t that separate tend to the maximum as t falls to 0. Of all
-        thresholds the middle one is taken, which a vanishing ridge penalty on the slope would
+        Coefficients of size 1 / t that separate tend to the maximum as t falls to 0. The
+        middle one of these thresholds is taken, which a vanishing ridge penalty on the slope would
         choose. What is left is the loss of rows at the threshold itself.
         """
         low, high, sign = self._thresholds

@@ -26,7 +26,7 @@ _CELLS, _POINTS = 4, 8
 _BUDGET = 1 << 15
 # Smoothed residuals that are smaller, beside the largest, are those of rounding.
 _ROUNDING = 1e-10
-# Of ends.
+# Error of ends.
 _PRECISION = 1e-7
 # Bandwidths from the estimate down to the narrowest one that are looked at for the lower end: each
 # is this part of the one before, or they are so many. Fewer make an end lower, never wrong.
@@ -40,8 +40,8 @@ def find_deviation(values, shares):
     ----------
     values : ndarray of shape (n_batches,)
     shares : ndarray of shape (n_batches,)
-        Of the weight of all rows; sum to 1. The contributions are compared with those of batches
-        that have these shares of the whole.
+        Shares of the weight of all rows; sum to 1. The contributions are compared with those of
+        batches that have these shares of the whole.
 
     Returns
     -------

@@ -8,7 +8,7 @@ _ENOUGH_ROWS = 10
 _N_PARTS = 32
 # Numbers that numpy draws hypergeometric variables for are below this one.
 _LIMIT = 10**9
-# Of larger populations so many members can be drawn as if each were put back.
+# From larger populations so many members can be drawn as if each were put back.
 _FEW_MEMBERS = 1 << 16
 
 

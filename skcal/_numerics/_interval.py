@@ -153,7 +153,7 @@ def _inner_paths(nodes):
         for j in range(1, _BLOCK):
             step = np.abs(residual[j] - residual[:j])
             step += (mass[j] - mass[:j]) * (left[j] - right[:j])
-            # Of paths from i only the nodes from i on are looked at, roughly.
+            # Paths from i are followed to the nodes from i on alone, roughly.
             for i, k in ((0, j // 2), (j // 2, j)):
                 paths[j, i:k] = (paths[i:j, i:k] + step[i:, None]).min(axis=0)
             paths[j, j] = 0

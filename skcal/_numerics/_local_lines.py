@@ -85,7 +85,7 @@ def find_reach(places, weight, span):
 
     Notes
     -----
-    Of all stretches of places that hold so much and cannot do without their last one, a place
+    Among the stretches of places that hold so much and cannot do without their last one, a place
     takes that whose farther end is nearest. First and last ends rise together, so that the best
     is the first whose middle is not below the place, or the one before it.
     """
@@ -107,8 +107,8 @@ def _sum_onwards(places, mass, total, reach, *, own):
     Returns
     -------
     ndarray of shape (5, n_places)
-        Of mass, times distance and times its square, and of totals, and times distance; all of
-        them times the tricube weight, with distances in units of the reach.
+        Sums of mass, times distance and times its square, and of totals, and times distance; all
+        of them times the tricube weight, with distances in units of the reach.
     """
     sums = np.zeros((5, len(places)))
     first = np.arange(len(places)) + (not own)

@@ -11,7 +11,7 @@ from skcal._numerics._newton import (
     solve_newton_step,
 )
 
-# Of so many rows every 16th of each outcome, at least 500 if there are, tells where to start.
+# If there are so many rows, every 16th of each outcome, at least 500, tells where to start.
 _MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
 # Searches start at a mean outcome that is not nearer to 0 and 1.
 _SMALLEST_RATE = 1e-12

@@ -16,10 +16,10 @@ def make_metric(name, proba, threshold):
     name : str
         One of `METRICS`.
     proba : ndarray of shape (n_samples, n_classes)
-        Of two classes the positive one last.
+        The last of two classes is the positive one.
     threshold : float
-        From this prediction on the positive one of two classes is predicted. Of more classes the
-        one with the largest probability is.
+        From this prediction on the positive one of two classes is predicted. With three or
+        more, the class with the largest probability is.
 
     Returns
     -------

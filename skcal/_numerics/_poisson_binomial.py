@@ -51,7 +51,7 @@ def find_laws(probabilities):
     -------
     first : ndarray of int of shape (n_sums,)
     laws : ndarray of shape (n_sums, n_values)
-        Of one length, padded by zeros.
+        All of one length, padded by zeros.
     """
     first, laws, _, _ = _convolve_pairs(probabilities.ravel(), len(probabilities))
     return first, (laws / laws.sum(axis=0)).T

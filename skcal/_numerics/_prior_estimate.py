@@ -70,9 +70,9 @@ def solve_rates(old, new):
     Parameters
     ----------
     old : Moments
-        Of the classes, as many as there are functions, which sum to 1 in every row.
+        Moments of the classes, as many as there are functions, which sum to 1 in every row.
     new : Moments
-        Of the new rows.
+        Moments of the new rows.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def pool_effects(values, errors, confidence_level):
     Returns
     -------
     RandomEffects
-        Of two groups the interval of one more is infinite.
+        With two groups the interval of one more is infinite.
     """
     n_groups, scale, centre = len(values), np.median(errors), np.median(values)
     values, variances = (values - centre) / scale, (errors / scale) ** 2

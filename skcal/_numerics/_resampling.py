@@ -30,7 +30,7 @@ _CHUNK = 1 << 15
 _BUDGET = 1 << 20
 # Where many passes go over an array, it is this much smaller and stays in the cache.
 _PASSES = 32
-# Of an error to its bandwidth, where its logarithm is taken: an error may be 0.
+# Least ratio of an error to its bandwidth whose logarithm is taken: an error may be 0.
 _SMALLEST_RATIO = 1 / 64
 
 

@@ -71,7 +71,7 @@ def _list_discounts(memories, n):
     Returns
     -------
     growth : ndarray of shape (n_memories, n)
-        Of the terms of each row.
+        Growth by the terms of each row.
     ridges : ndarray of shape (n_memories, n)
         Penalty before each row.
     left : ndarray of shape (n_memories,)

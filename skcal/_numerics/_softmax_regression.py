@@ -39,7 +39,7 @@ def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, eve
     Returns
     -------
     coefficients : ndarray of shape (n_classes, n_features)
-        Of the logits, features @ coefficients.T.
+        The logits are features @ coefficients.T.
     n_evaluations : int
         Evaluations of the loss and its derivatives.
     """

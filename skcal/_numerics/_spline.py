@@ -26,9 +26,9 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     n_knots : int
         At least 2.
     penalty : float
-        Of the distance from the identity, next to the mean log loss: of the squared distances of
-        all slopes from 1, times the mean squared distance of the values from the median
-        knot m where it is below 1; and of the squared distance at m, relative to m where m is
+        Factor of the distance from the identity, next to the mean log loss: the squared distances
+        of all slopes from 1, times the mean squared distance of the values from the median
+        knot m where it is below 1; and the squared distance at m, relative to m where m is
         beyond 1.
     monotone : bool
         Whether the slopes must not be negative.
@@ -109,7 +109,7 @@ def build_natural_basis(knots):
     Returns
     -------
     PPoly
-        Of values of shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
+        Its values have shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
         not decrease, are straight beyond the outer knots, and sum to x - knots[0].
 
     Notes

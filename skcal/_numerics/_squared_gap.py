@@ -21,7 +21,7 @@ def average_gaussian(moments, bandwidth):
     Parameters
     ----------
     moments : list of two ndarray of shape (4, n_cells + 2)
-        Of the predictions on the grid of `place_on_grid`.
+        Moments of the predictions on the grid of `place_on_grid`.
     bandwidth : float
 
     Returns

@@ -41,8 +41,8 @@ def find_median_distance(proba, weights, name):
     """Median distance between two different rows, each pair counted by its weights' product.
 
     Distances are those of the kernel: total variation, else Euclidean. Equal rows are merged
-    first. Of more than 3000 different rows 3000 are taken, in lexicographic order at even steps
-    of weight. Zero where all rows are equal.
+    first. If more than 3000 differ, 3000 are taken, in lexicographic order at even steps of
+    weight. Zero where all rows are equal.
     """
     proba, weights = _merge_rows(proba, weights)
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # so that products do not overflow

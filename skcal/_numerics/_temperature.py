@@ -22,7 +22,7 @@ _LAST_STEP = 1e-7
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 17
-# Of so many numbers every 16th row, at least 500 of them, tells where to start.
+# If there are so many numbers, every 16th row, at least 500 of them, tells where to start.
 _MANY_CELLS, _PART, _FEW_ROWS = 1 << 20, 16, 500
 # Multiples of the best temperature by the log loss among which that by the Brier score is sought.
 _BRIER_GRID = np.exp(np.linspace(-4, 4, 33))
@@ -164,7 +164,7 @@ def _find_median(values, xp):
 
 
 def _pick_true(values, codes, xp):
-    """Of values with a row for each class those of the true classes."""
+    """Values of the true classes, from an array with a row for each class."""
     if xp is np:
         return values[codes, np.arange(len(codes))]
     is_true = xp.arange(values.shape[0], device=codes.device)[:, None] == codes

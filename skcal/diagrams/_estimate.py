@@ -212,7 +212,7 @@ class Estimate:
     line : Line
         Where the predictions lie on the scale of the diagram.
     edges : ndarray or None
-        Of the bins, for a binned curve.
+        Edges of the bins, for a binned curve.
     binned_ece : float or None
         Expected calibration error of these bins.
     prob_pred, prob_true : ndarray

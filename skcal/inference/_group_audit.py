@@ -65,7 +65,7 @@ class GroupAudit(NamedTuple):
     statistic, adjust : str
         How groups were tested.
     confidence_level : float
-        Of all intervals at once.
+        Probability that all intervals hold at once.
     """
 
     pvalue: float
@@ -182,7 +182,7 @@ def audit_groups(
         the groups that it made; a label for each row; or a matrix of booleans of shape (n_samples,
         n_groups), dense or sparse, whose groups are called by the numbers of their columns.
     max_depth : int, default=2
-        Of how many columns of a table intersections are made, see :func:`make_groups`.
+        Largest number of columns of a table that make an intersection, see :func:`make_groups`.
     min_samples : int, default=100
         Smaller groups of a table are left out.
     n_bins : int or "cube_root", default=4
@@ -359,7 +359,7 @@ def audit_groups_from_summary(
     key_names : array-like of str of shape (n_parts,), default=None
         What the parts of the keys are called; by default "key", or "key 0", "key 1", ...
     max_depth : int, default=2
-        Of how many parts of the keys intersections are made.
+        Largest number of parts of the keys that make an intersection.
     min_samples : int, default=100
         Smaller groups are left out.
     max_groups : int, default=1000

@@ -273,7 +273,7 @@ def _sum_strip(vectors, kernel, counts, start):
     Returns
     -------
     row_sums : ndarray of shape (n_samples - start,)
-        Of all rows from `start` on; pairs with earlier rows belong to other strips.
+        Sums of all rows from `start` on; pairs with earlier rows belong to other strips.
     own : ndarray of shape (<= TILE,)
     resampled_pairs : ndarray of shape (n_resamples,)
     """

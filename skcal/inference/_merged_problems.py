@@ -29,9 +29,9 @@ class MergedProblem(NamedTuple):
     Attributes
     ----------
     merged : MergedRows
-        Of equal weights all count as 1.
+        Equal weights all count as 1.
     variance : ndarray of shape (n_cells,)
-        Of the weighted sums of the outcomes of a calibrated model.
+        Variance of the weighted sums of the outcomes of a calibrated model.
     n_rows : int
     outcomes : ndarray of shape (n_cells,)
         Weighted sums of the outcomes.

@@ -95,7 +95,7 @@ class SharedSums:
     Parameters
     ----------
     source : CategoricalSums
-        Of all cells, those of one problem after those of another.
+        Sums of all cells, those of one problem after those of another.
     starts : ndarray of int of shape (n_problems,)
         The first cell of each problem.
     """
@@ -114,10 +114,10 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnib
     Parameters
     ----------
     statistic : BoundMeasure
-        Of one binary problem.
+        Measure of one binary problem.
     merged : MergedRows
     variance : ndarray of shape (n_cells,)
-        Of the sums of a calibrated model.
+        Variance of the sums of a calibrated model.
     n_rows : int
     unit : float, default=1.0
         Weight of a mass of 1.

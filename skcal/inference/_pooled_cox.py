@@ -19,7 +19,7 @@ from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
 
-# Of tables of columns, which are refused: groups made of them overlap.
+# Options for tables of columns, which are refused: groups made of them overlap.
 _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1 << 20}
 
 

@@ -57,7 +57,7 @@ class RecalibrationGain(NamedTuple):
     loss : str
         Which loss was measured.
     confidence_level : float
-        Of each of the two bounds.
+        Probability of each of the two bounds.
     n_samples : int
         Number of rows.
     """

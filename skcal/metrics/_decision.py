@@ -71,11 +71,11 @@ class NetBenefitCurve(NamedTuple):
     thresholds : ndarray of shape (n_thresholds,)
         In (0, 1).
     net_benefit : ndarray of shape (n_thresholds,)
-        Of those who act by the predictions, in true positives per row.
+        Net benefit of acting by the predictions, in true positives per row.
     treat_all : ndarray of shape (n_thresholds,)
-        Of those who always act.
+        Net benefit of always acting.
     treat_none : ndarray of shape (n_thresholds,)
-        Of those who never act: zeros.
+        Net benefit of never acting: zeros.
     """
 
     thresholds: np.ndarray

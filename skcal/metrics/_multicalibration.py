@@ -48,7 +48,7 @@ def multicalibration_error(
     scale : {"probability", "noise", "share"}, default="probability"
         In which units errors are compared and given, see Notes.
     max_depth : int, default=2
-        Of how many columns of a table intersections are made.
+        Largest number of columns of a table that make an intersection.
     min_samples : int, default=100
         Smaller groups of a table are left out.
     n_bins : int or "cube_root", default=4

@@ -40,7 +40,7 @@ from skcal._typing import ArrayLike
 from skcal._validation import check_sample_weight
 
 CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
-# Of what is left out at both ends of a discrete distribution, and of quadrature.
+# Probability left out at both ends of a discrete distribution, and error of quadrature.
 _TAIL, _TOLERANCE = 1e-15, 1e-8
 
 

@@ -62,8 +62,8 @@ def corp_regression_decomposition(
         error, or the interval score.
     level : float or array-like of shape (n_levels,), default=0.5
         Level of the quantile or expectile, strictly between 0 and 1, or of each column of `y_pred`;
-        every term is then averaged over the columns. Of intervals it is the probability, one
-        number. The mean has none.
+        every term is then averaged over the columns. For intervals it is their probability,
+        one number. The mean has none.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
 

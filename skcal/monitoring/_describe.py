@@ -122,7 +122,7 @@ def _compare(counts, is_alike):
 
 
 def _find_variance(counts):
-    """Of the number of events in each cell, with an event more than are expected."""
+    """Variance of the number of events in each cell, with one event more than expected."""
     n_rows, predicted, _ = counts
     return predicted * (1 - predicted / np.maximum(n_rows, 1)) + 1
 

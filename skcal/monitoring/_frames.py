@@ -24,7 +24,7 @@ class Deviation(NamedTuple):
     rise : Rise
     problem : int
     name : {"shift", "slope", "cell"}
-        Of the expert.
+        Name of the expert.
     is_over : bool
     """
 

@@ -71,7 +71,7 @@ def find_worth(rise):
 
 
 def find_last(one, other, log_level):
-    """Of two rises that are over the one to be told: the last clear one, or else the clearest.
+    """Which of two rises that are over is told: the last clear one, or else the clearest.
 
     Experts find the same deviation at the same time; that of the clearest one is told. `one` was
     over before `other`, and may be None.
@@ -87,9 +87,9 @@ def find_last(one, other, log_level):
 def is_over(log_level, low, top, now):
     """Whether an expert has won too little since its top for a rise that goes on.
 
-    The logarithm of the wealth is about a random walk, whose variance is twice its drift. Of one
-    that goes on, a loss of this size is seen with a chance of about one over the level of the alarm
-    in the whole of the rise.
+    The logarithm of the wealth is about a random walk, whose variance is twice its drift. In a
+    rise that goes on, a loss of this size is seen with a chance of about one over the level of the
+    alarm.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def follow(low, top, over, log_level, wealth, rows, times, count):
     Returns
     -------
     counts : ndarray of shape (3, n_cells)
-        Of all rows.
+        Counts of all rows.
     low, top : Marks
     over : Rise or None
     """

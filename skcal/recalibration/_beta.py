@@ -13,7 +13,7 @@ from skcal._validation import check_flag, check_option
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
-# Of the mean log loss for each squared distance of a and b from 1, the identity.
+# Penalty, in mean log loss, of each squared distance of a and b from 1, the identity.
 _TINY_RIDGE = 1e-9
 
 

@@ -34,7 +34,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
     Parameters
     ----------
     levels : list of Levels
-        Of the columns that are read.
+        Levels of each column that is read.
     classes : ndarray of shape (n_classes,)
         Labels of the columns of scores.
     input : {"proba", "logits"}

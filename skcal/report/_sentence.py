@@ -4,7 +4,7 @@ import numpy as np
 
 from skcal._words import show_error, show_label, show_percentages, show_places, show_pvalue
 
-# Of the tolerated error: what is clear but smaller than this is called small.
+# A clear error below this part of the tolerated one is called small.
 _SMALL = 1 / 3
 # A predicted label is the usual one if it is that of this share of the rows.
 _USUAL = 0.9

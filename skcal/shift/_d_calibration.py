@@ -24,9 +24,9 @@ class DCalibration(NamedTuple):
     statistic : float
         Chi-squared statistic.
     pvalue : float
-        Of the hypothesis that the predicted distributions are right on average.
+        Its p-value under the hypothesis that the predicted distributions are right on average.
     shares : ndarray of shape (n_bins,)
-        Of the rows in equal bins of the survival probability; all alike if the model is right.
+        Shares of the rows in equal bins of the survival probability, all alike if it is right.
     """
 
     statistic: float

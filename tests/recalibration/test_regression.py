@@ -95,9 +95,9 @@ def test_bad_predictions_and_targets(R):
     with pytest.raises(NotPredictionsError, match=r"columns .* got 5 feature\(s\)"):
         R().fit(np.ones((20, 5)), y)
     if X.shape[1] == 2:
-        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays. Stack them: numpy"):
+        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays"):
             R().fit(tuple(X.T), y)
-        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays. Stack them: numpy"):
+        with pytest.raises(NotPredictionsError, match="got a tuple of 2 arrays"):
             R().fit(tuple(X[:2]), y[:2]).predict(tuple(X.T))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         R().fit(X, y[:-1])
