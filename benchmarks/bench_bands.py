@@ -7,6 +7,7 @@ diagonal. Points where the curve is drawn in at least half of the samples count.
 """
 
 import numpy as np
+from timing import show_progress
 
 from skcal.diagrams import ReliabilityDisplay
 from skcal.metrics import smooth_ece_curve
@@ -46,7 +47,7 @@ def measure_coverage(population, n, rng, n_resamples):
     place, find_truth = population
     everything = place((np.arange(100_000) + 0.5) / 100_000)
     counts, covered = 0, 0
-    for _ in range(N_SAMPLES):
+    for _ in show_progress(range(N_SAMPLES), f"samples of {n} rows"):
         v = place(rng.random(n))
         y = (rng.random(n) < find_truth(v)).astype(int)
         curve = ReliabilityDisplay.estimate(y, v, confidence_level=LEVEL).curves[0]

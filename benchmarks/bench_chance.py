@@ -9,6 +9,7 @@ import sys
 from functools import partial
 
 import numpy as np
+from timing import show_progress
 
 from skcal import metrics
 
@@ -39,7 +40,7 @@ SIZES = (100, 1000, 10_000)
 
 
 def draw_samples(n_rows, n_samples):
-    for seed in range(n_samples):
+    for seed in show_progress(range(n_samples), f"samples of {n_rows} rows"):
         rng = np.random.default_rng([n_rows, seed])
         proba = rng.random(n_rows)
         yield (rng.random(n_rows) < proba).astype(int), proba

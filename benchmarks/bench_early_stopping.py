@@ -7,6 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss
 from sklearn.neural_network import MLPClassifier
+from timing import show_progress
 
 from skcal.model_selection import stop_by_refinement
 from skcal.recalibration import PlattScaling
@@ -74,11 +75,12 @@ def measure(problem, number, train):
 
 rng = np.random.default_rng(5)
 problems = [make_problem(rng) for _ in range(N_PROBLEMS)]
-rows = Parallel(n_jobs=2)(
+jobs = [
     delayed(measure)(problem, number, train)
     for number, problem in enumerate(problems)
     for train in (train_trees, train_network)
-)
+]
+rows = Parallel(n_jobs=2)(show_progress(jobs, "trainings"))
 table = pd.DataFrame(rows).set_index("problem")
 for rule in ("refinement", "cross-fitted"):
     gain = 100 * (1 - table[f"log loss, {rule}"] / table["log loss, loss"])

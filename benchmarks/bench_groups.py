@@ -24,7 +24,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from timing import describe_machine, print_table, show_time
+from timing import describe_machine, print_table, show_progress, show_time
 
 from skcal.inference import audit_groups
 from skcal.recalibration import (
@@ -104,7 +104,7 @@ def compare(title, classifier):
     flights = pd.read_csv(FLIGHTS)
     X, late = flights.drop(columns="late"), flights["late"]
     found = {}
-    for seed in range(N_SPLITS):
+    for seed in show_progress(range(N_SPLITS), title):
         X_train, X_test, y_train, y_test = train_test_split(
             X, late, test_size=0.5, random_state=seed
         )

@@ -29,6 +29,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
+from timing import show_progress
 
 from skcal.metrics import smooth_ece
 from skcal.recalibration import (
@@ -158,7 +159,7 @@ def print_errors(table):
 if __name__ == "__main__":
     rows = []
     for data, load in DATA.items():
-        for seed in range(20 if len(load(0)[1]) < 1000 else 5):
+        for seed in show_progress(range(20 if len(load(0)[1]) < 1000 else 5), data):
             rows += [(data, *row) for row in compare(*load(seed), seed)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, *VALUES, *(f"smECE {v}" for v in VALUES)])
     print_log_losses(table)

@@ -10,6 +10,7 @@ from timing import (
     make_predictions,
     median_cpu_times,
     print_table,
+    show_progress,
     show_time,
 )
 
@@ -121,12 +122,11 @@ def show_rows(n):
 
 
 def list_rows():
-    yield from compare_tests(10**5)
-    yield from compare_classes(20_000)
-    for n in (10**5, 10**6):
-        yield from compare_intervals(n)
-    for n in (10**5, 10**6, 10**7):
-        yield from time_audits(n)
+    parts = [(compare_tests, 10**5), (compare_classes, 20_000)]
+    parts += [(compare_intervals, n) for n in (10**5, 10**6)]
+    parts += [(time_audits, n) for n in (10**5, 10**6, 10**7)]
+    for compare_calls, n in show_progress(parts, "parts of the table"):
+        yield from compare_calls(n)
 
 
 print(describe_machine(), end="\n\n")

@@ -9,6 +9,7 @@ Predictions are uniform on [0, 1], and the true probability is 1/2 + slope (v - 
 import sys
 
 import numpy as np
+from timing import show_progress
 
 from skcal.datasets import make_shrunk
 from skcal.inference import confidence_interval
@@ -45,7 +46,7 @@ def find_coverage(name, slope, n, method):
     """
     true_value, found = find_true_value(name, slope), []
     n_resamples = None if method == "cross-fit" else N_RESAMPLES
-    for seed in range(N_SAMPLES[name]):
+    for seed in show_progress(range(N_SAMPLES[name]), f"{name}, {n} rows, slope {slope}"):
         p = make_shrunk(n, slope=slope, random_state=seed)
         interval = confidence_interval(
             p.y_true,

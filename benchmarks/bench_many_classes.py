@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.special import softmax
-from timing import describe_machine, peak_memory, print_table, show_time
+from timing import describe_machine, peak_memory, print_table, show_progress, show_time
 
 from skcal import recalibration
 from skcal.metrics import (
@@ -94,7 +94,7 @@ def print_recalibrators(logits, proba, y):
     """The same for fits and for maps."""
     few = slice(0, N_FITTED)
     times, yardsticks = {}, []
-    for name in RECALIBRATORS:
+    for name in show_progress(RECALIBRATORS, "recalibrators"):
         recalibrator = getattr(recalibration, name)()
         functions = (
             lambda: softmax(logits[few], axis=1),

@@ -19,6 +19,7 @@ from timing import (
     median_cpu_times,
     peak_memory,
     print_table,
+    show_progress,
     show_ratio,
 )
 
@@ -64,7 +65,7 @@ def flatten(v, slope, mean):
 
 def simulate(rng, n_streams, draw, change=None, start=0):
     """Yield labels and predictions, of which those from row `start` on are wrong."""
-    for _ in range(n_streams):
+    for _ in show_progress(range(n_streams), "streams"):
         v = draw(rng)
         truth = v.copy()
         if change is not None:
@@ -77,7 +78,7 @@ def play_against(rng, n_streams):
 
     Otherwise they are .3.
     """
-    for start in range(0, n_streams, 500):
+    for start in show_progress(range(0, n_streams, 500), "blocks of 500 streams"):
         n = min(n_streams - start, 500)
         v, y = np.empty((N_ROWS, n)), np.empty((N_ROWS, n), dtype=bool)
         residuals, variances = np.zeros(n), np.zeros(n)
@@ -161,7 +162,7 @@ def list_delays_after_calm(n_streams):
     rng = np.random.default_rng(6)
     for n_calm in CALM:
         delays, false = [], 0
-        for _ in range(n_streams):
+        for _ in show_progress(range(n_streams), f"streams with {n_calm:,} calm rows"):
             monitor = CalibrationMonitor(alpha=LEVEL, run_length=RUN_LENGTH)
             while monitor.n_samples_ < n_calm:
                 v = draw_usual(rng, min(10**5, n_calm - monitor.n_samples_))
@@ -266,13 +267,15 @@ def main(n_streams):
     header = ("calm rows before", "monitor", "its detector", "false alarms before")
     print_table(header, list(list_delays_after_calm(PER_CALM)))
     rng = np.random.default_rng(2)
-    lengths = np.array([wait_for_false_change(rng) for _ in range(n_changed)])
+    streams = show_progress(range(n_changed), "streams")
+    lengths = np.array([wait_for_false_change(rng) for _ in streams])
     print(
         f"\nWith ``run_length=2000`` the alarm in calibrated streams comes after "
         f"{np.minimum(lengths, LONGEST).mean():,.0f} rows, the mean of {n_changed} streams; "
         f"{np.isinf(lengths).sum()} had none in {LONGEST:,} rows and count as that."
     )
-    found, false = 100 * np.mean([reject_groups(rng) for _ in range(n_repeats)], axis=0)
+    repeats = show_progress(range(n_repeats), "repetitions")
+    found, false = 100 * np.mean([reject_groups(rng) for _ in repeats], axis=0)
     print(
         f"Of {N_GROUPS} groups of {N_ROWS_IN_GROUP} rows, {N_OFF} of them off by .5, "
         f"``rejected(fdr=0.1)`` finds {found:.0f} % in {n_repeats} repetitions; {false:.1f} % of "

@@ -26,6 +26,7 @@ from timing import (
     make_predictions,
     median_cpu_times,
     print_table,
+    show_progress,
     show_ratio,
     show_time,
 )
@@ -301,9 +302,8 @@ def main(largest):
         print(f"\nAbsent: {distribution} ({error}).")
     exponents = range(3, round(math.log10(largest)) + 1)
     rows = []
-    for question in list_questions(modules):
+    for question in show_progress(list_questions(modules), "measures"):
         rows += list_rows(*question, exponents)
-        print(question[0], file=sys.stderr, flush=True)
     header = ("measure", "package", *(f"10^{exponent}" for exponent in exponents))
     print()
     print_table((*header, "peak MB", "error"), rows)

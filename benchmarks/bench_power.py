@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 from scipy.special import chdtrc, expit, logit, softmax
+from timing import show_progress
 
 from skcal._estimates._belt import measure_deviance
 from skcal._numerics._brownian import exceed_range
@@ -177,7 +178,10 @@ def main(n_samples):
     for n in SIZES:
         cases = [*make_binary_cases(n), *make_class_cases(n)]
         kinds = [kind for kind, _, _ in cases]
-        powers = [find_powers(proba, truth, n_samples) for _, proba, truth in cases]
+        powers = [
+            find_powers(proba, truth, n_samples)
+            for _, proba, truth in show_progress(cases, f"cases of {n} rows")
+        ]
         best = np.array([max(row.values()) for row in powers])
         heads = list(dict.fromkeys(kinds))
         print(f"\nn = {n:<31}{'  '.join(f'{head:>6}' for head in heads)}    mean  most lost")

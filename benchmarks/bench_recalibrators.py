@@ -16,7 +16,6 @@ and 1, where leaving them would have an infinite log loss. It takes three minute
 """
 
 import argparse
-import sys
 import time
 import warnings
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -47,6 +46,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from timing import show_progress
 
 from skcal.metrics import smooth_ece
 from skcal.recalibration import IsotonicRecalibration, get_recalibrator, get_recalibrator_names
@@ -507,22 +507,11 @@ def run_all(cases, path, n_jobs):
     for case in cases:
         missing = find_missing(case, known, list(list_recalibrators(case.suite, case.sizes[0])))
         jobs += [(case, missing)] if missing else []
-    start = time.perf_counter()
     results = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs")(
-        delayed(run)(*job) for job in jobs
+        show_progress([delayed(run)(*job) for job in jobs], "cases")
     )
-    show_progress(0, len(jobs), 0)
-    for done, rows in enumerate(results, 1):
+    for rows in results:
         rows.to_csv(path, mode="a", header=False, index=False)
-        show_progress(done, len(jobs), time.perf_counter() - start)
-    print(file=sys.stderr)
-
-
-def show_progress(done, total, seconds):
-    full = 30 * done // max(total, 1)
-    left = f", {seconds * (total / done - 1) / 60:.1f} min left" if done else ""
-    bar = "#" * full + "." * (30 - full)
-    print(f"\r[{bar}] {done}/{total} cases{left}   ", end="", file=sys.stderr, flush=True)
 
 
 def read(path):

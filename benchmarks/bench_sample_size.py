@@ -13,6 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics import log_loss
+from timing import show_progress
 
 from skcal.recalibration import get_recalibrator, get_recalibrator_names
 
@@ -42,9 +43,8 @@ def measure_losses(X, y, n_rows, n_test, seed):
 def print_table(X, y, sizes, n_test):
     table = {}
     for n_rows in sizes:
-        losses = Parallel(n_jobs=2)(
-            delayed(measure_losses)(X, y, n_rows, n_test, seed) for seed in range(N_SPLITS)
-        )
+        jobs = [delayed(measure_losses)(X, y, n_rows, n_test, seed) for seed in range(N_SPLITS)]
+        losses = Parallel(n_jobs=2)(show_progress(jobs, f"splits of {n_rows} rows"))
         table[n_rows] = pd.DataFrame(losses).mean()
     print(pd.DataFrame(table).round(4).to_string())
 

@@ -26,7 +26,7 @@ from scipy.special import expit, softmax
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from timing import describe_machine, print_table, show_time
+from timing import describe_machine, print_table, show_progress, show_time
 
 from skcal.recalibration import (
     CrossFitProba,
@@ -82,7 +82,8 @@ def tabulate(n_samples):
     for name, sharpness in MODELS.items():
         for rate in RATES:
             rng = np.random.default_rng(0)
-            tried = np.array([try_sample(rng, rate, sharpness) for _ in range(n_samples)])
+            samples = show_progress(range(n_samples), f"{name}, rate {rate}")
+            tried = np.array([try_sample(rng, rate, sharpness) for _ in samples])
             means, spread = tried.mean(axis=0), tried.std(axis=0)
             estimates = [f"{means[k]:.3f} +- {spread[k]:.3f}" for k in range(3)]
             shares = [f"{means[k]:.3f}" for k in range(3, 8)]
@@ -138,7 +139,8 @@ def tabulate_metrics(n_samples):
         for metric, find in METRICS.items():
             true = find(expit(log_odds), expit(sharpness * log_odds)).mean()
             rng = np.random.default_rng(0)
-            tried = [try_metric(rng, metric, sharpness, true) for _ in range(n_samples)]
+            samples = show_progress(range(n_samples), f"{name}, {metric}")
+            tried = [try_metric(rng, metric, sharpness, true) for _ in samples]
             means = np.nanmean(np.array(tried, dtype=float), axis=0)
             yield [name, metric, f"{true:.3f}", *(f"{mean:.3f}" for mean in means)]
 

@@ -1,6 +1,7 @@
 """Interleaved timing: what is compared is measured in turns, so that drifts hit all alike."""
 
 import platform
+import sys
 import time
 import tracemalloc
 from importlib.metadata import version
@@ -58,6 +59,20 @@ def show_time(seconds):
 
 def show_ratio(ratio):
     return f"{ratio:.2g} x" if ratio < 99.5 else f"{ratio:.0f} x"
+
+
+def show_progress(items, title):
+    """Yield the items; on a terminal a line says how many are done, and goes when all are."""
+    items, start, shows = list(items), time.perf_counter(), sys.stderr.isatty()
+    for done, item in enumerate(items):
+        if shows:
+            minutes = (time.perf_counter() - start) / 60
+            left = f", {minutes * (len(items) / done - 1):.1f} min left" if done else ""
+            line = f"\r\033[K{title}: {done} of {len(items)}{left}"
+            print(line, end="", file=sys.stderr, flush=True)
+        yield item
+    if shows:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def print_table(header, rows):

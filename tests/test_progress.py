@@ -11,7 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
 from skcal.inference import recalibration_gain, t_cal_test
+from skcal.metrics import adversarial_group_calibration
 from skcal.monitoring import monitor_batches
 from skcal.recalibration import (
     CrossFitProba,
@@ -19,9 +21,10 @@ from skcal.recalibration import (
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
+from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
-from tests.public_objects import list_functions_and_classes
+from tests.public_objects import list_functions_and_classes, list_methods
 from tests.test_threads import JOBS, assert_same, make_rows
 
 BATCHES = [([0, 1], [0.25, 0.5]), ([1, 0], [0.75, 0.5])]
@@ -31,7 +34,19 @@ OF_BATCHES = {
 }
 (Y, PROBA, _), *_ = make_rows(200)
 X = PROBA[:, None]
+NORMAL, INTERVALS = (PROBA, np.ones(200)), np.column_stack([PROBA - 0.5, PROBA + 0.5])
+FEW = {"n_resamples": 39, "random_state": 0}
+DRAWN = FEW | {"sample_weight": np.arange(1.0, 201.0)}
+REPORT = partial(CalibrationReport.from_estimator, LogisticRegression().fit(X, Y), X, Y, **FEW)
+COVERAGE = partial(IntervalCoverageDisplay.from_predictions, Y, INTERVALS, **DRAWN)
+PIT = partial(PITDisplay.from_predictions, Y, NORMAL, **DRAWN)
+OF_CLASSES = {
+    "CalibrationReport.from_estimator": [lambda **how: repr(REPORT(**how))],
+    "IntervalCoverageDisplay.from_predictions": [lambda **how: COVERAGE(**how).low],
+    "PITDisplay.from_predictions": [lambda **how: PIT(**how).curve_width],
+}
 WITHOUT_JOBS = {
+    "adversarial_group_calibration": [partial(adversarial_group_calibration, Y, NORMAL, **FEW)],
     "domain_weights": [partial(domain_weights, X[:100], X[100:], random_state=0)],
     "estimate_performance": [
         partial(
@@ -43,16 +58,18 @@ WITHOUT_JOBS = {
     ],
     "t_cal_test": [partial(t_cal_test, Y, PROBA, n_resamples=9, random_state=0)],
 }
-CALLS = JOBS | OF_BATCHES | WITHOUT_JOBS
+CALLS = JOBS | OF_BATCHES | OF_CLASSES | WITHOUT_JOBS
 
 
 def test_all_that_takes_long_shows_progress():
-    found = {
-        path.rsplit(".", 1)[1]
-        for path, member in list_functions_and_classes().items()
-        if not path.endswith("Error") and "progress" in inspect.signature(member).parameters
+    options = {
+        path.split(".", 2)[2]: inspect.signature(member).parameters
+        for path, member in (list_functions_and_classes() | list_methods()).items()
+        if not path.endswith("Error")
     }
+    found = {name for name, taken in options.items() if "progress" in taken}
     assert found == set(CALLS)  # JOBS are all that take n_jobs, see test_threads
+    assert {name for name, taken in options.items() if "n_resamples" in taken} <= found
 
 
 @pytest.mark.parametrize("name", CALLS)

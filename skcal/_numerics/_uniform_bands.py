@@ -60,7 +60,7 @@ def bound_shares(counts, level, confidence_level):
     return law.ppf(tail) / counts, law.isf(tail) / counts
 
 
-def bound_weighted_shares(place, weights, level, confidence_level, rng, n_draws):
+def bound_weighted_shares(place, weights, level, confidence_level, rng, n_draws, show=iter):
     """The same of weighted shares, as far from the level in units of their standard deviations."""
     # Shares depend on what weights are beside others of their group.
     largest = np.zeros(place.max() + 1)
@@ -69,7 +69,7 @@ def bound_weighted_shares(place, weights, level, confidence_level, rng, n_draws)
     mass = np.bincount(place, weights)
     unit = np.sqrt(level * (1 - level) * np.bincount(place, weights**2)) / mass
     farthest = np.empty(n_draws)
-    for draw in range(n_draws):
+    for draw in show(range(n_draws)):
         hits = np.where(rng.random(len(place)) < level, weights, 0.0)
         farthest[draw] = np.max(np.abs(np.bincount(place, hits) / mass - level) / unit)
     width = bound_draws(farthest, confidence_level) * unit

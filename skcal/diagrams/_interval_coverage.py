@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from skcal._numerics._binned import bin_index, count_bins, quantile_edges
 from skcal._numerics._uniform_bands import bound_shares, bound_weighted_shares
 from skcal._predicted._estimators import check_response, predict_response
 from skcal._predicted._rows import check_values, read_intervals
+from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
     check_confidence_level,
@@ -214,6 +216,7 @@ class IntervalCoverageDisplay:
         n_bins: int | Literal["cube_root"] = 10,
         confidence_level: float = 0.95,
         n_resamples: int = 999,
+        progress: bool | Callable[..., Any] | None = None,
         random_state: RandomState = None,
         by_name: str | None = None,
         name: str | None = None,
@@ -242,6 +245,9 @@ class IntervalCoverageDisplay:
             Level of the bars, above 0 and below 1.
         n_resamples : int, default=999
             Number of draws, where the bars need some.
+        progress : bool or callable, default=None
+            A progress bar over these draws: True for that of tqdm, which must be installed, or a
+            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of these draws.
         by_name : str, default=None
@@ -271,7 +277,7 @@ class IntervalCoverageDisplay:
         n_bins = check_n_bins(n_bins)
         confidence_level = check_confidence_level(confidence_level)
         n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-        rng = check_rng(random_state)
+        rng, show = check_rng(random_state), read_progress(progress)
         targets = check_values("y_true", y_true)
         weights = check_sample_weight(sample_weight, len(targets))
         level, bounds = read_intervals(targets, y_interval, level)
@@ -290,7 +296,7 @@ class IntervalCoverageDisplay:
             low, high = bound_shares(n_rows, level, confidence_level)
         else:
             low, high = bound_weighted_shares(
-                place, weights, level, confidence_level, rng, n_resamples
+                place, weights, level, confidence_level, rng, n_resamples, show
             )
         return cls(
             groups=groups,

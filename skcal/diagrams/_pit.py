@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from skcal._numerics._regression import measure_uniformity, share_among_bins, sp
 from skcal._numerics._uniform_bands import bound_curve, bound_draws, bound_histogram
 from skcal._predicted._estimators import check_response, predict_response
 from skcal._predicted._rows import check_values, is_grouped, make_pit_source, read_pit
+from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
     check_confidence_level,
@@ -198,6 +200,7 @@ class PITDisplay:
         n_bins: int | Literal["cube_root"] = 10,
         confidence_level: float = 0.95,
         n_resamples: int = 999,
+        progress: bool | Callable[..., Any] | None = None,
         random_state: RandomState = None,
         name: str | None = None,
         ax: Any = None,
@@ -220,6 +223,9 @@ class PITDisplay:
             Level of the bands, above 0 and below 1.
         n_resamples : int, default=999
             Number of draws, where the bands need some.
+        progress : bool or callable, default=None
+            A progress bar over these draws: True for that of tqdm, which must be installed, or a
+            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of these draws.
         name : str, default=None
@@ -247,7 +253,7 @@ class PITDisplay:
         n_bins = check_n_bins(n_bins)
         level = check_confidence_level(confidence_level)
         n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
-        rng = check_rng(random_state)
+        rng, show = check_rng(random_state), read_progress(progress)
         targets = check_values("y_true", y_true)
         weights = check_sample_weight(sample_weight, len(targets))
         low, high = read_pit(targets, distribution)
@@ -258,7 +264,7 @@ class PITDisplay:
             width = bound_histogram(len(targets), n_bins, level) * n_bins / len(targets)
         else:
             source = make_pit_source(targets, distribution)
-            drawn = [source(rng.random(len(targets))) for _ in range(n_resamples)]
+            drawn = (source(rng.random(len(targets))) for _ in show(range(n_resamples)))
             curve_width, width = _bound_by_draws(drawn, weights, n_bins, level)
         return cls(
             levels=np.repeat(nodes, 2),
@@ -352,7 +358,7 @@ class PITDisplay:
 
 
 def _bound_by_draws(drawn, weights, n_bins, level):
-    """Half of the widths of both bands."""
+    """Half of the widths of both bands, from an iterable of both ends of drawn PITs."""
     farthest = [
         (
             measure_uniformity(low, high, weights, np.inf),

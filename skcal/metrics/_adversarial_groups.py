@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from skcal._arrays import read_numbers
 from skcal._numerics._regression import measure_uniformity
 from skcal._predicted._rows import check_values, make_pit_source, read_pit
+from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_integer, check_number, check_rng, check_sample_weight
@@ -44,6 +46,7 @@ def adversarial_group_calibration(
     n_groups: int = 10,
     n_resamples: int = 10,
     norm: float = 1,
+    progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> AdversarialGroupCurve:
     r"""PIT calibration error of the worst of some random groups of rows.
@@ -65,6 +68,9 @@ def adversarial_group_calibration(
         Number of repetitions, over which the error of the worst is averaged, at most 2^24.
     norm : {1, 2, numpy.inf}, default=1
         Of :func:`pit_calibration_error`.
+    progress : bool or callable, default=None
+        A progress bar over repetitions: True for that of tqdm, which must be installed, or a
+        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the groups, and of the targets of ``null_error``.
 
@@ -116,7 +122,7 @@ def adversarial_group_calibration(
     sizes = np.atleast_1d(read_numbers("group_size", group_size).astype(np.float64))
     if sizes.ndim != 1 or len(sizes) == 0 or not np.all((sizes > 0) & (sizes <= 1)):
         raise ValueError(f"group_size must lie above 0 and up to 1; got {sizes.tolist()}.")
-    rng = check_rng(random_state)
+    rng, show = check_rng(random_state), read_progress(progress)
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
     observed = read_pit(targets, distribution)
@@ -134,7 +140,7 @@ def adversarial_group_calibration(
         )
 
     errors = np.empty((2, len(sizes), n_resamples))
-    for repetition in range(n_resamples):
+    for repetition in show(range(n_resamples)):
         drawn = draw(rng.random(len(targets)))
         for place, size in enumerate(sizes):
             n_rows = max(1, round(size * len(kept)))

@@ -57,6 +57,7 @@ BAD = {
     "n_resamples": (0, "must be at least 1; got 0"),
     "n_terms": (0, "must be at least 1; got 0"),
     "norm": (0.5, "must be at least 1; got 0.5"),
+    "progress": ("yes", "must be a bool, a function or None; got 'yes'"),
     "proportion": ("quantiles", "must be one of .* Did you mean 'quantile'"),
     "quantile": (1.5, "must be above 0 and at most 1; got 1.5"),
     "quantiles": ("95%", "must hold real numbers"),
