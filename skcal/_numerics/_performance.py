@@ -24,8 +24,9 @@ def make_metric(name, proba, threshold):
     Returns
     -------
     function
-        Of ``chances``, ndarray of shape (n_samples, n_classes), and ``weights``, ndarray of shape
-        (n_samples,); gives a float, or an ndarray of the confusion. NaN where it is not defined.
+        Function of ``chances``, ndarray of shape (n_samples, n_classes), and ``weights``, ndarray
+        of shape (n_samples,); gives a float, or an ndarray of the confusion. NaN where it is not
+        defined.
     """
     return METRICS[name](proba, threshold)
 

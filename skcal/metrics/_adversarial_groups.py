@@ -67,7 +67,7 @@ def adversarial_group_calibration(
     n_resamples : int, default=10
         Number of repetitions, over which the error of the worst is averaged, at most 2^24.
     norm : {1, 2, numpy.inf}, default=1
-        Of :func:`pit_calibration_error`.
+        Norm of the distance from uniform, see :func:`pit_calibration_error`.
     progress : bool or callable, default=None
         A progress bar over repetitions: True for that of tqdm, which must be installed, or a
         function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
