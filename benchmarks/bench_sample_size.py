@@ -24,7 +24,7 @@ def make_recalibrators(n_rows):
     """All recalibrators; those of hard zeros are kept from them as the guide advises."""
     inside = {"min_proba": 1 / (n_rows + 2)}
     options = {"isotonic": inside, "histogram_binning": inside}
-    options |= {"randomized_smoothing": {"random_state": 0}, "scaling_binning": {"n_bins": 10}}
+    options |= {"randomized_smoothing": {"random_state": 0}}
     return [get_recalibrator(name, **options.get(name, {})) for name in get_recalibrator_names()]
 
 
