@@ -2,13 +2,14 @@
 
 import numpy as np
 from scipy.fft import next_fast_len
+from scipy.ndimage import gaussian_filter1d
 
 from skcal._numerics._grid import share_places
 from skcal._numerics._resampling import find_fixed_points, smoothed_errors
 from skcal._numerics._smooth import LAST_MODE, cosine_moments
 
 # Cells of the grid in a bandwidth that calibrated outcomes lead to, about.
-_FINENESS = 7
+_FINENESS = 6
 # A value of fewer cells than this is looked for again on a finer grid.
 _COARSE = 3
 # How much finer grids are than the one before, and a number of cells that is enough.
@@ -22,12 +23,14 @@ _LENIENCE = 10
 _WIDE = 3
 # Outcomes on this few places are likely to repeat.
 _FEW = 16
+# Bandwidths are bracketed to this, before the last step towards them.
+_ACCURACY = 5e-6
 # Kernels reach so many bandwidths: 2e-9 of one lies beyond.
 _REACH = 6.0
 # Parts of the range of the points in which noise is summed, to see where it lies.
 _N_PARTS = 64
-# Parts with less than this share of it count for nothing.
-_NEGLIGIBLE = 1e-3
+# Steps towards the usual value, each of which halves the distance at least, as a rule.
+_N_STEPS = 4
 # Numbers on a grid that are worked on at a time.
 _BUDGET = 1 << 20
 
@@ -54,7 +57,7 @@ class SmoothECEOnPlaces:
     Calibrated outcomes of predictions that spread over a length L give a SmoothECE of about
     :math:`(L\, \mathrm{noise})^{1/3} / 2`, or of :math:`\mathrm{noise}^{1/2}` where that is more.
     The first grid is made for it; smaller values are found again on finer grids. With
-    h = 1/n_cells of the grid that a value s was found on, it is within 0.103 (h/s)^8 E|r| + 5e-6
+    h = 1/n_cells of the grid that a value s was found on, it is within 0.103 (h/s)^8 E|r| + 1e-5
     of SmoothECE, r the merged residuals and s above 3 h: within 2e-5, and thousand times nearer as
     a rule. A value below 5e-5 is within 5e-5. Where all predictions are small, and where they are
     transformed, these are shares of the length that they take.
@@ -63,7 +66,8 @@ class SmoothECEOnPlaces:
     def __init__(self, places, mass, noise, transform=None):
         self._places, self._mass = places, mass
         points = places if transform is None else transform(places)
-        usual = _find_usual(points, noise)
+        sizes = 2 * places * (1 - places) * mass / mass.sum()
+        usual = _find_usual(points, noise, sizes)
         self._most = _WIDE * usual
         if transform is None:
             # Where all predictions are small, as those of rare events, so are the bandwidths. The
@@ -103,14 +107,14 @@ class _Scale:
     """SmoothECE of residuals at places on [0, width]."""
 
     def __init__(self, places, width, usual):
-        self._places, self._width = places / width, width
-        self._usual = float(np.clip(usual / width, 10 * _SMALLEST, 0.1))
+        self._places, self._width, self._usual = places / width, width, usual / width
 
     def measure(self, residuals, sizes):
         """SmoothECE for rows of residuals of these mean sizes."""
         residuals, sizes = residuals / self._width, sizes / self._width
         values, left = sizes.copy(), np.flatnonzero(sizes > _SMALLEST)
-        n_cells = next_fast_len(int(_FINENESS / self._usual), real=True)
+        usual = float(np.clip(self._usual, 10 * _SMALLEST, 0.1))
+        n_cells = next_fast_len(int(_FINENESS / usual), real=True)
         while len(left):
             values[left] = self._measure_on_grid(residuals[left], sizes[left], n_cells)
             if n_cells >= _MOST_CELLS:
@@ -132,17 +136,37 @@ class _Scale:
         return values
 
 
-def _find_usual(points, noise):
-    """SmoothECE that calibrated outcomes lead to, about, from their variances at points.
+def _find_usual(points, noise, sizes):
+    """SmoothECE that calibrated outcomes lead to, about: the s that is the mean error at s.
 
-    The smoothed residual at t has a variance of about V'(t) / (3.5 s), V' the density of the noise
-    and s the bandwidth, which makes s^(3/2) about a third of the integral of its square root.
+    `noise` has the variances, `sizes` the mean sizes of the residuals at the points. The smoothed
+    residual at t is about normal where many rows are near, and where no event is expected its mean
+    size is that of all residuals.
     """
     total, spread = noise.sum(), np.ptp(points)
+    value = _guess_usual(points, noise)
+    if 0 < value < spread:
+        n_cells = min(int(np.ceil(_FINENESS * spread / value)), _MOST_CELLS)
+        cell = spread / n_cells
+        density, sizes = (
+            np.histogram(points, n_cells, weights=values)[0] / cell for values in (noise, sizes)
+        )
+        for _ in range(_N_STEPS):
+            width = value / cell
+            # The square of a kernel is one of bandwidth s / sqrt(2), over 2 sqrt(pi) s.
+            variance = gaussian_filter1d(density, width / np.sqrt(2)) / (2 * np.sqrt(np.pi) * value)
+            normal = np.sqrt(2 / np.pi * np.maximum(variance, 0.0))
+            error = np.minimum(normal, gaussian_filter1d(sizes, width)).sum() * cell
+            value = (error * np.sqrt(value)) ** (2 / 3)  # errors fall like 1 / sqrt(s)
+    return max(value, 0.55 * total**0.5)
+
+
+def _guess_usual(points, noise):
+    """From the integral of the square root of the density of the noise, where it is."""
+    spread = np.ptp(points)
     density, _ = np.histogram(points, _N_PARTS, weights=noise)
-    density = density[density > _NEGLIGIBLE * total]  # as a rule no outcome comes true elsewhere
     rough = np.sqrt(density * spread / _N_PARTS).sum() ** (2 / 3) / 2
-    return max(rough, 0.55 * total**0.5)
+    return max(rough, 0.55 * noise.sum() ** 0.5)
 
 
 def _find_bandwidths(moments, sizes, start, smallest):
@@ -150,5 +174,5 @@ def _find_bandwidths(moments, sizes, start, smallest):
         lambda points, rows: smoothed_errors(moments[rows], points, sizes[rows]),
         np.full(len(sizes), max(start, smallest)),
         smallest,
-        tolerance=1e-6,
+        tolerance=_ACCURACY,
     )

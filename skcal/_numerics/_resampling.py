@@ -243,7 +243,8 @@ def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
         values[rows] = np.where(found, error, np.clip(following, low, np.maximum(low, high)))
         unseen &= ~lowest
         look = unseen & ~rises & (error <= smallest)
-        left = ~found & (look | (high - low > tolerance))
+        # One point does not tell the slope.
+        left = ~found & (look | (high - low > (0.0 if last is None else tolerance)))
         slow = high - low > width / 2
         following = np.where(
             slow | (following <= low), (low + high) / 2, np.minimum(following, high)
@@ -278,7 +279,7 @@ def smoothed_errors(moments, bandwidths, sizes):
     for smallest, size in np.unique(np.stack([lowest, largest], axis=1), axis=0):
         rows = np.flatnonzero((lowest == smallest) & (largest == size))
         n_intervals = count_intervals(smallest, size)
-        n_modes = min(moments.shape[1], int(LAST_MODE / smallest) + 2)
+        n_modes = min(moments.shape[1], n_intervals, int(LAST_MODE / smallest) + 2)
         for batch in _split(len(rows), _PASSES * n_intervals):
             chosen = rows[batch]
             damping = np.outer(-0.5 * (np.pi * bandwidths[chosen]) ** 2, np.arange(n_modes) ** 2)

@@ -35,9 +35,10 @@ def count_intervals(bandwidth, absolute_residual):
 
     |f| integrates to the total variation of F, the antiderivative of f. Both are known exactly
     on a grid of step h, so F is replaced by its cubic Hermite interpolant, whose derivative errs
-    by at most h^3/96 times the integral of |f'''|, that is 0.0158 (h/s)^3 E|r|.
+    by at most h^3/96 times the integral of |f'''|, that is 0.0158 (h/s)^3 E|r|. Modes that two
+    intervals in a bandwidth cannot tell apart are below 3e-9 of E|r|.
     """
-    fineness = max(3.0, (0.0158 * absolute_residual / TOLERANCE) ** (1 / 3))
+    fineness = max(2.0, (0.0158 * absolute_residual / TOLERANCE) ** (1 / 3))
     return next_fast_len(int(np.ceil(max(fineness / bandwidth, 32))), real=True)
 
 
@@ -60,8 +61,7 @@ def evaluate_cosines(moments, bandwidth, n_intervals):
 def smoothed_error(moments, bandwidth, absolute_residual):
     """smECE_s, the integral of |f|, to TOLERANCE."""
     n_intervals = count_intervals(bandwidth, absolute_residual)
-    # Fewer than intervals: LAST_MODE for each bandwidth is less than three.
-    n_modes = min(len(moments), int(LAST_MODE / bandwidth) + 2)
+    n_modes = min(len(moments), n_intervals, int(LAST_MODE / bandwidth) + 2)
     damped = np.zeros((1, n_intervals + 1))
     damped[0, :n_modes] = moments[:n_modes] * _damping(n_modes, bandwidth)
     return float(integrate_sizes(damped)[0])

@@ -84,15 +84,15 @@ def test_tiny_values_are_known_to_be_tiny():
     [(0, 1, 200), (0, 0.5, 2000), (0.3, 0.01, 40), (0, 0.002, 10**4), (0, 1e-6, 10**8)],
 )
 def test_grids_are_made_for_calibrated_outcomes(rng, start, length, mass, record):
-    """Their bandwidths take about 7 cells of the first grid, which is the only one as a rule."""
+    """Their bandwidths take about 6 cells of the first grid, the only one for nine in ten."""
     places, mass = start + length * np.sort(rng.random(60)), np.full(60, float(mass))
     sums = rng.binomial(mass.astype(int), places, size=(60, 60)).astype(float)
     calls = record(_Scale, "_measure_on_grid")
     make_measure(places, mass)(sums)
     ((*_, n_cells), first), *others = calls
     assert len(first) == 60
-    assert abs(np.log(np.median(first) * n_cells / 7)) < np.log(1.4)
-    assert sum(len(values) for _, values in others) <= 3
+    assert abs(np.log(np.median(first) * n_cells / 6)) < np.log(1.4)
+    assert sum(len(values) for _, values in others) <= 6
 
 
 @pytest.mark.parametrize(

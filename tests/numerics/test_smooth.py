@@ -73,7 +73,7 @@ def test_bounds_add_up_to_the_documented_accuracy(bandwidth, size):
         cells, intervals = n_cells * bandwidth, n_intervals * bandwidth
         return (
             0.0657 * size / cells**4 <= TOLERANCE and cells >= 3,
-            0.0158 * size / intervals**3 <= TOLERANCE and intervals >= 3 and n_intervals >= 32,
+            0.0158 * size / intervals**3 <= TOLERANCE and intervals >= 2 and n_intervals >= 32,
         )
 
     n_cells = smooth.count_cells(bandwidth, size)
