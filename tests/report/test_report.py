@@ -17,7 +17,7 @@ from skcal._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import calibration_test, confidence_interval, recalibration_gain
 from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece
-from skcal.report import ModelReport, calibration_report
+from skcal.report import ModelReport, _recalibration, calibration_report
 from skcal.report._sections import list_sections
 
 FEW = {"n_resamples": 19, "random_state": 0}
@@ -91,6 +91,13 @@ def test_numbers_are_those_of_the_package(rows, report):
     direction = model.direction
     assert direction.bias.estimate == pytest.approx(y_proba.mean() - y_true.mean())
     assert direction.slope.estimate == pytest.approx(np.polyfit(y_proba, y_true, 1)[0])
+
+
+def test_two_folds_do_for_many_rows(rows, monkeypatch):
+    monkeypatch.setattr(_recalibration, "_MANY_ROWS", 400)
+    score = calibration_report(*rows, **FEW).models[None].scores["brier_score"]
+    parts = calibration_decomposition(*rows, estimator="cross-fitted", cv=2)
+    assert score.miscalibration == pytest.approx(parts.calibration, rel=1e-9)
 
 
 def test_test_and_interval_are_those_of_the_package(rows):
