@@ -21,7 +21,6 @@ class GroupScalingMap(NamedTuple):
     """The correction of one class: intercepts and slopes of the standardised log-odds."""
 
     coefficients: np.ndarray
-    penalty: float
     centre: float
     scale: float
     pairs: list[tuple[int, int, np.ndarray]]
@@ -30,7 +29,8 @@ class GroupScalingMap(NamedTuple):
 class GroupScaling(GroupCorrection):
     """An intercept and a slope for each level, and an intercept for each pair of levels.
 
-    Those of all rows apart, all are shrunk to 0 by a ridge penalty, which cross-validation chooses.
+    Those of all rows apart, all are shrunk to 0, those of each column, and of each pair of columns,
+    by a penalty of their own, which is estimated.
     """
 
     def _fit_class(self, odds, outcomes, mass, numbers, splits):
@@ -38,10 +38,10 @@ class GroupScaling(GroupCorrection):
         centred, (centre,) = centre_features(odds[:, None], share)
         scale = np.sqrt(share @ centred[:, 0] ** 2)
         pairs = list(self._find_pairs(numbers))
-        start = GroupScalingMap(np.empty(0), np.inf, centre, scale if scale > 0 else 1.0, pairs)
+        start = GroupScalingMap(np.empty(0), centre, scale if scale > 0 else 1.0, pairs)
         design = self._make_design(start, odds, numbers)
-        coefficients, penalty, held_out = fit_group_scaling(design, odds, outcomes, mass, splits)
-        return start._replace(coefficients=coefficients, penalty=penalty), held_out
+        coefficients, _, held_out = fit_group_scaling(design, odds, outcomes, mass, splits)
+        return start._replace(coefficients=coefficients), held_out
 
     def _apply(self, fitted, odds, numbers):
         return self._make_design(fitted, odds, numbers).correct(fitted.coefficients)

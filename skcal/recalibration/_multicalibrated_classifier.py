@@ -20,7 +20,7 @@ from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
 from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap
 
 # Corrections by name, with the number of bins and the fewest rows of a level.
-_METHODS = {"scaling": (GroupScaling, 8, 20), "boosting": (GroupBoosting, 64, 1)}
+_METHODS = {"scaling": (GroupScaling, 16, 20), "boosting": (GroupBoosting, 64, 1)}
 # What is fitted consists of these.
 PARTS = (GroupBoosting, GroupBoostingMap, GroupScaling, GroupScalingMap, Levels)
 # Categories of a column that count; HistGradientBoostingRegressor knows no more.
@@ -94,22 +94,27 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         + \sum_g (a_g + b_g t) + \sum_{g, h} a_{g h} \Big),
 
     where sums are over the levels g of the row, and over pairs of them [1]_. Coefficients minimise
-    the log loss plus a ridge penalty of :math:`a_g, b_g` and :math:`a_{g h}`, which is chosen by
-    the log loss of rows held out, and a weak one of a and b. "boosting" replaces the bracket by a
-    sum of trees, which are grown by Newton steps until the log loss of rows held out falls no more
-    [2]_. In both :math:`\lambda \in [0, 1]` minimises the log loss of corrections of rows held
-    out, plus a penalty of :math:`5 \lambda^2`; so a calibrated classifier is left nearly as it is.
+    the log loss plus a ridge penalty :math:`\lVert c \rVert^2 / 2 s^2` of each family c of
+    coefficients: the :math:`a_g` of a column, the :math:`b_g` of a column, and the :math:`a_{g h}`
+    of two columns. So those that tell much are shrunk little, and others to almost nothing. s has
+    the largest marginal likelihood times 1/s near its start at .1: coefficients are normal with the
+    standard deviation s, whose own density is 1/s, and integrated out by Laplace's approximation
+    [2]_. It is kept between .006 and 1. The penalty of a and b is weak and fixed.
+    "boosting" replaces the bracket by a sum of trees, which are grown by Newton steps until the log
+    loss of rows held out falls no more [3]_. In both :math:`\lambda \in [0, 1]` minimises the log
+    loss of corrections of rows held out, plus a penalty of :math:`5 \lambda^2`; so a calibrated
+    classifier is left nearly as it is.
 
-    Numbers with more than 8 different values are put into 8 bins ("boosting": 64), with about equal
-    numbers of rows. Missing values are a level of their own. For "scaling" a level has at least 20
-    rows; the 1000 largest pairs count, and those only if there are at most 12 columns. If a
-    column has no numbers, its 254 most frequent values count. Values that were not seen get no
+    Numbers with more than 16 different values are put into 16 bins ("boosting": 64), with about
+    equal numbers of rows. Missing values are a level of their own. For "scaling" a level has at
+    least 20 rows; the 1000 largest pairs count, and those only if there are at most 12 columns. If
+    a column has no numbers, its 254 most frequent values count. Values that were not seen get no
     correction.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.
 
-    The folds of `cv` also choose the penalty, the number of rounds and :math:`\lambda`; with
+    The folds of `cv` also choose the number of rounds and :math:`\lambda`; with
     ``ensemble=True`` each test fold is divided into 5. Rows that belong together, such as visits of
     one patient, need a splitter that keeps them together, such as `GroupKFold`. Weights count
     rows: one of weight 2 is like two rows, except that it is in one fold and in no bin twice.
@@ -121,7 +126,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     ----------
     .. [1] J. C. Platt (1999). Probabilistic outputs for support vector machines and comparisons to
        regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
-    .. [2] J. H. Friedman (2001). Greedy function approximation: a gradient boosting machine.
+    .. [2] D. J. C. MacKay (1992). Bayesian interpolation. Neural Computation 4(3), 415-447.
+       :doi:`10.1162/neco.1992.4.3.415`
+    .. [3] J. H. Friedman (2001). Greedy function approximation: a gradient boosting machine.
        Annals of Statistics 29(5), 1189-1232. :doi:`10.1214/aos/1013203451`
 
     Examples
@@ -151,8 +158,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     south 0.44 0.30 0.29
     >>> model.calibrated_classifiers_[0].recalibrator.to_frame()["intercept"].round(2)
     all rows         -0.01
-    region = north    0.71
-    region = south   -0.73
+    region = north    0.72
+    region = south   -0.74
     Name: intercept, dtype: float64
     """
 
