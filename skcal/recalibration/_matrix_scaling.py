@@ -28,7 +28,7 @@ class MatrixScaling(AffineRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
-    ridge : float, default=0.01
+    ridge : float, default=0.008
         Penalty on the squared distance of the matrix from the identity, 0 or more.
 
     Attributes
@@ -92,7 +92,7 @@ class MatrixScaling(AffineRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
-        ridge: float = 0.01,
+        ridge: float = 0.008,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.ridge = ridge
