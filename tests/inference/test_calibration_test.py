@@ -53,7 +53,6 @@ def test_every_reduction(reduction, rng):
     [
         ("smooth_calibration_error", 2, None, False),
         ("expected_calibration_error", 2, UNEVEN, False),
-        ("kernel_calibration_error", 2, None, True),
         ("squared_kernel_calibration_error", 3, None, False),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
@@ -61,6 +60,7 @@ def test_every_reduction(reduction, rng):
                 ("expected_calibration_error", 2, None, False),
                 ("smooth_calibration_error", 2, UNEVEN, False),
                 ("smooth_calibration_error", 2, None, True),
+                ("kernel_calibration_error", 2, None, True),
             )
         ),
     ],
@@ -152,8 +152,8 @@ def test_omnibus_pvalue_is_the_probability_of_all_outcomes(kind):
 @pytest.mark.parametrize(
     ("n", "kind", "n_samples"),
     [
-        (30, "weights", 300),
         (60, "groups", 200),
+        pytest.param(30, "weights", 300, marks=pytest.mark.slow),
         pytest.param(30, "ties", 2000, marks=pytest.mark.slow),
         pytest.param(60, "classwise", 1000, marks=pytest.mark.slow),
         pytest.param(3000, "plain", 2000, marks=pytest.mark.slow),

@@ -73,6 +73,7 @@ def test_exact_test_of_one_prediction_is_a_binomial_test():
     assert high - low < 0.1
 
 
+@pytest.mark.slow
 def test_power_of_the_default():
     effect = {"slope": 0.4, "intercept": 0.3}
     found = required_samples(V, effect=effect, random_state=0)

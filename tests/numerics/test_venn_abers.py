@@ -29,7 +29,7 @@ def assert_equals_definition(scores, outcomes, weights, at):
 )
 def test_equals_isotonic_regression_with_the_added_row(rng, kind):
     """At every score, in the gaps between them, and beyond both ends."""
-    for repeat in range(9 if kind == "rare" else 36):
+    for repeat in range(9 if kind == "rare" else 18):
         n = {"single row": 1, "rare": 60}.get(kind, rng.integers(2, 25))
         scores = rng.integers(0, 80 if kind == "rare" else rng.integers(1, 15), n) / 10
         chance = {"reversed": 1 - scores / 1.5, "noise": 0.5, "rare": 0.05, "all positive": 1.0}
