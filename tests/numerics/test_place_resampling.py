@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from skcal._estimates._smooth import find_transform
 from skcal._numerics import _place_resampling
@@ -34,6 +35,21 @@ def test_values_are_those_of_the_measure(rng, kind, scale):
     expected = [smooth_ece(row / mass, places, sample_weight=mass, scale=scale) for row in sums]
     values = make_measure(places, mass, scale)(sums)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-5)
+
+
+def test_ends_of_a_transformed_scale_move_where_nothing_happens(rng, record):
+    places = np.sort(np.concatenate([expit(rng.uniform(-30, -16, 40)), rng.uniform(0.2, 0.8, 200)]))
+    mass = np.full(240, 60.0)
+    sums = rng.binomial(60, places, (6, 240)).astype(float)
+    sums[:, :40] = 0
+    sums[4:, 3] = 1  # an event at an end
+    expected = [smooth_ece(row / mass, places, sample_weight=mass, scale="logit") for row in sums]
+    calls = record(_Scale, "measure")
+    values = make_measure(places, mass, "logit")(sums)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=4e-5)
+    (((short, moved, _), _), ((long, others, _), _), *_) = calls
+    assert (len(moved), len(others)) == (4, 2)
+    assert short._width < long._width / 2
 
 
 def test_one_place_and_no_residual():
