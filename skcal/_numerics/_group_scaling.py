@@ -1,6 +1,6 @@
 """Corrections of log-odds by groups of rows, with ridge penalties; how much of any to apply."""
 
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -22,8 +22,6 @@ _COMMON_PENALTY = 10.0
 _N_HESSIANS, _MOST_STEPS, _LEAST_CHANGE = 2, 10, 0.1
 # The fits to parts of the rows end where a step promises less, as a share of the loss.
 _COARSE = 1e-8
-# They borrow the Hessian of the fit to all rows for so many steps, and then compute their own.
-_BORROWED = 20
 # The log loss of rows held out that a whole correction must gain for half of it to be applied. At 5
 # the gain of true effects is hardly smaller, and the harm to calibrated models half of that at 2.
 _DOUBT = 5.0
@@ -144,21 +142,20 @@ def fit_group_scaling(design, offset, targets, mass, splits):
     coefficients : ndarray of shape (n_coefficients,)
     penalties : ndarray of shape (n_families,)
     held_out : ndarray of shape (n_samples,)
-        Corrections that were learned from other rows, with the penalties of all.
+        Corrections of which all was learned from other rows, the penalties, too.
     """
     whole = _Problem(design, offset, targets, mass)
-    penalties = np.full(len(design.list_families()), _FIRST)
+    first = penalties = np.full(len(design.list_families()), _FIRST)
     coefficients = np.zeros(design.n_coefficients)
     for _ in range(_N_HESSIANS):
-        coefficients = whole.minimise(design.penalise(penalties), coefficients)
+        coefficients = whole.minimise(penalties, coefficients)
         penalties = whole.estimate_penalties(penalties, coefficients)
-    spread = design.penalise(penalties)
-    coefficients = whole.minimise(spread, coefficients)
-    factor = whole.factorise(spread, coefficients)
+    coefficients = whole.minimise(penalties, coefficients)
     held_out = np.zeros(len(targets))
     for train, test in splits:
         part = _Problem(design.take(train), offset[train], targets[train], mass[train])
-        found = part.approach(spread, coefficients, factor)
+        own = part.estimate_penalties(first, coefficients)
+        found = part.minimise(own, coefficients, last_decrement=_COARSE)
         held_out[test] = design.take(test).correct(found)
     return coefficients, penalties, held_out
 
@@ -187,24 +184,24 @@ class _Problem:
         # What is minimised is divided by the number of rows, but not by next to nothing.
         self.mass, self.total = mass, max(mass.sum(), 1.0)
 
-    def minimise(self, penalties, start):
-        """The optimum, by Newton's method."""
-        return self._search(penalties, start, _take_newton_step)
+    def minimise(self, penalties, start, **options):
+        """The optimum for penalties of families, by Newton's method."""
+        spread = self.design.penalise(penalties)
 
-    def approach(self, penalties, start, factor):
-        """The optimum to a few digits, by the Hessian of more rows where that is good enough."""
-        numbers = count()
+        def evaluate(coefficients):
+            scores, proba = self._predict(coefficients)
+            loss = self.mass @ find_log_loss(self.targets, scores)
+            value = loss + (spread * coefficients) @ coefficients / 2
+            residual = self.mass * (proba - self.targets)
+            gradient = (self.design.sum_rows(residual) + spread * coefficients) / self.total
 
-        def step(hessian, gradient):
-            if next(numbers) < _BORROWED:
-                return -cho_solve(factor, gradient)
-            return _take_newton_step(hessian, gradient)
+            def step(free):  # all are
+                hessian = (self._find_curvature(proba) + np.diag(spread)) / self.total
+                return solve_newton_step(hessian, gradient)
 
-        return self._search(penalties, start, step, last_decrement=_COARSE)
+            return value / self.total, gradient, step
 
-    def factorise(self, penalties, coefficients):
-        """Cholesky factor of the Hessian."""
-        return cho_factor(self._find_hessian(penalties, self._predict(coefficients)[1]))
+        return minimize_convex(evaluate, start, **options)[0]
 
     def estimate_penalties(self, penalties, coefficients):
         """Better ones, by MacKay's steps on a loss that is quadratic near the coefficients.
@@ -230,31 +227,9 @@ class _Problem:
                 break
         return penalties
 
-    def _search(self, penalties, start, solve, **options):
-        def evaluate(coefficients):
-            scores, proba = self._predict(coefficients)
-            loss = self.mass @ find_log_loss(self.targets, scores)
-            value = loss + (penalties * coefficients) @ coefficients / 2
-            residual = self.mass * (proba - self.targets)
-            gradient = (self.design.sum_rows(residual) + penalties * coefficients) / self.total
-
-            def step(free):  # all are
-                return solve(lambda: self._find_hessian(penalties, proba), gradient)
-
-            return value / self.total, gradient, step
-
-        return minimize_convex(evaluate, start, **options)[0]
-
     def _predict(self, coefficients):
         scores = self.offset + self.design.correct(coefficients)
         return scores, expit(scores)
 
-    def _find_hessian(self, penalties, proba):
-        return (self._find_curvature(proba) + np.diag(penalties)) / self.total
-
     def _find_curvature(self, proba):
         return self.design.sum_pairs(self.mass * proba * (1 - proba))
-
-
-def _take_newton_step(hessian, gradient):
-    return solve_newton_step(hessian(), gradient)

@@ -158,6 +158,25 @@ def test_it_leaves_calibrated_classifiers_nearly_as_they_are(method, seeds):
     assert np.mean(losses) < 1e-3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_columns", "n_seeds"), [(20, 12), (50, 3)])
+def test_many_columns_that_tell_nothing_do_no_harm(n_columns, n_seeds):
+    """Penalties of all rows would make corrections of rows held out look better than they are."""
+
+    def add_columns(X, rng):
+        names = [f"column {k}" for k in range(n_columns)]
+        return X.assign(**dict(zip(names, rng.integers(0, 9, (n_columns, len(X))), strict=True)))
+
+    losses = []
+    for seed in range(n_seeds):
+        rng = np.random.default_rng(seed)
+        (X, _, y), (new, true, _) = make_rows(seed=seed), make_rows(n=20_000, seed=1000 + seed)
+        X, new = add_columns(X, rng), add_columns(new, rng)
+        model = correct(features=list(X.columns[-n_columns:])).fit(X, y)
+        losses.append(find_loss(model, new, true) - find_loss(freeze(), new, true))
+    assert np.mean(losses) < 3e-4
+
+
 # ------------------------------------------------------------------------------- what it computes
 
 
