@@ -12,6 +12,8 @@ _FEW_ROWS = 20_000
 # The last step promises this gain, or less, in the mean log-likelihood. Steps are Newton's, so that
 # what is left after it is far below the digits of a rate.
 _LAST_DECREMENT = 1e-17
+# At the optimum no likelihood of a row is below its share of the mass; steps keep near that.
+_TOO_FAR = 1e-20
 # Ratios of smaller rates are found by their logarithms, which takes longer.
 _TINY = 1e-100
 
@@ -105,7 +107,7 @@ def _minimize(ratios, mass, start):
         value, gradient = rates.sum(), np.ones(n_classes)
         for rows in parts:
             mixed = ratios[rows] @ rates
-            if not mixed.all():  # a step too far, from which the search comes back
+            if not (mixed > _TOO_FAR * mass[rows]).all():  # the search comes back from there
                 return np.inf, np.zeros(n_classes), None
             value -= mass[rows] @ np.log(mixed)
             gradient -= (mass[rows] / mixed) @ ratios[rows]

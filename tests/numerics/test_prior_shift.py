@@ -52,6 +52,9 @@ def test_rates_of_zero_and_next_to_it():
     tiny = old * [1e-200, 1, 1]
     rare = proba * (tiny / old)
     np.testing.assert_allclose(fit_prior(rare, tiny), expected, rtol=1e-9)
+    # A step to a rate of 0 leaves the last row a likelihood of 5e-323.
+    sure = np.array([[1, 0.0]] * 4 + [[5e-323, 1]])
+    np.testing.assert_allclose(fit_prior(sure, np.array([0.8, 0.2])), [0.8, 0.2])
 
 
 # SciPy before 1.14 says so of steps that it mends itself.
