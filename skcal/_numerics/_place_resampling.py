@@ -29,9 +29,9 @@ _ACCURACY = 5e-6
 _REACH = 6.0
 # Parts of the range of the points in which noise is summed, to see where it lies.
 _N_PARTS = 64
-# Residuals of this mean size, at both ends of a transformed scale, may move to where others are:
-# as a rule, and at most.
-_USUALLY_MOVED, _MOST_MOVED = 5e-6, 2e-5
+# Residuals at both ends of a transformed scale may move to where others are, if their mean size is
+# this share of that of all, and no more than this, for calibrated outcomes; and so many times that.
+_MOVED_SHARE, _MOVED, _MOST_TIMES = 2.5e-4, 5e-6, 4
 # Steps towards the usual value, each of which halves the distance at least, as a rule.
 _N_STEPS = 4
 # Numbers on a grid that are worked on at a time.
@@ -66,11 +66,12 @@ class SmoothECEOnPlaces:
     transformed, these are shares of the length that they take.
 
     Transformed predictions near 0 and 1 may take most of the length and have hardly any residuals.
-    To move residuals of the mean size m changes SmoothECE by at most 2 m: by 4e-5, here.
+    To move residuals of the mean size m changes SmoothECE by at most 2 m: here by 4e-5 at most, and by
+    .002 of the mean size of all residuals of calibrated outcomes.
     """
 
     def __init__(self, places, mass, noise, transform=None):
-        self._places, self._mass = places, mass
+        self._places, self._mass, self._most_moved = places, mass, 0.0
         points = places if transform is None else transform(places)
         sizes = 2 * places * (1 - places) * mass / mass.sum()
         usual = _find_usual(points, noise, sizes)
@@ -82,7 +83,9 @@ class SmoothECEOnPlaces:
             widths = [width, 1.0] if usual > 0 and width < 0.5 else [1.0]
             self._scales = [(_Scale(places, width, usual), []) for width in widths]
         else:
-            bulk = _move_ends(points, sizes)
+            moved_size = min(_MOVED, _MOVED_SHARE * sizes.sum())
+            self._most_moved = _MOST_TIMES * moved_size
+            bulk = _move_ends(points, sizes, moved_size)
             # There is no end to reflect at; no bandwidth is above 1.
             self._scales = [
                 (_pad(moved, reach, usual), np.flatnonzero(moved != points))
@@ -106,7 +109,7 @@ class SmoothECEOnPlaces:
         sizes = np.abs(residuals).sum(axis=1)
         values, left = sizes.copy(), np.arange(len(sizes) if len(self._places) > 1 else 0)
         for scale, moved in self._scales:
-            fits = np.abs(residuals[np.ix_(left, moved)]).sum(axis=1) <= _MOST_MOVED
+            fits = np.abs(residuals[np.ix_(left, moved)]).sum(axis=1) <= self._most_moved
             rows = left[fits]
             values[rows] = scale.measure(residuals[rows], sizes[rows])
             # Reflection at an end that is too near makes errors of wide kernels smaller, but leaves
@@ -148,13 +151,12 @@ class _Scale:
         return values
 
 
-def _move_ends(points, sizes):
-    """The points, those at both ends moved inwards whose residuals are small all together."""
+def _move_ends(points, sizes, most):
+    """The points, those at both ends moved inwards whose residuals have this size, or less."""
     order = np.argsort(points)
-    size = np.cumsum(sizes[order])
-    low, high = np.searchsorted(size, [_USUALLY_MOVED / 2, size[-1] - _USUALLY_MOVED / 2])
-    last = len(points) - 1
-    return np.clip(points, points[order[min(low, last)]], points[order[min(high, last)]])
+    below = np.cumsum(sizes[order])
+    low, high = np.searchsorted(below, [most / 2, below[-1] - most / 2])
+    return np.clip(points, points[order[low]], points[order[high]])
 
 
 def _pad(points, reach, usual):
@@ -175,15 +177,15 @@ def _find_usual(points, noise, sizes):
     if 0 < value < spread:
         n_cells = min(int(np.ceil(_FINENESS * spread / value)), _MOST_CELLS)
         cell = spread / n_cells
-        density, sizes = (
-            np.histogram(points, n_cells, weights=values)[0] / cell for values in (noise, sizes)
+        density, size = (
+            np.histogram(points, n_cells, weights=each)[0] / cell for each in (noise, sizes)
         )
         for _ in range(_N_STEPS):
             width = value / cell
             # The square of a kernel is one of bandwidth s / sqrt(2), over 2 sqrt(pi) s.
             variance = gaussian_filter1d(density, width / np.sqrt(2)) / (2 * np.sqrt(np.pi) * value)
             normal = np.sqrt(2 / np.pi * np.maximum(variance, 0.0))
-            error = np.minimum(normal, gaussian_filter1d(sizes, width)).sum() * cell
+            error = np.minimum(normal, gaussian_filter1d(size, width)).sum() * cell
             value = (error * np.sqrt(value)) ** (2 / 3)  # errors fall like 1 / sqrt(s)
     return max(value, 0.55 * total**0.5)
 
