@@ -66,8 +66,8 @@ class SmoothECEOnPlaces:
     transformed, these are shares of the length that they take.
 
     Transformed predictions near 0 and 1 may take most of the length and have hardly any residuals.
-    To move residuals of the mean size m changes SmoothECE by at most 2 m: here by 4e-5 at most, and by
-    .002 of the mean size of all residuals of calibrated outcomes.
+    To move residuals of the mean size m changes SmoothECE by at most 2 m: here by 4e-5 at most, and
+    by .002 of the mean size of all residuals of calibrated outcomes.
     """
 
     def __init__(self, places, mass, noise, transform=None):
