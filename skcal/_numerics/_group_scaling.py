@@ -142,7 +142,8 @@ def fit_group_scaling(design, offset, targets, mass, splits):
     coefficients : ndarray of shape (n_coefficients,)
     penalties : ndarray of shape (n_families,)
     held_out : ndarray of shape (n_samples,)
-        Corrections of which all was learned from other rows, the penalties, too.
+        Corrections that were learned from other rows. Their penalties, too, by a loss that is
+        quadratic near the coefficients of all rows.
     """
     whole = _Problem(design, offset, targets, mass)
     first = penalties = np.full(len(design.list_families()), _FIRST)

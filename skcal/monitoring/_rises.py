@@ -89,7 +89,7 @@ def is_over(log_level, low, top, now):
 
     The logarithm of the wealth is about a random walk, whose variance is twice its drift. In a
     rise that goes on, a loss of this size is seen with a chance of about one over the level of the
-    alarm.
+    alarm, in the whole of the rise.
 
     Parameters
     ----------
