@@ -39,7 +39,7 @@ from skcal.recalibration import (
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.public_objects import list_functions_and_classes
-from tests.recalibration.family import CLASSES, make, make_scores
+from tests.recalibration.family import CLASSES, ONE_VS_REST, make, make_scores
 
 # Half a minute of switching threads: in CI, like the tests of thousands of repetitions.
 pytestmark = [
@@ -272,6 +272,7 @@ def list_jobs():
     audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
     parts = GroupedSummary(n_cells=64).update(y1, p1, by=np.arange(3000) % 3)
     audit_parts = partial(inference.audit_groups_from_summary, parts, **many)
+    classes, scores = np.arange(80) % 40, np.random.default_rng(0).dirichlet(np.ones(40), 7000)
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
     return {
         "confidence_interval": [
@@ -306,6 +307,10 @@ def list_jobs():
         "AutoRecalibration": [
             lambda **options: AutoRecalibration(**options).fit(triple, labels).predict_proba(triple)
         ],
+        **{  # rows are mapped in two parts
+            R.__name__: [lambda R=R, **o: R(**o).fit(scores[:80], classes).predict_proba(scores)]
+            for R in ONE_VS_REST
+        },
         "CrossFitProba": [lambda **options: CROSS_FIT(**options).fit_transform(X, target)],
         "MulticalibratedClassifierCV": [
             lambda **options: GROUPED(**options).fit(X, target).predict_proba(X),
@@ -329,6 +334,7 @@ def list_jobs():
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
 USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV", "RecalibratedRegressorCV"
+USE_PROCESSES += tuple(R.__name__ for R in ONE_VS_REST)
 
 
 def test_all_that_takes_n_jobs_is_tested():

@@ -9,7 +9,7 @@ import sklearn
 from joblib import parallel_config
 
 from skcal import inference, metrics
-from skcal._parallel import run_in_threads
+from skcal._parallel import run_parallel
 
 
 def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():
@@ -51,5 +51,5 @@ def test_jobs_leave_the_filters_of_warnings():
 
 def test_configuration_of_the_caller_holds_in_its_threads():
     with sklearn.config_context(working_memory=7):
-        configurations = run_in_threads([(sklearn.get_config,)] * 4, n_jobs=2)
+        configurations = run_parallel([(sklearn.get_config,)] * 4, n_jobs=2)
     assert [found["working_memory"] for found in configurations] == [7] * 4

@@ -11,7 +11,7 @@ from skcal._numerics._squared_kernel import (
     sum_pairs,
     sum_pairs_by_block,
 )
-from skcal._parallel import run_in_threads
+from skcal._parallel import run_parallel
 from skcal._sample import Sample
 from skcal._validation import check_integer
 
@@ -94,7 +94,7 @@ def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, show=iter
     pairs, own = np.zeros((2, n_blocks))
     tasks = list(_list_tasks(vectors, bounds, kernel))
     calls = [(function, vectors, kernel, *rows) for _, function, rows in tasks]
-    sums = run_in_threads(calls, n_jobs, show)
+    sums = run_parallel(calls, n_jobs, show)
     for (blocks, _, _), (task_pairs, task_own) in zip(tasks, sums, strict=True):
         pairs[blocks] += task_pairs
         own[blocks] += task_own

@@ -89,19 +89,26 @@ def trace_curve(places, mass, positive, bandwidth):
     reach = bandwidth * np.sqrt(2 * (_SMALLEST_LOG_SHARE + log_range))
     images = _reflect(places, mass, positive, reach)
     knots = np.linspace(0.0, 1.0, _next_power_of_two(8 / min(bandwidth, 0.25)) + 1)
-    values, slopes = _evaluate(knots, images, bandwidth, reach)
+    curve = np.array([knots, *_evaluate(knots, images, bandwidth, reach)])
+    found = [curve]
+    low, high = curve[:, :-1], curve[:, 1:]  # the ends of intervals that may be too long
     while True:
-        step = np.diff(knots)
-        chord = np.diff(values) / step
-        bend = np.maximum(np.abs(slopes[:-1] - chord), np.abs(slopes[1:] - chord)) * step
-        coarse = np.flatnonzero((bend > TOLERANCE) & (step > _SHORTEST_INTERVAL))
-        if not len(coarse):
-            return knots, values
-        middle = knots[coarse] + step[coarse] / 2
-        new_values, new_slopes = _evaluate(middle, images, bandwidth, reach)
-        knots = np.insert(knots, coarse + 1, middle)
-        values = np.insert(values, coarse + 1, new_values)
-        slopes = np.insert(slopes, coarse + 1, new_slopes)
+        step, rise = high[:2] - low[:2]
+        chord = rise / step
+        bend = np.maximum(np.abs(low[2] - chord), np.abs(high[2] - chord)) * step
+        coarse = (bend > TOLERANCE) & (step > _SHORTEST_INTERVAL)
+        if not coarse.any():
+            break
+        low, high = low[:, coarse], high[:, coarse]
+        knots = low[0] + step[coarse] / 2
+        middle = np.array([knots, *_evaluate(knots, images, bandwidth, reach)])
+        found.append(middle)
+        low, high = (
+            np.stack(ends, axis=2).reshape(3, -1) for ends in ((low, middle), (middle, high))
+        )
+    knots, values, _ = np.concatenate(found, axis=1)
+    order = np.argsort(knots, kind="stable")  # which is fast with sorted parts
+    return knots[order], values[order]
 
 
 def _next_power_of_two(number):
@@ -133,7 +140,7 @@ def _evaluate(points, images, bandwidth, reach):
     limits = np.hypot(nearest, reach)
     values, slopes = np.empty_like(points), np.empty_like(points)
     # Neighbouring points share a window.
-    first = np.flatnonzero(np.diff(np.floor(points / (2 * bandwidth)), prepend=-1))
+    first = np.flatnonzero(np.diff(np.floor(points / (4 * bandwidth)), prepend=-1))
     n_points = np.diff(first, append=len(points))
     low = np.searchsorted(places, np.minimum.reduceat(points - limits, first))
     high = np.searchsorted(places, np.maximum.reduceat(points + limits, first), side="right")
@@ -147,10 +154,13 @@ def _evaluate(points, images, bandwidth, reach):
         counts = numbers < n_images[block, None]
         x, mass, positive = images[:, columns]
         t, mass, positive = points[rows], mass * counts, positive * counts
-        away = t[:, :, None] - x[:, None]
-        exponent = (nearest[rows][:, :, None] ** 2 - away**2) / (2 * bandwidth**2)
+        kernel = t[:, :, None] - x[:, None]
+        kernel *= kernel  # in place, and so in the cache
+        np.subtract(nearest[rows][:, :, None] ** 2, kernel, out=kernel)
+        kernel /= 2 * bandwidth**2
+        np.exp(kernel, out=kernel)
         x = x - t.mean(axis=1, keepdims=True)
-        sums = np.exp(exponent) @ np.stack([mass, positive, mass * x, positive * x], axis=2)
+        sums = kernel @ np.stack([mass, positive, mass * x, positive * x], axis=2)
         total, hits, place, hit_place = np.moveaxis(sums, 2, 0)
         values[rows] = hits / total
         slopes[rows] = (hit_place - place * values[rows]) / total / bandwidth**2

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._parallel import run_in_threads
+from skcal._parallel import run_parallel
 from skcal._progress import read_progress
 from skcal._validation import check_integer, check_rng
 
@@ -28,7 +28,7 @@ class Draws:
         self.n_resamples = check_integer("n_resamples", n_resamples, minimum=minimum)
         self.rng, self._n_jobs = check_rng(random_state), n_jobs
         self._progress, self._show = progress, read_progress(progress)
-        run_in_threads([], n_jobs)  # joblib refuses what is no number of jobs
+        run_parallel([], n_jobs)  # joblib refuses what is no number of jobs
 
     def run(self, *functions):
         """Values of functions ``f(rng, n_draws)``, which do not depend on the number of jobs.
@@ -52,7 +52,7 @@ class Draws:
         sizes = [min(BLOCK, self.n_resamples - start) for start in starts]
         tasks = [(function, size) for function in functions for size in sizes]
         seeds = self.rng.integers(1 << 32, size=(len(tasks), 4), dtype=np.uint64)
-        return run_in_threads(
+        return run_parallel(
             [(_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)],
             self._n_jobs,
             self._show,

@@ -21,7 +21,7 @@ from skcal._numerics._kernel_tests import (
     sum_resampled_pairs,
 )
 from skcal._numerics._squared_kernel import square_residuals
-from skcal._parallel import run_in_threads
+from skcal._parallel import run_parallel
 from skcal._progress import read_progress
 from skcal._reduction import check_class_vectors
 from skcal._typing import ArrayLike, RandomState
@@ -238,7 +238,7 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
 def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
     n_rows = len(vectors.proba)
     counts = draw_counts(n_rows, n_resamples, rng)
-    strips = run_in_threads(
+    strips = run_parallel(
         [(_sum_strip, vectors, kernel, counts, start) for start in range(0, n_rows, TILE)],
         n_jobs,
         show,

@@ -27,6 +27,7 @@ from skcal._arrays import (
     search_sorted,
     to_numpy,
 )
+from skcal._parallel import run_parallel
 from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
 from skcal._validation import (
@@ -141,6 +142,7 @@ class BaseRecalibrator(
     _is_for_other_rows = False
     _maps_rows_apart = True
     _fewest_rows = 1
+    n_jobs: int | None = None
 
     def __init__(
         self,
@@ -208,8 +210,13 @@ class BaseRecalibrator(
         if not (self._maps_rows_apart and is_numpy(columns)):
             return move(self._map_columns(columns, device), answer)
         proba = np.empty((len(columns), len(self.classes_)), columns.dtype)
-        for rows in list_parts(columns, self._fewest_rows):
+
+        def map_part(rows):
             proba[rows] = self._map_columns(columns[rows], device)
+
+        parts = list_parts(columns, self._fewest_rows)
+        tasks = [(map_part, rows) for rows in parts]
+        run_parallel(tasks, self.n_jobs, require="sharedmem")
         return move(proba, answer)
 
     def transform(self, X: ArrayLike) -> np.ndarray:

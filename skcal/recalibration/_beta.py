@@ -58,6 +58,9 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -133,10 +136,12 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
         min_proba: float | Literal["auto"] = "auto",
         parameters: Literal["abm", "am", "ab"] = "abm",
         target_smoothing: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.parameters = parameters
         self.target_smoothing = target_smoothing
+        self.n_jobs = n_jobs
 
     def _check_options(self):
         check_option("parameters", self.parameters, ("abm", "am", "ab"))

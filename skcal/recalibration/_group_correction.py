@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from skcal._held_out import deal_splits
 from skcal._numerics._group_scaling import find_factor
 from skcal._numerics._scores import combine_odds, find_floor, log_odds
-from skcal._parallel import run_in_threads
+from skcal._parallel import run_parallel
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
@@ -100,7 +100,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
             (self._fit_class, own, (codes == first + k) + 0.0, mass, numbers, splits)
             for k, own in enumerate(odds.T)
         )
-        fits = run_in_threads(tasks, self.n_jobs)
+        fits = run_parallel(tasks, self.n_jobs)
         self.maps_ = [fitted for fitted, _ in fits]
         held_out = np.column_stack([corrections for _, corrections in fits])
         self.factor_ = find_factor(odds, held_out, codes, mass)

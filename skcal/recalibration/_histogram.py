@@ -68,6 +68,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         Maps stay within [min_proba, 1 - min_proba], before rows are divided by their sums. Any
         positive number, such as 1 / (n_samples + 2), keeps the log loss finite, with "top-label"
         unless X itself gives another class the probability 0. In [0, 0.5).
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -138,8 +141,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         strategy: Literal["uniform", "quantile"] = "uniform",
         multiclass: Literal["one-vs-rest", "top-label"] = "one-vs-rest",
         min_proba: float = 0.0,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, n_jobs=n_jobs)
         self.n_bins = n_bins
         self.strategy = strategy
         self.multiclass = multiclass

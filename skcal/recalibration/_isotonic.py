@@ -28,6 +28,9 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     min_proba : float, default=0.0
         Maps stay within [min_proba, 1 - min_proba], before rows are divided by their sums. Any
         positive number, such as 1 / (n_samples + 2), keeps the log loss finite. In [0, 0.5).
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -80,8 +83,9 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float = 0.0,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, n_jobs=n_jobs)
         self.min_proba = min_proba
 
     def _check_options(self):

@@ -62,6 +62,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     bandwidth : float, default=None
         Standard deviation of the kernel, at least 0.001. None takes SmoothECE of the fitted rows,
         class by class, but not less than 0.001.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -127,8 +130,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         bandwidth: float | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        super().__init__(input=input, classes=classes)
+        super().__init__(input=input, classes=classes, n_jobs=n_jobs)
         self.bandwidth = bandwidth
 
     def _check_options(self):

@@ -1,12 +1,14 @@
 """Methods for two classes, applied to each class against the rest."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
 
 from skcal._numerics._scores import log_odds, normalize_rows
+from skcal._parallel import run_parallel
+from skcal._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._class_scores import list_parts
 
@@ -26,6 +28,16 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     maps_: list[Any]
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
+
+    def __init__(
+        self,
+        *,
+        input: Literal["proba", "logits"] = "proba",
+        classes: ArrayLike | Literal["columns"] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(input=input, classes=classes)
+        self.n_jobs = n_jobs
 
     @abstractmethod
     def _fit_map(self, values, outcomes, sample_weight):
@@ -51,10 +63,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         values = self._read_scale(scores)
         first = len(self.classes_) - values.shape[1]
-        self.maps_ = [
-            self._fit_map(column, (codes == first + k).astype(np.float64), sample_weight)
+        tasks = (
+            (self._fit_map, column, (codes == first + k).astype(np.float64), sample_weight)
             for k, column in enumerate(values.T)
-        ]
+        )
+        self.maps_ = run_parallel(tasks, self.n_jobs, prefer="processes")
 
     def _recalibrate(self, scores):
         values = self._read_scale(scores)

@@ -47,6 +47,9 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -110,9 +113,11 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
         target_smoothing: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.target_smoothing = target_smoothing
+        self.n_jobs = n_jobs
 
     def _check_options(self):
         check_flag("target_smoothing", self.target_smoothing)

@@ -60,6 +60,9 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
         read weights as counts of rows.
     curvature_penalty : float, default=10.0
         Penalty on the curvature, 0 or more; divided by n_samples.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -144,10 +147,12 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
         min_proba: float | Literal["auto"] = "auto",
         target_smoothing: bool = True,
         curvature_penalty: float = 10.0,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.target_smoothing = target_smoothing
         self.curvature_penalty = curvature_penalty
+        self.n_jobs = n_jobs
 
     def _check_options(self):
         check_flag("target_smoothing", self.target_smoothing)

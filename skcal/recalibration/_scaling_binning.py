@@ -73,6 +73,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit the sigmoid to Platt's targets, slightly inside (0, 1), rather than to 0
         and 1.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -157,10 +160,12 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         min_proba: float | Literal["auto"] = "auto",
         n_bins: int | Literal["cube_root"] = 100,
         target_smoothing: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_bins = n_bins
         self.target_smoothing = target_smoothing
+        self.n_jobs = n_jobs
 
     def _check_options(self):
         check_n_bins(self.n_bins)

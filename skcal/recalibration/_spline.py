@@ -65,6 +65,9 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------
@@ -154,12 +157,14 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         monotone: bool = True,
         penalty: float = 0.0001,
         target_smoothing: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.n_knots = n_knots
         self.monotone = monotone
         self.penalty = penalty
         self.target_smoothing = target_smoothing
+        self.n_jobs = n_jobs
 
     def _check_options(self):
         check_integer("n_knots", self.n_knots, 2)

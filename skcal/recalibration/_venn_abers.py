@@ -53,6 +53,9 @@ class VennAbers(OneVsRestRecalibrator):
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
+    n_jobs : int, default=None
+        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
+        threads, as in joblib; None is one. It is worth while with hundreds of classes.
 
     Attributes
     ----------

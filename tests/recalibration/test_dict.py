@@ -241,7 +241,7 @@ CHANGES = [
     ("TemperatureScaling", ("class",), "os.system", r"data\['class'\] must name"),
     ("TemperatureScaling", ("class",), "BaseRecalibrator", r"data\['class'\] must name"),
     ("TemperatureScaling", ("class",), "BetaMap", r"data\['class'\] must be BaseRecalibrator"),
-    ("TemperatureScaling", ("class",), "PlattScaling", "no 'target_smoothing'"),
+    ("TemperatureScaling", ("class",), "PlattScaling", "no .*'target_smoothing'"),
     ("TemperatureScaling", ("extra",), 1, "data must hold .* alone; got .*also 'extra'"),
     ("TemperatureScaling", ("params",), [], r"data\['params'\] must be a dict"),
     ("TemperatureScaling", ("params", "loss"), MISSING, r"\['params'\] must be complete.* 'loss'"),
