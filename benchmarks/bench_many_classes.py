@@ -1,9 +1,10 @@
 """A thousand classes, the size of ImageNet: measures and recalibrators against one softmax.
 
-Times are CPU times of one core, but for those of recalibrators with two jobs. What is a ratio is one to `scipy.special.softmax` of the logits of
-the same rows in the same type: of 50,000 for measures and `predict_proba`, of 20,000 for fits.
-With PyTorch installed its usual ECE and temperature scaling are timed beside. ``--peaked`` takes
-rows that are nearly sure, in float64, instead.
+Times are CPU times of one core, but for those of recalibrators with two jobs. What is a ratio is
+one to `scipy.special.softmax` of the logits of the same rows in the same type: of 50,000 for
+measures and `predict_proba`, of 20,000 for fits. With PyTorch installed its usual ECE and
+temperature scaling are timed beside. ``--peaked`` takes rows that are nearly sure, in float64,
+instead.
 """
 
 import os
