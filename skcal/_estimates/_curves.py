@@ -7,6 +7,7 @@ from skcal._estimates._isotonic import regress_isotonically
 from skcal._estimates._smooth import NARROWEST, measure_sample, trace_curve
 from skcal._numerics._local_lines import fit_local_lines
 from skcal._numerics._spline import fit_natural_spline
+from skcal._validation import check_option
 
 # The part of the rows that a local line is fitted to, by the custom of loess.
 _SPAN = 0.75
@@ -70,10 +71,26 @@ _CURVES = {
     "isotonic": _regress_isotonically,
     "smooth": _smooth,
 }
-CURVES = tuple(_CURVES)
+
+
+def check_curve(curve):
+    if not callable(curve):
+        check_option("curve", curve, tuple(_CURVES))
 
 
 def find_gaps(sample, curve):
     """The curve, which is kept in [0, 1], minus the prediction, at each distinct prediction."""
     predictions = sample.sorted.predictions
-    return np.clip(_CURVES[curve](sample), -predictions, 1 - predictions)
+    gaps = _call(curve, sample.sorted) if callable(curve) else _CURVES[curve](sample)
+    return np.clip(gaps, -predictions, 1 - predictions)
+
+
+def _call(curve, ties):
+    values = curve(ties.predictions.copy(), ties.positive / ties.weight, ties.weight.copy())
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != ties.predictions.shape or not np.isfinite(values).all():
+        raise ValueError(
+            "curve must return a finite number for each distinct prediction; got shape "
+            f"{values.shape} for {ties.predictions.shape}, or NaN or infinity."
+        )
+    return values - ties.predictions

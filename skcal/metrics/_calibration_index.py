@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
-from skcal._estimates._curves import CURVES, find_gaps
+from skcal._estimates._curves import check_curve, find_gaps
 from skcal._numerics._spline import weighted_quantiles
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_number, check_option
+from skcal._validation import check_number
 
 
 def integrated_calibration_index(
@@ -21,7 +22,7 @@ def integrated_calibration_index(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    curve: Literal["local", "spline", "isotonic", "smooth"] = "local",
+    curve: Literal["local", "spline", "isotonic", "smooth"] | Callable[..., Any] = "local",
     quantile: float | None = None,
 ) -> float:
     r"""Integrated calibration index (ICI): mean distance of a calibration curve from the diagonal.
@@ -45,10 +46,10 @@ def integrated_calibration_index(
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`.
-    curve : {"local", "spline", "isotonic", "smooth"}, default="local"
+    curve : {"local", "spline", "isotonic", "smooth"} or callable, default="local"
         How the mean outcome given the prediction is estimated: by local lines; by a logistic
-        regression on a cubic spline of the log odds; by isotonic regression; or by the curve of
-        :func:`smooth_ece_curve`.
+        regression on a cubic spline of the log odds; by isotonic regression; by the curve of
+        :func:`smooth_ece_curve`; or by a function, see Notes.
     quantile : float, default=None
         None takes the mean of the distances; a number in (0, 1] their quantile: .5 is E50, .9 is
         E90 and 1, the largest, Emax.
@@ -94,6 +95,11 @@ def integrated_calibration_index(
         Both the mean prediction and the mean outcome under a Gaussian kernel, whose bandwidth is
         smECE, but not less than 0.001. Between points a 16th of the bandwidth apart the curve is
         interpolated, which moves it by less than 1e-4.
+    callable
+        ``curve(prob_pred, prob_true, weight)`` gets the distinct predictions in increasing order,
+        the mean outcome of the rows at each, and their weight, three arrays of shape
+        (n_distinct,). It returns the estimated mean outcome at each. It may be a smoother of
+        another library, or, for censored times, a hazard regression that was fitted before.
 
     The index of a sample of a calibrated model is not 0, and is smaller with more rows. "local" is
     the default because it is nearest to the truth for calibrated models, and no worse than the
@@ -123,7 +129,7 @@ def integrated_calibration_index(
     >>> round(integrated_calibration_index(soft, y_proba, pos_label=1, quantile=1), 3)
     0.1
     """
-    check_option("curve", curve, CURVES)
+    check_curve(curve)
     if quantile is not None:
         quantile = check_number("quantile", quantile, 0)
         if not 0 < quantile <= 1:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
 
 from skcal._numerics._local_lines import fit_local_lines
 from skcal.metrics import corp_decomposition, integrated_calibration_index, smooth_ece_curve
@@ -117,3 +118,31 @@ def test_spline_leaves_hard_predictions_apart(rng):
     both = np.r_[y, [0, 1, 1, 1]], np.r_[v, [0.0, 0.0, 1.0, 1.0]]
     found = integrated_calibration_index(*both, curve="spline")
     assert found == pytest.approx((100 * alone + 2 * 0.5) / 104, abs=1e-12)
+
+
+def test_curve_of_the_user(rng):
+    """A function of the distinct predictions, their mean outcomes and their weights."""
+    v = np.array([0.5, 0.2, 0.5, 0.8, 0.2])
+    y, weights = [1, 0, 0, 1, 1], [1, 2, 3, 4, 0]
+    seen = []
+
+    def curve(*arrays):
+        seen.extend(arrays)
+        return np.array([0.3, -1.0, 0.9])  # kept in [0, 1]
+
+    found = list_indices(y, v, sample_weight=weights, curve=curve)
+    np.testing.assert_allclose(found, [0.26, 0.1, 0.5, 0.5])
+    np.testing.assert_allclose(seen[:3], [[0.2, 0.5, 0.8], [0, 0.25, 1], [2, 4, 4]])
+
+    v = rng.random(50)
+    y = rng.random(50) < v
+    own = list_indices(y, v, curve=lambda v, y, w: IsotonicRegression().fit(v, y, w).predict(v))
+    np.testing.assert_allclose(own, list_indices(y, v, curve="isotonic"), atol=1e-14)
+    linear = list_indices(y, v, curve=lambda v, y, w: 0.2 + 0.6 * v)
+    np.testing.assert_allclose(linear[0], np.abs(0.2 - 0.4 * v).mean())
+
+
+@pytest.mark.parametrize("value", [0.5, [0.5], [0.5, np.nan], [[0.5, 0.5]]])
+def test_curve_of_the_user_returns_numbers(value):
+    with pytest.raises(ValueError, match=r"curve must return a finite number .* for \(2,\)"):
+        integrated_calibration_index([0, 1], [0.2, 0.8], curve=lambda *arrays: value)

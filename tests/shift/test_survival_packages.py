@@ -105,11 +105,25 @@ def test_models_of_both(lifelines, sksurv):
     assert d_calibration(event, at_own).pvalue > 0.05
 
 
-def find_index(lifelines, model, data, horizon):
-    """ICI of lifelines, and of ours with all curves."""
+def fit_rossi(lifelines, factor):
+    """A model of data of lifelines, and the data with log hazards that are multiplied."""
+    data = lifelines.datasets.load_rossi()
+    model = lifelines.CoxPHFitter().fit(data, "week", "arrest")
+    features = data.columns.difference(["week", "arrest"])
+    mean = data[features].mean()
+    return model, data.assign(**(mean + factor * (data[features] - mean)))
+
+
+def find_theirs(lifelines, model, data, horizon):
+    """ICI and E50 of lifelines."""
     pytest.importorskip("matplotlib").use("agg")
     calibration = pytest.importorskip("lifelines.calibration")
-    _, theirs, _ = calibration.survival_probability_calibration(model, data, horizon)
+    return calibration.survival_probability_calibration(model, data, horizon)[1:]
+
+
+def find_index(lifelines, model, data, horizon):
+    """ICI of lifelines, and of ours with all curves."""
+    theirs, _ = find_theirs(lifelines, model, data, horizon)
     risk = 1 - model.predict_survival_function(data, times=[horizon]).iloc[0].to_numpy()
     event, time = data[model.event_col], data[model.duration_col]
     y, weights = at_horizon(event, time, horizon=horizon)
@@ -129,13 +143,41 @@ def test_index_of_lifelines_on_its_data(lifelines, horizon, factor):
     Its curve is parametric, of a spline of all times. On calibrated rows it is nearer to the
     diagonal than any of ours, which look at the horizon alone.
     """
-    data = lifelines.datasets.load_rossi()
-    model = lifelines.CoxPHFitter().fit(data, "week", "arrest")
-    features = data.columns.difference(["week", "arrest"])
-    mean = data[features].mean()
-    extreme = data.assign(**(mean + factor * (data[features] - mean)))
-    theirs, _, ours = find_index(lifelines, model, extreme, horizon)
+    model, data = fit_rossi(lifelines, factor)
+    theirs, _, ours = find_index(lifelines, model, data, horizon)
     np.testing.assert_allclose(ours, theirs, atol=0.01)
+
+
+@pytest.mark.parametrize("horizon", [25, 40, 51])
+@pytest.mark.parametrize("factor", [1, 3])
+def test_index_of_lifelines_by_its_own_curve(lifelines, horizon, factor):
+    """Its ICI and E50 on its data, by the hazard regression that it fits to the predictions."""
+    model, data = fit_rossi(lifelines, factor)
+    theirs = find_theirs(lifelines, model, data, horizon)
+
+    def transform(risk):
+        return pd.DataFrame({"hazard": np.log(-np.log1p(-np.clip(risk, 1e-10, 1 - 1e-10)))})
+
+    risk = 1 - model.predict_survival_function(data, times=[horizon]).iloc[0].to_numpy()
+    regressors = {"beta_": ["hazard"]} | {f"gamma{k}_": "1" for k in range(3)}
+    regression = lifelines.CRCSplineFitter(n_baseline_knots=3, penalizer=1e-6).fit(
+        transform(risk).assign(week=data.week, arrest=data.arrest),
+        "week",
+        "arrest",
+        regressors=regressors,
+    )
+
+    def curve(prob_pred, prob_true, weight):
+        return (
+            1 - regression.predict_survival_function(transform(prob_pred), times=[horizon]).iloc[0]
+        )
+
+    y, weights = at_horizon(data.arrest, data.week, horizon=horizon)
+    ours = [
+        integrated_calibration_index(y, risk, sample_weight=weights, curve=curve, quantile=q)
+        for q in (None, 0.5)
+    ]
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1.5, 0.6])
