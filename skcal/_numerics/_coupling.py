@@ -17,7 +17,7 @@ alike whether a class is frequent, rare or absent.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.optimize import linprog
 from scipy.sparse import diags, hstack, vstack
 
@@ -101,9 +101,8 @@ def solve_interior_point(mass, knots):
             gap = (primal * slacks).sum()
             if not gap * program.unit > _GAP:
                 break
-            try:
-                solve = program.factorise(primal, slacks)
-            except np.linalg.LinAlgError:
+            solve = program.factorise(primal, slacks)
+            if solve is None:
                 break
             predicted = solve(-primal)
             reached = _move(primal, predicted[0]) * _move(slacks, predicted[2])
@@ -162,7 +161,7 @@ class _Program:
         self.gaps = np.diff(knots) / self.unit
         self.n_flows = 4 * (n_knots - 1)
         self.n_variables = self.n_flows + 3 * n_knots
-        self.band = np.zeros((3, 2 * n_knots))
+        self.band = np.zeros((3, 2 * n_knots), order="F")
 
     def split(self, vector):
         """Views of the flows (direction, layer, gap), the target and the rest (layer, knot)."""
@@ -214,15 +213,19 @@ class _Program:
     def factorise(self, primal, slacks):
         """Prepare Newton steps: a function of the aim that gives dx, dy and dz with
 
-        A dx = mass - A x,  dx + (x / z) dz = aim,  A' dy + dz = 0.
+        A dx = mass - A x,  dx + (x / z) dz = aim,  A' dy + dz = 0,
+
+        or None where rounding lets there be none.
         """
         scale = primal / slacks
-        factor = cholesky_banded(self._fill_band(scale), lower=True, check_finite=False)
+        factor, info = dpbtrf(self._fill_band(scale), lower=True)
+        if info:  # by rounding
+            return None
         missing = self.mass - self.take(primal)
 
         def solve(aim):
             right = missing - self.take(aim)  # the layers are interleaved in the band
-            solution = cho_solve_banded((factor, True), right.T.ravel(), check_finite=False)
+            solution, _ = dpbtrs(factor, right.T.ravel(), lower=True, overwrite_b=True)
             potentials = np.ascontiguousarray(solution.reshape(-1, 2).T)
             slacks = -self.pay(potentials)
             return aim - scale * slacks, potentials, slacks

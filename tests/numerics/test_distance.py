@@ -1,7 +1,5 @@
 """Lower distance from calibration: the linear program, its certificates, and bounds."""
 
-from unittest.mock import Mock
-
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
@@ -77,7 +75,7 @@ def test_steps_beyond_what_rounding_allows_do_no_harm(rng, kind, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "replacement"),
     [
-        ("cholesky_banded", Mock(side_effect=np.linalg.LinAlgError)),
+        ("dpbtrf", lambda band, lower: (band, 1)),
         ("solve_interior_point", lambda mass, knots: (np.nan * mass, np.nan * knots)),
     ],
 )
