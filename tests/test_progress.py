@@ -25,6 +25,7 @@ from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
 from tests.public_objects import list_functions_and_classes, list_methods
+from tests.recalibration.family import ONE_VS_REST
 from tests.test_threads import JOBS, assert_same, make_rows
 
 BATCHES = [([0, 1], [0.25, 0.5]), ([1, 0], [0.75, 0.5])]
@@ -58,7 +59,11 @@ WITHOUT_JOBS = {
     ],
     "t_cal_test": [partial(t_cal_test, Y, PROBA, n_resamples=9, random_state=0)],
 }
-CALLS = JOBS | OF_BATCHES | OF_CLASSES | WITHOUT_JOBS
+# Maps of one class against the rest take milliseconds each.
+LONG = {
+    name: calls for name, calls in JOBS.items() if name not in {R.__name__ for R in ONE_VS_REST}
+}
+CALLS = LONG | OF_BATCHES | OF_CLASSES | WITHOUT_JOBS
 
 
 def test_all_that_takes_long_shows_progress():
@@ -68,7 +73,7 @@ def test_all_that_takes_long_shows_progress():
         if not path.endswith("Error")
     }
     found = {name for name, taken in options.items() if "progress" in taken}
-    assert found == set(CALLS)  # JOBS are all that take n_jobs, see test_threads
+    assert found == set(CALLS)  # LONG are all others that take n_jobs, see test_threads
     assert {name for name, taken in options.items() if "n_resamples" in taken} <= found
 
 
