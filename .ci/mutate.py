@@ -68,6 +68,8 @@ def _find_tests(path):
     waiting = [path]
     for file in waiting:  # which grows
         room = file.parent.relative_to(PACKAGE).as_posix().removeprefix("_")
+        if NUMERICS in file.parents:  # whose tests lie side by side
+            room = "numerics"
         own = ROOT / "tests" / room / f"test_{file.stem.removeprefix('_')}.py"
         if own.exists():
             tests.add(own)
@@ -81,7 +83,7 @@ def _mutate(module, folder):
     copy = folder / module
     shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what older tests had found
     tracked = subprocess.run(
-        ["git", "ls-files", "-z", "skcal", "tests", "pyproject.toml"],
+        ["git", "ls-files", "-z", "skcal", "tests", "conftest.py", "pyproject.toml"],
         cwd=ROOT,
         check=True,
         capture_output=True,
@@ -98,6 +100,7 @@ def _mutate(module, folder):
         file.write(
             "\n[tool.mutmut]\n"
             'source_paths = ["skcal"]\n'
+            'also_copy = ["conftest.py"]\n'
             f"only_mutate = {json.dumps([source])}\n"
             f"pytest_add_cli_args_test_selection = {json.dumps(tests)}\n"
             "timeout_multiplier = 3.0\n"
