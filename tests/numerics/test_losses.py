@@ -34,3 +34,4 @@ def test_probabilities_of_zero():
     # The first class of the first row does not come true.
     np.testing.assert_allclose(find_largest_rise(proba, even, "log"), [np.log(2), 0])
     np.testing.assert_array_equal(find_largest_rise(even, proba, "log"), [np.inf, 0])
+    np.testing.assert_array_equal(find_largest_rise(proba, proba, "log"), [0, 0])
