@@ -134,13 +134,13 @@ def change(data, path, value):
     return data
 
 
-@pytest.mark.parametrize(("path", "value", "message"), CHANGES)
-def test_damaged_data_are_refused(path, value, message):
-    data = make_monitor("dates").to_dict()
-    assert len(data["change_alarms"]) > 1
-    assert data["waiting"]
-    with pytest.raises(ValueError, match=message):
-        CalibrationMonitor.from_dict(change(data, path, value))
+def test_damaged_data_are_refused():
+    for path, value, message in CHANGES:
+        data = make_monitor("dates").to_dict()
+        assert len(data["change_alarms"]) > 1
+        assert data["waiting"]
+        with pytest.raises(ValueError, match=message):
+            CalibrationMonitor.from_dict(change(data, path, value))
 
 
 def test_damaged_groups_and_numbers_are_refused():
