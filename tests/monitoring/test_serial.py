@@ -1,7 +1,6 @@
 """What is written comes back and goes on; copies and merged monitors live on their own."""
 
 import copy
-import json
 import pickle
 from itertools import product
 
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from skcal.monitoring import CalibrationMonitor, GroupedMonitor
+from tests.damage import MISSING, change
 from tests.monitoring.streams import draw_rows, feed
 from tests.streaming.calls import pass_through_json
 
@@ -68,7 +68,6 @@ def test_other_things_are_no_monitors():
 
 # --------------------------------------------------------------------------------- damaged data
 
-MISSING = "(missing)"
 FIRST = ("experts", 0, 0)
 CHANGES = [
     (("format",), "skcal.GroupedMonitor", r"with format 'skcal\.CalibrationMonitor'"),
@@ -120,18 +119,6 @@ CHANGES = [
     ((*FIRST, "over"), {}, "it lacks 'since_time'"),
     (("experts",), [], "there must be experts"),
 ]
-
-
-def change(data, path, value):
-    data = json.loads(json.dumps(data))
-    part = data
-    for step in path[:-1]:
-        part = part[step]
-    if value == MISSING:
-        del part[path[-1]]
-    else:
-        part[path[-1]] = value
-    return data
 
 
 def test_damaged_data_are_refused():
