@@ -293,7 +293,8 @@ def estimate_performance(
     shift_test = problem.test_shift()
     reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
     measure = make_metric(metric, new, threshold)
-    estimate, ends = problem.estimate(measure), ()
+    estimate = problem.estimate(measure)
+    ends: Sequence[Any] = ()
     if reason is None:
         resamples = show(range(n_resamples))
         ends = problem.find_interval(measure, population, resamples, confidence_level)
