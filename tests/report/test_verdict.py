@@ -236,7 +236,7 @@ CLEAR = {
 def test_clear_verdicts(case, seed):
     draw, verdict = CLEAR[case]
     rng = np.random.default_rng(seed)
-    y_proba, truth = draw(rng.random(1000))
+    y_proba, truth = draw(rng.random(5000))
     model = report_one(draw_labels(truth, rng), y_proba)
     assert model.verdict == verdict
     assert model.verdict in VERDICTS
