@@ -1,5 +1,6 @@
 """What holds for all tests, and for all examples in the package and in the documentation."""
 
+import gc
 import sys
 from importlib.util import find_spec
 
@@ -9,6 +10,16 @@ import pytest
 collect_ignore = (
     [] if find_spec("skl2onnx") and find_spec("onnxruntime") else ["skcal/export/_onnx.py"]
 )
+
+
+def pytest_sessionstart():
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """What imports have made stays; it takes seconds to look for garbage there."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

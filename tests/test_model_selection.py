@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
@@ -270,7 +271,8 @@ def test_the_estimator_is_left_alone_and_other_settings():
         (X.tolist(), Y.tolist(), {}),
         (pd.DataFrame(X, index=index), pd.Series(Y, index=index), {}),
     ):
-        score = pool_smooth(model, data, target, **options)
+        with parallel_config(backend="threading"):  # test_threads.py has processes
+            score = pool_smooth(model, data, target, **options)
         np.testing.assert_allclose(score.folds, expected.folds, rtol=1e-6)
         assert score.pooled == pytest.approx(expected.pooled, rel=1e-6)
 

@@ -18,6 +18,7 @@ from skcal._arrays import (
     find_device,
     find_distinct,
     is_numpy,
+    kind_of,
     list_column_names,
     move,
     move_to,
@@ -311,7 +312,8 @@ class BaseRecalibrator(
         refuse_one_dimension(X)
         X, y = validate_data(self, X, y, **options)
         y = check_target("y", read_labels("y", y, device))
-        check_classification_targets(y)
+        if kind_of(y) == "f":
+            check_classification_targets(y)
         sample_weight = check_weights(sample_weight, y.shape[0])
         labels = name_columns(X.shape[1], find_distinct(y), self.classes, type(self).__name__)
         check_column_order("X", columns, labels, "classes")

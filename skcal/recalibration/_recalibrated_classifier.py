@@ -128,9 +128,10 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.model_selection import GridSearchCV
     >>> search = GridSearchCV(
-    ...     RecalibratedClassifierCV(GaussianNB()),
+    ...     RecalibratedClassifierCV(GaussianNB(), cv=3),
     ...     {"recalibrator": ["auto", "temperature"]},
     ...     scoring="neg_log_loss",
+    ...     cv=3,
     ... )
     >>> search.fit(*load_breast_cancer(return_X_y=True)).best_params_
     {'recalibrator': 'temperature'}

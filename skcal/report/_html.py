@@ -42,10 +42,10 @@ def write_html(report):
 
 def write_page(report, path):
     """The report as a page by itself; None if it is written to a file."""
+    path = None if path is None else _check_path(path)
     page = _PAGE.format(write_html(report))
     if path is None:
         return page
-    path = _check_path(path)
     path.write_text(page, encoding="utf-8")
     return None
 

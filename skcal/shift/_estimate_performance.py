@@ -291,18 +291,20 @@ def estimate_performance(
     fit_test = problem.test_fit()
     check_test = None if check is None else problem.test_map(*check)
     shift_test = problem.test_shift()
+    reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
     measure = make_metric(metric, new, threshold)
-    estimate, low, high = problem.estimate(
-        measure, population, show(range(n_resamples)), confidence_level
-    )
-    if np.isnan([estimate, low, high]).any():
+    estimate = problem.estimate(measure)
+    ends: Sequence[Any] = ()
+    if reason is None:
+        resamples = show(range(n_resamples))
+        ends = problem.find_interval(measure, population, resamples, confidence_level)
+    if np.isnan([estimate, *ends]).any():
         raise ValueError(
             f"metric={metric!r} is not defined: no row of y_proba_new is expected to count."
         )
-    reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
     if reason is not None:
-        estimate = low = high = np.full_like(estimate, np.nan)
-    estimate, low, high = (_show(value) for value in (estimate, low, high))
+        estimate, *ends = 3 * [np.full_like(estimate, np.nan)]
+    estimate, low, high = (_show(value) for value in (estimate, *ends))
     return PerformanceEstimate(estimate, low, high, reason, share, fit_test, check_test, shift_test)
 
 
@@ -341,8 +343,12 @@ class _Problem:
         old_rows = self._old, self._codes, self._weights
         return test_label_shift(self._map.rates, old_rows, (self._new, self._new_weights))
 
-    def estimate(self, measure, population, resamples, level):
-        """The metric and the ends of its interval, with a fit for each of `resamples`."""
+    def estimate(self, measure):
+        """The metric of the new rows."""
+        return measure(self._map(self._new), self._new_weights)
+
+    def find_interval(self, measure, population, resamples, level):
+        """The ends of its interval, with a fit for each of `resamples`."""
         rng, resampled = self._rng, []
         for _ in resamples:
             weights, new_weights = rng.exponential(size=len(self._codes)), self._new_weights
@@ -355,8 +361,7 @@ class _Problem:
                 resampled.append(measure(chances, new_weights))
             else:
                 resampled.append(measure(draw_labels(chances, rng), self._new_weights))
-        estimate = measure(self._map(self._new), self._new_weights)
-        return estimate, *find_ends(np.array(resampled), level)
+        return find_ends(np.array(resampled), level)
 
     def _fit_map(self, weights, new_weights):
         fitted = fit_to_columns(self._recalibrator, self._old, self._codes, weights)

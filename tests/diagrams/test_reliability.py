@@ -433,8 +433,8 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
 )
 def test_folds_have_the_bands_of_their_rows(band, binary):
     model, X, y = binary
-    folds = np.split(np.arange(150), 3)
-    results = {"estimator": [model] * 3, "indices": {"test": folds}}
+    folds = np.split(np.arange(150), 2)
+    results = {"estimator": [model] * 2, "indices": {"test": folds}}
     options = {"band": band, "confidence_level": 0.8, "layers": ["band"], "kind": "binned"}
     display = ReliabilityDisplay.from_cv_results(results, X, y, **options)
     for curve, rows in zip(display.curves, folds, strict=True):

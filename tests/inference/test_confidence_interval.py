@@ -37,7 +37,7 @@ def test_quantiles_of_all_resamples():
     corrected = accelerated_interval(means, 0.8, y.mean(), (y.sum() - y) / 3)
     assert (corrected > np.array([low, high])).all()
     mirrored = 2 * y.mean() - high, 2 * y.mean() - low
-    options = {"n_resamples": 20_000, "confidence_level": 0.8, "random_state": 0}
+    options = {"n_resamples": 5000, "confidence_level": 0.8, "random_state": 0}
     for method, ends in (("percentile", (low, high)), ("basic", mirrored), ("bca", corrected)):
         found = confidence_interval(
             y, np.full(4, 0.5), measure=mean_outcome, method=method, **options
@@ -118,8 +118,8 @@ def test_no_event_still_leaves_room():
 @pytest.mark.parametrize("name", MEASURES)
 def test_cross_fitted_intervals_hold_their_estimate(name, rng):
     """With weights, clusters and rows of weight zero; of a single row the limits are known."""
-    y, proba = draw_binary(rng, 80, slope=0.3)
-    weights, cluster = rng.exponential(size=80), np.arange(80) // 4
+    y, proba = draw_binary(rng, 40, slope=0.3)
+    weights, cluster = rng.exponential(size=40), np.arange(40) // 4
     options = {"measure": name, "random_state": 0, "n_resamples": 5}
     for more in ({"sample_weight": weights}, {"clusters": cluster}):
         found = confidence_interval(y, proba, **more, **options)
@@ -359,7 +359,7 @@ def test_summaries_give_nearly_the_interval_of_their_rows(name, options, method)
 def test_interval_of_few_places_has_the_multinomial_law(name):
     """One prediction: the mean outcome is binomial, and the error its distance from it."""
     summary = summarize([1] * 80 + [0] * 20, [0.5] * 100)
-    options = {"n_resamples": 4000, "confidence_level": 0.8, "random_state": 0}
+    options = {"n_resamples": 1000, "confidence_level": 0.8, "random_state": 0}
     options["method"] = "percentile"
     interval = confidence_interval_from_summary(summary, measure=name, **options)
     low, high = binom(100, 0.8).ppf([0.1, 0.9]) / 100 - 0.5

@@ -1,7 +1,6 @@
 """What is written comes back and goes on; copies and merged monitors live on their own."""
 
 import copy
-import json
 import pickle
 from itertools import product
 
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from skcal.monitoring import CalibrationMonitor, GroupedMonitor
+from tests.damage import MISSING, change
 from tests.monitoring.streams import draw_rows, feed
 from tests.streaming.calls import pass_through_json
 
@@ -68,7 +68,6 @@ def test_other_things_are_no_monitors():
 
 # --------------------------------------------------------------------------------- damaged data
 
-MISSING = "(missing)"
 FIRST = ("experts", 0, 0)
 CHANGES = [
     (("format",), "skcal.GroupedMonitor", r"with format 'skcal\.CalibrationMonitor'"),
@@ -122,25 +121,13 @@ CHANGES = [
 ]
 
 
-def change(data, path, value):
-    data = json.loads(json.dumps(data))
-    part = data
-    for step in path[:-1]:
-        part = part[step]
-    if value == MISSING:
-        del part[path[-1]]
-    else:
-        part[path[-1]] = value
-    return data
-
-
-@pytest.mark.parametrize(("path", "value", "message"), CHANGES)
-def test_damaged_data_are_refused(path, value, message):
-    data = make_monitor("dates").to_dict()
-    assert len(data["change_alarms"]) > 1
-    assert data["waiting"]
-    with pytest.raises(ValueError, match=message):
-        CalibrationMonitor.from_dict(change(data, path, value))
+def test_damaged_data_are_refused():
+    for path, value, message in CHANGES:
+        data = make_monitor("dates").to_dict()
+        assert len(data["change_alarms"]) > 1
+        assert data["waiting"]
+        with pytest.raises(ValueError, match=message):
+            CalibrationMonitor.from_dict(change(data, path, value))
 
 
 def test_damaged_groups_and_numbers_are_refused():

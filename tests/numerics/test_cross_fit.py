@@ -65,7 +65,7 @@ def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     value, contributions = found.measure(bandwidth)
     expected = smooth_ece(y, v, sample_weight=weights, bandwidth=bandwidth)
     assert value == pytest.approx(expected, rel=2e-3)
-    points = (np.arange(4000) + 0.5) / 4000
+    points = (np.arange(1000) + 0.5) / 1000
     whole = smooth(v, weights * (y - v), bandwidth, points)
     for batch, contribution in zip(batches, contributions, strict=True):
         own = smooth(v, batch * weights * (y - v), bandwidth, points)

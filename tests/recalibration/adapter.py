@@ -1,5 +1,7 @@
 """Lets scikit-learn's unmodified checks, which send features, run on a bare recalibrator."""
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
@@ -10,11 +12,31 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tests.recalibration.family import lay_out
 
 
-class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class OnValidInput(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+    """Asks a recalibrator about features, which `_map` makes valid."""
+
+    def transform(self, X):
+        return self._ask("transform", X)
+
+    def predict(self, X):
+        return self._ask("predict", X)
+
+    def score(self, X, y, sample_weight=None):
+        return self._ask("score", X, y, sample_weight=sample_weight)
+
+    def _ask(self, method, X, *others, **named):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=self._dtype)
+        return getattr(self.recalibrator_, method)(self._map(X), *others, **named)
+
+
+class OnValidScores(OnValidInput):
     """Map features row by row to class scores, by a map that never sees the data or y.
 
     The recalibrator gets y and the weights untouched, and its answers are handed back as they are.
     """
+
+    _dtype: ClassVar = [np.float64, np.float32]
 
     def __init__(self, recalibrator, one_column=False, cv=None):
         self.recalibrator = recalibrator
@@ -28,34 +50,20 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=self._dtype)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.recalibrator_ = clone(self.recalibrator)
         if self.cv is not None and hasattr(self.recalibrator, "cv"):
             self.recalibrator_.set_params(cv=self.cv)
-        self.recalibrator_.fit(self._to_scores(X), y, **weights)
+        self.recalibrator_.fit(self._map(X), y, **weights)
         return self
-
-    def transform(self, X):
-        return self._ask("transform", X)
 
     def predict_proba(self, X):
         return self._ask("predict_proba", X)
 
-    def predict(self, X):
-        return self._ask("predict", X)
-
-    def score(self, X, y, sample_weight=None):
-        return self._ask("score", X, y, sample_weight=sample_weight)
-
-    def _ask(self, method, X, *others, **named):
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return getattr(self.recalibrator_, method)(self._to_scores(X), *others, **named)
-
-    def _to_scores(self, X):
+    def _map(self, X):
         n_classes = len(self.classes_)
         row, column = np.ogrid[: X.shape[1], :n_classes]
         # These numbers make the scores better than chance on all data of the checks but one.
@@ -66,8 +74,10 @@ class OnValidScores(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return scores[:, 1:] if self.one_column and n_classes == 2 else scores
 
 
-class OnValidPredictions(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class OnValidPredictions(OnValidInput):
     """The same for recalibrators of regressors: features are mapped to predictions."""
+
+    _dtype = np.float64
 
     def __init__(self, recalibrator):
         self.recalibrator = recalibrator
@@ -78,26 +88,12 @@ class OnValidPredictions(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=self._dtype, y_numeric=True)
         self.recalibrator_ = clone(self.recalibrator)
-        self.recalibrator_.fit(self._to_predictions(X), y, sample_weight=sample_weight)
+        self.recalibrator_.fit(self._map(X), y, sample_weight=sample_weight)
         return self
 
-    def transform(self, X):
-        return self._ask("transform", X)
-
-    def predict(self, X):
-        return self._ask("predict", X)
-
-    def score(self, X, y, sample_weight=None):
-        return self._ask("score", X, y, sample_weight=sample_weight)
-
-    def _ask(self, method, X, *others, **named):
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return getattr(self.recalibrator_, method)(self._to_predictions(X), *others, **named)
-
-    def _to_predictions(self, X):
+    def _map(self, X):
         mean, std = X.mean(axis=1), 0.1 + np.abs(np.sin(X)).mean(axis=1)
         return lay_out(type(self.recalibrator), mean, std)
 

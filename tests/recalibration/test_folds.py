@@ -463,12 +463,13 @@ def test_ensemble_takes_splits_that_overlap():
 
 
 def test_boolean_labels_and_float32():
-    model = RecalibratedClassifierCV(GaussianNB()).fit(X, Y == 1)
-    assert model.predict(X).dtype == bool
-    expected = fit_and_predict(RecalibratedClassifierCV(GaussianNB()), X, (Y == 1).astype(int))
+    model = RecalibratedClassifierCV(GaussianNB(), TemperatureScaling())
+    expected = fit_and_predict(model, X, (Y == 1).astype(int))
+    assert model.fit(X, Y == 1).predict(X).dtype == bool
     np.testing.assert_array_equal(model.predict_proba(X), expected)
     for ensemble in (True, False):
-        proba = fit_and_predict(RecalibratedClassifierCV(ensemble=ensemble), X.astype("f4"), Y)
+        model = RecalibratedClassifierCV(None, TemperatureScaling(), ensemble=ensemble)
+        proba = fit_and_predict(model, X.astype("f4"), Y)
         assert proba.dtype == fit_and_predict(LogisticRegression(), X.astype("f4"), Y).dtype
 
 

@@ -307,15 +307,15 @@ def test_labels_of_a_dictionary_are_plain(rows, labels):
     assert found["sample"]["pos_label"] == curve["pos_label"] == labels[1]
 
 
-def test_page_is_a_file(pair, tmp_path):
+def test_page_is_a_file(report, tmp_path):
     """It says what a notebook shows, and needs nothing else."""
-    page = pair.to_html()
+    page = report.to_html()
     assert page.startswith("<!DOCTYPE html>")
     assert '<meta charset="utf-8">' in page
     assert "<title>Calibration report</title>" in page
-    assert pair._repr_html_() in page
+    assert report._repr_html_() in page
     for path in (tmp_path / "ä.html", str(tmp_path / "b.html")):
-        assert pair.to_html(path) is None
+        assert report.to_html(path) is None
         assert Path(path).read_text(encoding="utf-8") == page
     for path, message in (
         (3, "path must be a path of a file, or None; got 3."),
@@ -323,7 +323,7 @@ def test_page_is_a_file(pair, tmp_path):
         (tmp_path / "none" / "a.html", "path must lie in a folder that exists; got "),
     ):
         with pytest.raises(ValueError, match=message):
-            pair.to_html(path)
+            report.to_html(path)
 
 
 def test_scale_is_that_of_smooth_ece_and_of_the_diagram(rows, report):

@@ -1,5 +1,7 @@
 """The verdict is right where the truth is known."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -188,8 +190,13 @@ def draw_rows(case, n_samples, seed=0):
     return draw_labels(truth, rng), y_proba
 
 
+@cache
+def report_case(case):
+    return calibration_report(*draw_rows(case, 2000, seed=1), n_resamples=39, random_state=0)
+
+
 def test_sentence_tells_what_is_wrong():
-    model = report_one(*draw_rows("too high", 2000, seed=1))
+    model = report_case("too high").models[None]
     assert model.verdict == "too high"
     assert model.sentence.startswith("Too high: the probability of 1 is ")
     assert "usual answer" not in model.sentence
@@ -340,10 +347,10 @@ def test_regions_in_words(region, confidence, expected):
 
 
 def test_where_is_told_only_of_errors():
-    model = report_one(*draw_rows("calibrated", 2000, seed=1))
+    model = report_case("calibrated").models[None]
     assert model.direction.too_low == model.direction.too_high == ()
-    report = calibration_report(*draw_rows("too high", 2000, seed=1), n_resamples=39)
-    assert "points rarer than predicted" in " ".join(str(report).split())
+    text = " ".join(str(report_case("too high")).split())
+    assert "points rarer than predicted" in text
 
 
 def test_small_errors_are_called_small():
@@ -353,8 +360,8 @@ def test_small_errors_are_called_small():
 
 
 def test_tolerance_decides():
+    assert report_case("calibrated").verdict == "calibrated"
     rows = draw_rows("calibrated", 2000, seed=1)
-    assert report_one(*rows).verdict == "calibrated"
     assert report_one(*rows, tolerance=0.01).verdict == "inconclusive"
     # With three events among 300 rows nobody knows the base rate.
     rare = report_one(np.arange(300) < 3, np.full(300, 0.01))

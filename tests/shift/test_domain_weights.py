@@ -146,7 +146,7 @@ def test_the_effective_number_of_rows_is_shown():
     y, proba = np.arange(500) % 2, np.random.default_rng(0).random(500)
     weights = domain_weights(old, new, random_state=0)
     effective = weights.sum() ** 2 / (weights**2).sum()
-    report = calibration_report(y, proba, sample_weight=weights, random_state=0)
+    report = calibration_report(y, proba, sample_weight=weights, n_resamples=9)
     assert report.models[None].sample.effective_sample_size == pytest.approx(effective)
     assert f"weighted like {effective:.1f} of equal weight" in str(report)
     display = ReliabilityDisplay.from_predictions(y, proba, sample_weight=weights)
