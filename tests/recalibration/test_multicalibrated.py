@@ -212,6 +212,7 @@ def test_the_table_tells_all():
     X, _, y = make_rows("level")
     X["age"] = X["age"] * 10 + np.arange(2000) % 7  # whole numbers, so that edges are exact
     X["region"] = X["region"].where(np.arange(2000) % 5 > 0, None)
+    y = np.where(X["old"], X["age"] < 230, y)  # so that these two columns are a pair
     weights = np.random.default_rng(0).integers(1, 3, 2000)
     model = correct().fit(X, y, sample_weight=weights)
     frame = get_correction(model).to_frame()
