@@ -169,14 +169,16 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
     first, penalties = whole.fit(np.zeros(design.n_coefficients))
     end = design.intercepts[-1].stop
 
-    def extend(chosen):
-        joint = design.add(numbers, chosen)
+    def extend(places):
+        joint = design.add(numbers, [pairs[place] for place in places])
         return joint, np.insert(first, end, np.zeros(joint.n_coefficients - len(first)))
 
     fold = np.zeros(len(targets), dtype=np.intp)
     for number, (_, test) in enumerate(splits):
         fold[test] = number
-    chosen, *others = choose_pairs(numbers, pairs, *whole.find_residuals(first), fold)
+    found, *others = choose_pairs(numbers, pairs, *whole.find_residuals(first), fold)
+    # Held-out corrections can only answer for pairs that they have, too.
+    chosen = [place for place in found if sum(place in own for own in others) > len(splits) / 2]
     coefficients, held_out = first, np.zeros(len(targets))
     if chosen:
         joint, start = extend(chosen)
@@ -186,7 +188,7 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
         part = _Problem(joint.take(train), offset[train], targets[train], mass[train])
         found = part.minimise(part.estimate_penalties(start), start, last_decrement=_COARSE)
         held_out[test] = joint.take(test).correct(found)
-    return coefficients, penalties, held_out, chosen
+    return coefficients, penalties, held_out, [pairs[place] for place in chosen]
 
 
 def choose_pairs(numbers, pairs, residuals, weights, fold):
@@ -206,7 +208,8 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
 
     Yields
     ------
-    list of (int, int, ndarray of int)
+    list of int
+        Places in `pairs`, of the strongest first.
     """
     n_folds = fold.max() + 1
     scores = np.empty((1 + n_folds, len(pairs)))
@@ -226,7 +229,7 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
         for place in np.argsort(-own, kind="stable"):
             size = pairs[place][2][-1, -1]
             if is_likely[place] and size <= left:
-                chosen.append(pairs[place])
+                chosen.append(int(place))
                 left -= size
         yield chosen
 

@@ -27,7 +27,7 @@ class GroupScalingMap(NamedTuple):
 
 
 class GroupScaling(GroupCorrection):
-    """An intercept and a slope for each level, and an intercept for each pair of levels.
+    """An intercept and a slope for each level, and an intercept for some pairs of levels.
 
     Those of all rows apart, all are shrunk to 0, those of each column, and of each pair of columns,
     by a penalty of their own, which is estimated.

@@ -169,7 +169,7 @@ def choose(numbers, pairs, scores, targets, fold=None):
     proba = expit(scores)
     fold = np.zeros(len(scores), dtype=int) if fold is None else fold
     rest = targets - proba, proba * (1 - proba)
-    return [[pair[:2] for pair in own] for own in choose_pairs(numbers, pairs, *rest, fold)]
+    return [[pairs[k][:2] for k in own] for own in choose_pairs(numbers, pairs, *rest, fold)]
 
 
 def test_the_pair_that_tells_something_is_the_first(rng):
@@ -199,6 +199,17 @@ def test_no_more_cells_are_chosen_than_fit(rng, monkeypatch):
     (chosen, _) = choose(*drawn)
     assert len(chosen) == 2  # of 16 cells
     assert chosen[0] == (0, 1)
+
+
+def test_pairs_that_few_folds_choose_are_left_out(rng, monkeypatch):
+    numbers, pairs, scores, targets = draw_columns(rng, 300, 0.0)
+    one = GroupDesign([np.zeros(300, dtype=int)], [1], scores, n_sloped=1)
+    fold = np.arange(300) % 3
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    choices = [[5, 2, 7], [2], [7, 2], [1]]
+    monkeypatch.setattr(_group_scaling, "choose_pairs", lambda *_: choices)
+    *_, chosen = fit_group_scaling(one, scores, targets, np.ones(300), splits, numbers, pairs)
+    assert [pair[:2] for pair in chosen] == [pairs[2][:2]]
 
 
 def test_pairs_join_the_design(rng):
