@@ -21,7 +21,7 @@ _COMMON_PENALTY = 10.0
 # Penalties are estimated with so many Hessians in turn, by so many steps at most with each, which
 # end once none changes a penalty by a larger share.
 _N_HESSIANS, _MOST_STEPS, _LEAST_CHANGE = 2, 10, 0.1
-# The fits to parts of the rows end where a step promises less, as a share of the loss.
+# All fits but the last to all rows end where a step promises less, as a share of the loss.
 _COARSE = 1e-8
 # The share of pairs that may be chosen though they tell nothing, and the cells of all that are.
 _FALSE_SHARE = 0.5
@@ -215,7 +215,7 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
     scores = np.empty((1 + n_folds, len(pairs)))
     for place, (j, k, cells) in enumerate(pairs):
         shape = n_folds, *cells.shape
-        found = np.ravel_multi_index((fold, numbers[:, j], numbers[:, k]), shape)
+        found = (fold * shape[1] + numbers[:, j]) * shape[2] + numbers[:, k]
         inside = cells < cells[-1, -1]
         parts = [
             inside * np.bincount(found, values, np.prod(shape)).reshape(shape)
@@ -313,7 +313,7 @@ class _Problem:
         """The optimum, from a start, and penalties, which are estimated in between."""
         penalties = np.full(len(self.design.list_families()), _FIRST)
         for _ in range(_N_HESSIANS):
-            coefficients = self.minimise(penalties, coefficients)
+            coefficients = self.minimise(penalties, coefficients, last_decrement=_COARSE)
             penalties = self.estimate_penalties(coefficients, penalties)
         return self.minimise(penalties, coefficients), penalties
 

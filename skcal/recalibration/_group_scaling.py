@@ -38,7 +38,8 @@ class GroupScaling(GroupCorrection):
         centred, (centre,) = centre_features(odds[:, None], share)
         scale = np.sqrt(share @ centred[:, 0] ** 2)
         start = GroupScalingMap(np.empty(0), centre, scale if scale > 0 else 1.0, [])
-        design, merged = self._make_design(start, odds, numbers), self._merge(numbers)
+        merged = self._merge(numbers)
+        design = self._make_design(start, odds, merged)
         pairs = list(self._find_pairs(merged))
         coefficients, _, held_out, chosen = fit_group_scaling(
             design, odds, outcomes, mass, splits, merged, pairs
@@ -46,7 +47,8 @@ class GroupScaling(GroupCorrection):
         return start._replace(coefficients=coefficients, pairs=chosen), held_out
 
     def _apply(self, fitted, odds, numbers):
-        return self._make_design(fitted, odds, numbers).correct(fitted.coefficients)
+        design = self._make_design(fitted, odds, self._merge(numbers))
+        return design.correct(fitted.coefficients)
 
     def to_frame(self):
         """Corrections by group, those of several classes side by side.
@@ -86,7 +88,7 @@ class GroupScaling(GroupCorrection):
     def _merge(self, numbers):
         """Levels of rows in columns, then in those of merged bins."""
         merged = [numbers_of[numbers[:, k]] for k, _, numbers_of in self._list_merged()]
-        return np.column_stack([numbers, *merged])
+        return np.array([*numbers.T, *merged]).T  # one column after another, which are read alone
 
     def _find_pairs(self, merged):
         """Yield pairs of columns, and the number of the cell of each pair of levels."""
@@ -95,7 +97,7 @@ class GroupScaling(GroupCorrection):
             if columns[j] == columns[k]:
                 continue
             shape = len(titles[j]) + 1, len(titles[k]) + 1
-            places = np.ravel_multi_index((merged[:, j], merged[:, k]), shape)
+            places = merged[:, j] * shape[1] + merged[:, k]
             counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
             counts[-1], counts[:, -1] = 0, 0  # of rows in none
             sizes, fewest = np.sort(counts, axis=None)[::-1], _FEWEST_ROWS
@@ -106,9 +108,9 @@ class GroupScaling(GroupCorrection):
                 numbered = np.cumsum(inside).reshape(shape) - 1
                 yield j, k, np.where(inside, numbered, inside.sum())
 
-    def _make_design(self, fitted, odds, numbers):
-        codes = [np.zeros(len(odds), dtype=np.intp), *numbers.T]
+    def _make_design(self, fitted, odds, merged):
+        codes = [np.zeros(len(odds), dtype=np.intp), *merged.T[: len(self.levels)]]
         sizes = [1, *(len(own.titles) for own in self.levels)]
         scores = (odds - fitted.centre) / fitted.scale
         design = GroupDesign(codes, sizes, scores, 1 + len(self.levels))
-        return design.add(self._merge(numbers), fitted.pairs)
+        return design.add(merged, fitted.pairs)
