@@ -176,9 +176,9 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
     fold = np.zeros(len(targets), dtype=np.intp)
     for number, (_, test) in enumerate(splits):
         fold[test] = number
-    found, *others = choose_pairs(numbers, pairs, *whole.find_residuals(first), fold)
+    likely, *others = choose_pairs(numbers, pairs, *whole.find_residuals(first), fold)
     # Held-out corrections can only answer for pairs that they have, too.
-    chosen = [place for place in found if sum(place in own for own in others) > len(splits) / 2]
+    chosen = [place for place in likely if sum(place in own for own in others) > len(splits) / 2]
     coefficients, held_out = first, np.zeros(len(targets))
     if chosen:
         joint, start = extend(chosen)
