@@ -25,7 +25,7 @@ _N_HESSIANS, _MOST_STEPS, _LEAST_CHANGE = 2, 10, 0.1
 _COARSE = 1e-8
 # The share of pairs that may be chosen though they tell nothing, and the cells of all that are.
 _FALSE_SHARE = 0.5
-_MOST_CELLS = 1000
+MOST_CELLS = 1000
 # Sums over rows and columns of a table are made independent by this share of their curvature.
 _DAMPING = 1e-9
 # The log loss of rows held out that a whole correction must gain for half of it to be applied. At 5
@@ -224,7 +224,7 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
         sums = [np.concatenate([[own.sum(axis=0)], own.sum(axis=0) - own]) for own in parts]
         scores[:, place] = score_interactions(*sums)
     for own in scores:
-        chosen, left = [], _MOST_CELLS
+        chosen, left = [], MOST_CELLS
         is_likely = false_discovery_control(norm.sf(own)) <= _FALSE_SHARE if pairs else []
         for place in np.argsort(-own, kind="stable"):
             size = pairs[place][2][-1, -1]

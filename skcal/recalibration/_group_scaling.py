@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._numerics._group_scaling import GroupDesign, fit_group_scaling
+from skcal._numerics._group_scaling import MOST_CELLS, GroupDesign, fit_group_scaling
 from skcal._numerics._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
 
 # Cells of two columns have at least so many rows, and of those the largest are taken.
 _FEWEST_ROWS = 20
-_MOST_CELLS = 1000
 # For pairs of columns bins of numbers are merged into so many, too.
 _N_MERGED = 4
 
@@ -101,8 +100,8 @@ class GroupScaling(GroupCorrection):
             counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
             counts[-1], counts[:, -1] = 0, 0  # of rows in none
             sizes, fewest = np.sort(counts, axis=None)[::-1], _FEWEST_ROWS
-            if len(sizes) > _MOST_CELLS:  # larger than the first that is too many
-                fewest = max(fewest, sizes[_MOST_CELLS] + 1)
+            if len(sizes) > MOST_CELLS:  # larger than the first that is too many
+                fewest = max(fewest, sizes[MOST_CELLS] + 1)
             inside = counts >= fewest
             if inside.any():
                 numbered = np.cumsum(inside).reshape(shape) - 1

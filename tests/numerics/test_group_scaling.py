@@ -193,7 +193,7 @@ def test_pairs_of_rows_out_of_a_fold_are_chosen_by_these(rng):
 
 
 def test_no_more_cells_are_chosen_than_fit(rng, monkeypatch):
-    monkeypatch.setattr(_group_scaling, "_MOST_CELLS", 40)
+    monkeypatch.setattr(_group_scaling, "MOST_CELLS", 40)
     monkeypatch.setattr(_group_scaling, "_FALSE_SHARE", 1.0)
     drawn = draw_columns(rng, 2000, 0.4)
     (chosen, _) = choose(*drawn)
