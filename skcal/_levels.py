@@ -83,6 +83,23 @@ class Levels:
             found[~is_missing] = self._find(present)
         return self.codes[found]
 
+    def merge(self, n_bins):
+        """Titles of so many unions of neighbouring bins, and the number of that of each level.
+
+        None where levels are values, where they are no more, or where a bin is no level.
+        """
+        n = 0 if self.edges is None else len(self.edges) + 1
+        if n <= n_bins or self.codes[n - 1] != n - 1 or not self.titles[0].endswith(")"):
+            return None
+        union = np.arange(n) * n_bins // n
+        ends = np.searchsorted(union, [np.arange(n_bins), np.arange(1, n_bins + 1)])
+        titles = [
+            f"{self.titles[first].rpartition(', ')[0]}, {self.titles[stop - 1].rpartition(', ')[2]}"
+            for first, stop in ends.T
+        ]
+        others = self.titles[n:]
+        return titles + others, np.append(union, n_bins + np.arange(len(others) + 1))
+
     def _find(self, column):
         if self.edges is not None:
             column = column.infer_objects()  # a row taken out of a data frame has objects

@@ -84,3 +84,31 @@ def test_the_most_frequent_levels_count():
 def test_columns_that_have_become_others(learned, new, message):
     with pytest.raises(ValueError, match=message):
         number(learned, new)
+
+
+def test_neighbouring_bins_are_merged():
+    numbers = [*range(1, 21), None]
+    levels, codes = find_levels("x", pd.Series(numbers), 10, 1)
+    titles, union = levels.merge(4)
+    assert titles == [
+        "x in [1, 7)",
+        "x in [7, 11)",
+        "x in [11, 17)",
+        "x in [17, 20]",
+        "x is missing",
+    ]
+    for number, code in zip(numbers[:-1], codes, strict=False):
+        low, high = titles[union[code]].removeprefix("x in [")[:-1].split(", ")
+        assert int(low) <= number < int(high) + titles[union[code]].endswith("]")
+    assert titles[union[codes[-1]]] == "x is missing"
+    assert union[len(levels.titles)] == len(titles)
+
+
+@pytest.mark.parametrize(
+    ("column", "min_samples"),
+    [(list("abcdef"), 1), ([1, 2, 3, 4, 5, 6], 1), (range(40), 5), ([None, None], 1)],
+)
+def test_values_and_few_bins_are_not_merged(column, min_samples):
+    """Nor are bins of which some have too few rows to be levels."""
+    levels, _ = find_levels("x", pd.Series(column), 9, min_samples)
+    assert levels.merge(4) is None

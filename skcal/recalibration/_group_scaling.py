@@ -6,15 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._numerics._group_scaling import GroupDesign, fit_group_scaling
+from skcal._numerics._group_scaling import MOST_CELLS, GroupDesign, fit_group_scaling
 from skcal._numerics._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
 
-# Groups of two columns have at least so many rows, and of those the largest are taken.
+# Cells of two columns have at least so many rows, and of those the largest are taken.
 _FEWEST_ROWS = 20
-_MOST_PAIRS = 1000
-# With more columns there are no groups of two.
-_MOST_COLUMNS = 12
+# For pairs of columns bins of numbers are merged into so many, too.
+_N_MERGED = 4
 
 
 class GroupScalingMap(NamedTuple):
@@ -27,7 +26,7 @@ class GroupScalingMap(NamedTuple):
 
 
 class GroupScaling(GroupCorrection):
-    """An intercept and a slope for each level, and an intercept for each pair of levels.
+    """An intercept and a slope for each level, and an intercept for some pairs of levels.
 
     Those of all rows apart, all are shrunk to 0, those of each column, and of each pair of columns,
     by a penalty of their own, which is estimated.
@@ -37,14 +36,18 @@ class GroupScaling(GroupCorrection):
         share = mass / mass.sum()
         centred, (centre,) = centre_features(odds[:, None], share)
         scale = np.sqrt(share @ centred[:, 0] ** 2)
-        pairs = list(self._find_pairs(numbers))
-        start = GroupScalingMap(np.empty(0), centre, scale if scale > 0 else 1.0, pairs)
-        design = self._make_design(start, odds, numbers)
-        coefficients, _, held_out = fit_group_scaling(design, odds, outcomes, mass, splits)
-        return start._replace(coefficients=coefficients), held_out
+        start = GroupScalingMap(np.empty(0), centre, scale if scale > 0 else 1.0, [])
+        merged = self._merge(numbers)
+        design = self._make_design(start, odds, merged)
+        pairs = list(self._find_pairs(merged))
+        coefficients, _, held_out, chosen = fit_group_scaling(
+            design, odds, outcomes, mass, splits, merged, pairs
+        )
+        return start._replace(coefficients=coefficients, pairs=chosen), held_out
 
     def _apply(self, fitted, odds, numbers):
-        return self._make_design(fitted, odds, numbers).correct(fitted.coefficients)
+        design = self._make_design(fitted, odds, self._merge(numbers))
+        return design.correct(fitted.coefficients)
 
     def to_frame(self):
         """Corrections by group, those of several classes side by side.
@@ -61,50 +64,52 @@ class GroupScaling(GroupCorrection):
     def _show(self, fitted):
         titles = [["all rows"], *(own.titles for own in self.levels)]
         sloped = sum(map(len, titles))
-        for j, k, places in fitted.pairs:
-            first, second = np.divmod(np.flatnonzero(places < places[-1]), self._width(k))
-            titles.append(
-                [
-                    f"{self.levels[j].titles[a]} and {self.levels[k].titles[b]}"
-                    for a, b in zip(first, second, strict=True)
-                ]
-            )
+        _, levels = self._list_columns()
+        for j, k, cells in fitted.pairs:
+            inside = np.argwhere(cells < cells[-1, -1])
+            titles.append([f"{levels[j][a]} and {levels[k][b]}" for a, b in inside])
         index = [title for own in titles for title in own]
         effects = self.factor_ * fitted.coefficients
         slope = np.full(len(index), np.nan)
         slope[:sloped] = effects[len(index) :] / fitted.scale
         return pd.DataFrame({"intercept": effects[: len(index)], "slope": slope}, index)
 
-    def _width(self, k):
-        return len(self.levels[k].titles) + 1
+    def _list_merged(self):
+        """Columns of merged bins, and what `Levels.merge` tells."""
+        found = ((k, own.merge(_N_MERGED)) for k, own in enumerate(self.levels))
+        return [(k, *merged) for k, merged in found if merged is not None]
 
-    def _find_pairs(self, numbers):
-        """Yield pairs of columns, and the number of the group of each pair of levels."""
-        n_columns = len(self.levels)
-        if not 2 <= n_columns <= _MOST_COLUMNS:
-            return
-        counts = {
-            (j, k): self._count_pairs(numbers, j, k) for j, k in combinations(range(n_columns), 2)
-        }
-        sizes = np.sort(np.concatenate([own.ravel() for own in counts.values()]))[::-1]
-        fewest = _FEWEST_ROWS
-        if len(sizes) > _MOST_PAIRS:  # larger than the first that is too many
-            fewest = max(fewest, sizes[_MOST_PAIRS] + 1)
-        for (j, k), own in counts.items():
-            kept = np.pad(own >= fewest, ((0, 1), (0, 1))).ravel()
-            if kept.any():
-                yield j, k, np.where(kept, np.cumsum(kept) - 1, kept.sum())
+    def _list_columns(self):
+        """Columns, then those of merged bins: which they are of, and titles of levels."""
+        columns = [(k, own.titles) for k, own in enumerate(self.levels)]
+        return zip(*columns, *((k, titles) for k, titles, _ in self._list_merged()), strict=True)
 
-    def _count_pairs(self, numbers, j, k):
-        shape = self._width(j), self._width(k)
-        pair = numbers[:, j] * shape[1] + numbers[:, k]
-        return np.bincount(pair, minlength=shape[0] * shape[1]).reshape(shape)[:-1, :-1]
+    def _merge(self, numbers):
+        """Levels of rows in columns, then in those of merged bins."""
+        merged = [numbers_of[numbers[:, k]] for k, _, numbers_of in self._list_merged()]
+        return np.array([*numbers.T, *merged]).T  # one column after another, which are read alone
 
-    def _make_design(self, fitted, odds, numbers):
-        codes = [np.zeros(len(odds), dtype=np.intp), *numbers.T]
+    def _find_pairs(self, merged):
+        """Yield pairs of columns, and the number of the cell of each pair of levels."""
+        columns, titles = self._list_columns()
+        for j, k in combinations(range(len(columns)), 2):
+            if columns[j] == columns[k]:
+                continue
+            shape = len(titles[j]) + 1, len(titles[k]) + 1
+            places = merged[:, j] * shape[1] + merged[:, k]
+            counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+            counts[-1], counts[:, -1] = 0, 0  # of rows in none
+            sizes, fewest = np.sort(counts, axis=None)[::-1], _FEWEST_ROWS
+            if len(sizes) > MOST_CELLS:  # larger than the first that is too many
+                fewest = max(fewest, sizes[MOST_CELLS] + 1)
+            inside = counts >= fewest
+            if inside.any():
+                numbered = np.cumsum(inside).reshape(shape) - 1
+                yield j, k, np.where(inside, numbered, inside.sum())
+
+    def _make_design(self, fitted, odds, merged):
+        codes = [np.zeros(len(odds), dtype=np.intp), *merged.T[: len(self.levels)]]
         sizes = [1, *(len(own.titles) for own in self.levels)]
-        for j, k, places in fitted.pairs:
-            codes.append(places[numbers[:, j] * self._width(k) + numbers[:, k]])
-            sizes.append(int(places[-1]))
         scores = (odds - fitted.centre) / fitted.scale
-        return GroupDesign(codes, sizes, scores, 1 + len(self.levels))
+        design = GroupDesign(codes, sizes, scores, 1 + len(self.levels))
+        return design.add(merged, fitted.pairs)

@@ -45,9 +45,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         Names or numbers of the columns of X of which groups are made, at most 50; None takes all.
     method : {"scaling", "boosting"}, default="scaling"
         "scaling" is linear in the groups: it adds an intercept and a slope for each level of a
-        column, and an intercept for each pair of levels of two columns. "boosting" adds a sum of
-        trees of the columns and the log-odds, which find intersections of more columns, but may
-        miss what no single column shows, and takes longer.
+        column, and an intercept for each pair of levels of two columns, of those pairs of columns
+        that tell something. "boosting" adds a sum of trees of the columns and the log-odds, which
+        find intersections of more columns, but may miss what no single column shows.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
         With ``ensemble=False`` every row must be in exactly one test fold.
@@ -93,23 +93,30 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     .. math:: \operatorname{logit} q = z + \lambda \Big( a + b t
         + \sum_g (a_g + b_g t) + \sum_{g, h} a_{g h} \Big),
 
-    where sums are over the levels g of the row, and over pairs of them [1]_. Coefficients minimise
-    the log loss plus a ridge penalty :math:`\lVert c \rVert^2 / 2 s^2` of each family c of
+    where sums are over the levels g of the row, and over some pairs of them [1]_. Coefficients
+    minimise the log loss plus a ridge penalty :math:`\lVert c \rVert^2 / 2 s^2` of each family c of
     coefficients: the :math:`a_g` of a column, the :math:`b_g` of a column, and the :math:`a_{g h}`
     of two columns. So those that tell much are shrunk little, and others to almost nothing. s has
     the largest marginal likelihood times 1/s near its start at .1: coefficients are normal with the
     standard deviation s, whose own density is 1/s, and integrated out by Laplace's approximation
     [2]_. It is kept between .006 and 1. The penalty of a and b is weak and fixed.
+
+    Pairs of columns are chosen by what a fit without any leaves. Residuals are summed over the rows
+    of each pair of levels. Their squares, less what effects of the two columns explain, are
+    compared with chance; this is the score test of the variance of random effects [3]_. Pairs are
+    taken of which at most half are expected to tell nothing [4]_, the clearest first, while they
+    have no more than 1000 pairs of levels. The choice is made again without each fold, and pairs
+    count that most of these choices hold, too.
+
     "boosting" replaces the bracket by a sum of trees, which are grown by Newton steps until the log
-    loss of rows held out falls no more [3]_. In both :math:`\lambda \in [0, 1]` minimises the log
+    loss of rows held out falls no more [5]_. In both :math:`\lambda \in [0, 1]` minimises the log
     loss of corrections of rows held out, plus a penalty of :math:`5 \lambda^2`; so a calibrated
     classifier is left nearly as it is.
 
     Numbers with more than 16 different values are put into 16 bins ("boosting": 64), with about
     equal numbers of rows. Missing values are a level of their own. For "scaling" a level has at
-    least 20 rows; the 1000 largest pairs count, and those only if there are at most 12 columns. If
-    a column has no numbers, its 254 most frequent values count. Values that were not seen get no
-    correction.
+    least 20 rows, and so has a pair of levels; in pairs 16 bins are also merged into 4. If a column
+    has no numbers, its 254 most frequent values count. Values that were not seen get no correction.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.
@@ -128,7 +135,12 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
        regularized likelihood methods. Advances in Large Margin Classifiers, 61-74.
     .. [2] D. J. C. MacKay (1992). Bayesian interpolation. Neural Computation 4(3), 415-447.
        :doi:`10.1162/neco.1992.4.3.415`
-    .. [3] J. H. Friedman (2001). Greedy function approximation: a gradient boosting machine.
+    .. [3] X. Lin (1997). Variance component testing in generalised linear models with random
+       effects. Biometrika 84(2), 309-326. :doi:`10.1093/biomet/84.2.309`
+    .. [4] Y. Benjamini, Y. Hochberg (1995). Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing. Journal of the Royal Statistical Society B 57(1),
+       289-300. :doi:`10.1111/j.2517-6161.1995.tb02031.x`
+    .. [5] J. H. Friedman (2001). Greedy function approximation: a gradient boosting machine.
        Annals of Statistics 29(5), 1189-1232. :doi:`10.1214/aos/1013203451`
 
     Examples

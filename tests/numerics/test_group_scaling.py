@@ -1,15 +1,20 @@
 """Corrections that are linear in groups, against a dense design."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 
 from skcal._numerics import _group_scaling
 from skcal._numerics._group_scaling import (
     GroupDesign,
+    choose_pairs,
     find_factor,
     find_log_loss,
     fit_group_scaling,
+    score_interactions,
 )
 
 
@@ -34,6 +39,22 @@ def densify(design):
     return np.hstack([*parts, *sloped]) + 0.0
 
 
+def number_cells(n_rows, n_columns):
+    """A cell for each pair of levels, none for rows without a level."""
+    cells = np.full((n_rows + 1, n_columns + 1), n_rows * n_columns)
+    cells[:-1, :-1] = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
+    return cells
+
+
+def draw_columns(rng, n, effect, n_columns=6, size=4):
+    """Levels, all pairs of columns, scores and outcomes; the first two columns interact."""
+    numbers = rng.integers(0, size, (n, n_columns))
+    pairs = [(j, k, number_cells(size, size)) for j, k in combinations(range(n_columns), 2)]
+    scores = rng.normal(size=n)
+    truth = scores + effect * np.where(numbers[:, 0] % 2 == numbers[:, 1] % 2, 1, -1)
+    return numbers, pairs, scores, (rng.random(n) < expit(truth)) + 0.0
+
+
 def test_design(rng):
     design = draw(rng)[0]
     dense = densify(design)
@@ -51,7 +72,7 @@ def test_design(rng):
 
 def test_gradient_is_zero_at_the_optimum(rng):
     design, offset, targets, mass, splits = draw(rng)
-    coefficients, penalties, _ = fit_group_scaling(design, offset, targets, mass, splits)
+    coefficients, penalties, *_ = fit_group_scaling(design, offset, targets, mass, splits)
     dense, common = densify(design), 10.0  # of what all rows have
     each = [common, *penalties[:3], common, *penalties[3:]]
     spread = np.repeat(each, [1, 3, 4, 5, 1, 3, 4])
@@ -75,7 +96,7 @@ def test_penalties_are_at_a_mode_of_their_posterior(rng, monkeypatch):
     monkeypatch.setattr(_group_scaling, "_MOST_STEPS", 2000)
     monkeypatch.setattr(_group_scaling, "_LEAST_CHANGE", 1e-10)
     design, offset, targets, mass, splits = draw(rng)
-    coefficients, penalties, _ = fit_group_scaling(design, offset, targets, mass, splits)
+    coefficients, penalties, *_ = fit_group_scaling(design, offset, targets, mass, splits)
     dense, proba = densify(design), expit(offset + design.correct(coefficients))
     curvature = dense.T * (mass * proba * (1 - proba)) @ dense
     pull = curvature @ coefficients + dense.T @ (mass * (targets - proba))
@@ -94,15 +115,119 @@ def test_penalties_are_at_a_mode_of_their_posterior(rng, monkeypatch):
 def test_corrections_of_rows_held_out_are_the_optimum_of_the_others(rng):
     """With penalties that are estimated from these alone; to a few digits."""
     design, offset, targets, mass, splits = draw(rng)
-    coefficients, penalties, held_out = fit_group_scaling(design, offset, targets, mass, splits)
+    problem = design, offset, targets, mass, splits
+    coefficients, penalties, held_out, _ = fit_group_scaling(*problem)
     for train, test in splits:
         part = _group_scaling._Problem(
             design.take(train), offset[train], targets[train], mass[train]
         )
-        own = part.estimate_penalties(np.full(len(penalties), 100.0), coefficients)
+        own = part.estimate_penalties(coefficients)
         assert not np.allclose(own, penalties, rtol=0.01)
         expected = part.minimise(own, np.zeros(design.n_coefficients))
         np.testing.assert_allclose(held_out[test], design.take(test).correct(expected), atol=3e-3)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (5, 9)])
+def test_scores_of_cells_without_interaction_are_normal(rng, shape):
+    """Sums of effects of rows and columns do not change them, which leave nothing of one row."""
+    weights = np.broadcast_to(rng.uniform(50, 200, shape), (4000, *shape))
+    residuals = np.sqrt(weights) * rng.normal(size=weights.shape)
+    scores = score_interactions(residuals, weights)
+    for limit in (0.5, 1.0, 1.645):
+        assert np.mean(scores > limit) == pytest.approx(norm.sf(limit), abs=0.02)
+    effects = rng.normal(size=(shape[0], 1)) + rng.normal(size=shape[1])
+    moved = score_interactions(residuals + weights * effects, weights)
+    np.testing.assert_allclose(moved, scores, atol=1e-4)
+    assert (score_interactions(residuals[:, :1], weights[:, :1]) == -np.inf).all()
+
+
+def test_rare_outcomes_are_no_interaction(rng):
+    """Where the variance of a cell is far below that of its square."""
+    chance = np.broadcast_to(rng.uniform(0.001, 0.1, (6, 40)), (4000, 6, 40))
+    residuals = rng.poisson(chance) - chance
+    assert np.mean(score_interactions(residuals, chance) > 1.645) < 0.07
+
+
+def test_mean_and_variance_of_squares(rng):
+    """The approximation, by dense algebra."""
+    weights, residuals = rng.uniform(1, 9, (3, 5)), rng.normal(size=(3, 5)) * 3
+    rows, columns = np.indices((3, 5)).reshape(2, 15)
+    effects = np.column_stack([rows[:, None] == range(3), columns[:, None] == range(5)]) + 0.0
+    spread = np.diag(weights.ravel())
+    hat = spread @ effects @ np.linalg.pinv(effects.T @ spread @ effects) @ effects.T
+    left, covariance = residuals.ravel() - hat @ residuals.ravel(), spread - hat @ spread
+    mean = np.trace(covariance)
+    variance = 2 * np.trace(covariance @ covariance) + weights.sum()
+    share = variance / (9 * mean**2)
+    expected = ((left @ left / mean) ** (1 / 3) - 1 + share) / np.sqrt(share)
+    found = score_interactions(residuals[None], weights[None])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def choose(numbers, pairs, scores, targets, fold=None):
+    """By what is left of outcomes."""
+    proba = expit(scores)
+    fold = np.zeros(len(scores), dtype=int) if fold is None else fold
+    rest = targets - proba, proba * (1 - proba)
+    return [[pairs[k][:2] for k in own] for own in choose_pairs(numbers, pairs, *rest, fold)]
+
+
+def test_the_pair_that_tells_something_is_the_first(rng):
+    *columns, _ = drawn = draw_columns(rng, 4000, 0.3)
+    assert choose(*drawn)[0][0] == (0, 1)
+    numbers, pairs, scores = columns
+    proba = expit(scores)
+    none = [choose(numbers, pairs, scores, (rng.random(4000) < proba) + 0.0)[0] for _ in range(200)]
+    assert (
+        np.mean([len(own) > 0 for own in none]) < 0.58
+    )  # of 0.5, five standard errors of 200 less
+
+
+def test_pairs_of_rows_out_of_a_fold_are_chosen_by_these(rng):
+    numbers, pairs, scores, targets = draw_columns(rng, 900, 0.25)
+    fold = rng.integers(0, 3, 900)
+    _, *found = choose(numbers, pairs, scores, targets, fold)
+    for k, own in enumerate(found):
+        rest = fold != k
+        assert own == choose(numbers[rest], pairs, scores[rest], targets[rest])[0]
+
+
+def test_no_more_cells_are_chosen_than_fit(rng, monkeypatch):
+    monkeypatch.setattr(_group_scaling, "MOST_CELLS", 40)
+    monkeypatch.setattr(_group_scaling, "_FALSE_SHARE", 1.0)
+    drawn = draw_columns(rng, 2000, 0.4)
+    (chosen, _) = choose(*drawn)
+    assert len(chosen) == 2  # of 16 cells
+    assert chosen[0] == (0, 1)
+
+
+def test_pairs_that_few_folds_choose_are_left_out(rng, monkeypatch):
+    numbers, pairs, scores, targets = draw_columns(rng, 300, 0.0)
+    one = GroupDesign([np.zeros(300, dtype=int)], [1], scores, n_sloped=1)
+    fold = np.arange(300) % 3
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    choices = [[5, 2, 7], [2], [7, 2], [1]]
+    monkeypatch.setattr(_group_scaling, "choose_pairs", lambda *_: choices)
+    *_, chosen = fit_group_scaling(one, scores, targets, np.ones(300), splits, numbers, pairs)
+    assert [pair[:2] for pair in chosen] == [pairs[2][:2]]
+
+
+def test_pairs_join_the_design(rng):
+    numbers, pairs, scores, targets = draw_columns(rng, 4000, 0.8)
+    one = GroupDesign([np.zeros(4000, dtype=int)], [1], scores, n_sloped=1)
+    fold = np.arange(4000) % 2
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(2)]
+    problem = one, scores, targets, np.ones(4000), splits
+    coefficients, _, held_out, chosen = fit_group_scaling(*problem, numbers, pairs)
+    assert chosen[0][:2] == (0, 1)
+    joint = one.add(numbers, chosen)
+    assert len(coefficients) == joint.n_coefficients == 2 + 16 * len(chosen)
+    truth = 0.8 * np.where(numbers[:, 0] % 2 == numbers[:, 1] % 2, 1, -1)
+    for found in (joint.correct(coefficients), held_out):
+        assert np.mean((found - truth) ** 2) < 0.1 * 0.8**2
+    alone = fit_group_scaling(*problem)
+    assert len(alone[0]) == 2
+    assert alone[3] == []
 
 
 def fix_penalties(monkeypatch, penalty):
@@ -128,7 +253,8 @@ def test_weights_count_rows(rng):
     counts = rng.integers(0, 3, 200)
     rows = np.repeat(np.arange(200), counts)
     copies = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
-    coefficients, penalties, held_out = fit_group_scaling(design, offset, targets, counts, splits)
+    problem = design, offset, targets, counts, splits
+    coefficients, penalties, held_out, _ = fit_group_scaling(*problem)
     repeated = design.take(rows), offset[rows], targets[rows], np.ones(len(rows)), copies
     expected = fit_group_scaling(*repeated)
     np.testing.assert_allclose(coefficients, expected[0], atol=1e-6)

@@ -140,6 +140,29 @@ def test_it_mends_groups_that_averages_do_not_show(method, kind, share):
         assert found < find_loss(model, new, true)
 
 
+def test_a_pair_is_found_among_many_columns():
+    """A category and half of a number, of 190 pairs of which no other tells anything."""
+
+    def draw(n, seed):
+        rng = np.random.default_rng(seed)
+        names = [f"{kind} {k}" for kind in ("value", "number") for k in range(10)]
+        columns = [*rng.choice(list("abc"), (10, n)), *rng.normal(size=(10, n))]
+        X = pd.DataFrame({"z0": rng.normal(size=n)} | dict(zip(names, columns, strict=True)))
+        effect = np.where((X["value 3"] == "a") == (X["number 4"] < 0), 0.8, -0.8)
+        truth = expit(X["z0"] + effect).to_numpy()
+        return X, truth, (rng.random(n) < truth).astype(int)
+
+    (X, _, y), (new, true, _) = draw(4000, 0), draw(10_000, 1)
+    model = correct(features=list(X.columns[1:])).fit(X, y)
+    index = get_correction(model).to_frame().index
+    pairs = index[index.str.contains(" and ")]
+    planted = pairs.str.contains("value 3 = . and number 4 in ")
+    assert planted[:12].all()  # the strongest pair is the first
+    least = -np.mean(true * np.log(true) + (1 - true) * np.log1p(-true))
+    before = find_loss(freeze(), new, true)
+    assert find_loss(model, new, true) < before - 0.8 * (before - least)
+
+
 @pytest.mark.parametrize(
     ("method", "seeds"),
     [
@@ -212,6 +235,7 @@ def test_the_table_tells_all():
     X, _, y = make_rows("level")
     X["age"] = X["age"] * 10 + np.arange(2000) % 7  # whole numbers, so that edges are exact
     X["region"] = X["region"].where(np.arange(2000) % 5 > 0, None)
+    y = np.where(X["old"], X["age"] < 230, y)  # so that these two columns are a pair
     weights = np.random.default_rng(0).integers(1, 3, 2000)
     model = correct().fit(X, y, sample_weight=weights)
     frame = get_correction(model).to_frame()
@@ -247,8 +271,9 @@ def move_splits(splits, rows):
     return [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
 
 
-def test_order_of_rows_and_columns_and_names_do_not_matter():
-    X, _, y = make_rows("level", 600)
+@pytest.mark.parametrize("kind", ["level", "pair"])
+def test_order_of_rows_and_columns_and_names_do_not_matter(kind):
+    X, _, y = make_rows(kind, 600)
     splits, order = make_splits(600), np.random.default_rng(1).permutation(600)
     expected = correct(cv=splits).fit(X, y).predict_proba(X)
     other_names = {"region": 7, "age": "x", "old": ("a", 1)}
