@@ -20,7 +20,7 @@ from timing import (
 )
 
 from skcal import metrics
-from skcal._numerics._grid import linear_nodes
+from skcal._numerics.cells._grid import linear_nodes
 from skcal._reduction import reduce_to_samples
 
 try:

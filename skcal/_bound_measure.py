@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import count_bins
+from skcal._numerics.errors._binned import count_bins
 from skcal._reduction import REDUCTIONS, Predictions, check_predictions
 from skcal._validation import check_option, refuse_unknown_options
 from skcal.metrics import MEASURES, Measure, integrated_calibration_index, smooth_ece

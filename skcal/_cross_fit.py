@@ -8,7 +8,7 @@ import numpy as np
 
 from skcal._bound_measure import bind_measure
 from skcal._estimates._smooth import find_transform
-from skcal._numerics._cross_fit import (
+from skcal._numerics.inference._cross_fit import (
     SmoothResiduals,
     find_deviation,
     find_factor,

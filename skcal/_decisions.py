@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._arrays import read_numbers
 from skcal._independent_rows import check_reduction, select_labelled_rows
-from skcal._numerics._decision_band import band_decisions
+from skcal._numerics.curves._decision_band import band_decisions
 from skcal._reduction import reduce_to_samples
 from skcal._sample import Sample
 from skcal._validation import check_confidence_level, check_option

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, eye_array, issparse
 
 from skcal._arrays import as_readable, list_column_names
 from skcal._levels import find_levels, read_table
-from skcal._numerics._binned import count_bins
+from skcal._numerics.errors._binned import count_bins
 from skcal._records import show_record
 from skcal._validation import check_integer, check_labels, check_n_bins
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skcal._folds import spread_columns
-from skcal._numerics._losses import find_losses
+from skcal._numerics.recalibration._losses import find_losses
 
 
 def deal_splits(scores, codes, sample_weight, n_folds):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._held_out import deal_splits, predict_held_out, predict_split
-from skcal._numerics._losses import find_losses
+from skcal._numerics.recalibration._losses import find_losses
 from skcal._reduction import check_class_vectors
 from skcal._validation import check_integer, check_option
 from skcal.recalibration import (

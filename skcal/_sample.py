@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._arrays import as_float64, bincount, kind_of, list_slices, namespace, to_numpy
-from skcal._numerics._grid import cubic_nodes, linear_nodes, sum_moments
-from skcal._numerics._order import merge_ties, sort_labelled, sort_with_order
-from skcal._numerics._resampling import CellResampler, RowResampler, choose_cells
+from skcal._numerics.cells._grid import cubic_nodes, linear_nodes, sum_moments
+from skcal._numerics.cells._order import merge_ties, sort_labelled, sort_with_order
+from skcal._numerics.inference._resampling import CellResampler, RowResampler, choose_cells
 
 # Rows that are worked on at a time: the few float64 arrays of this length stay in the cache. Where
 # they are many and the rest is little, half as many.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 
-from skcal._numerics._binned import count_bins
+from skcal._numerics.errors._binned import count_bins
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, ReliabilityDisplay
 from skcal.inference import calibration_test, calibration_test_from_summary, confidence_interval
 from skcal.metrics import expected_calibration_error, kernel_calibration_error

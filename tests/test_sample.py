@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcal._estimates._isotonic import regress_isotonically
-from skcal._numerics._resampling import CellResampler, RowResampler
+from skcal._numerics.inference._resampling import CellResampler, RowResampler
 from skcal._sample import CHUNK, FEW_ROWS, Sample
 
 every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])

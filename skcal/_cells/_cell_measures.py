@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import count_bins, uniform_edges
-from skcal._numerics._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
-from skcal._numerics._cell_bounds import (
+from skcal._numerics.cells._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
+from skcal._numerics.cells._cell_bounds import (
     bound_decisions,
     bound_fixed_point,
     bound_gaussian,
@@ -24,6 +23,7 @@ from skcal._numerics._cell_bounds import (
     bound_surrogate,
     bound_two_bins,
 )
+from skcal._numerics.errors._binned import count_bins, uniform_edges
 from skcal._validation import check_option
 from skcal.metrics import MEASURES, random_interval_calibration_error
 

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from skcal._arrays import list_slices
-from skcal._numerics._cell_bounds import CellFacts
-from skcal._numerics._cell_moments import (
+from skcal._numerics.cells._cell_bounds import CellFacts
+from skcal._numerics.cells._cell_moments import (
     CHUNK,
     add_rows,
     average_cells,
@@ -16,7 +16,7 @@ from skcal._numerics._cell_moments import (
     match_moments,
     merge_places,
 )
-from skcal._numerics._compiled import MANY_ROWS, load_kernel
+from skcal._numerics.cells._compiled import MANY_ROWS, load_kernel
 from skcal._sample import Sample
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcal._numerics._grid import sum_moments
-from skcal._numerics._resampling import CellResampler, choose_cells
+from skcal._numerics.cells._grid import sum_moments
+from skcal._numerics.inference._resampling import CellResampler, choose_cells
 
 
 def count_rows(argument, cells):

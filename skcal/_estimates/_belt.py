@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal._numerics._belt import (
+from skcal._numerics.curves._belt import (
     PolynomialLikelihood,
     exceed_selected,
     find_critical,
     merge_places,
 )
-from skcal._numerics._cox import sum_by_log_odds
+from skcal._numerics.inference._cox import sum_by_log_odds
 
 # The first degree, by the data that predictions are assessed on. That of training data is fitted
 # already: intercept and slope are 0 and 1.

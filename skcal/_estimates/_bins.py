@@ -3,15 +3,15 @@
 import numpy as np
 
 from skcal._arrays import bincount, namespace
-from skcal._numerics._binned import (
+from skcal._numerics.errors._binned import (
     bin_index,
     count_bins,
     percentile_edges,
     sweep_edges,
     uniform_edges,
 )
-from skcal._numerics._bregman import mean_outcome
-from skcal._numerics._poisson_binomial import find_law, find_quantiles
+from skcal._numerics.errors._bregman import mean_outcome
+from skcal._numerics.inference._poisson_binomial import find_law, find_quantiles
 
 # Ways to find bins that do not look at the outcomes.
 BLIND_STRATEGIES = ("uniform", "quantile")

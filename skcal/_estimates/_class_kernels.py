@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skcal._arrays import read_numbers
-from skcal._numerics._squared_kernel import evaluate_kernel, find_median_distance
+from skcal._numerics.errors._squared_kernel import evaluate_kernel, find_median_distance
 from skcal._validation import check_number, check_option
 
 KERNELS = ("total_variation", "euclidean", "gaussian")

@@ -5,8 +5,8 @@ from scipy.special import expit, logit
 
 from skcal._estimates._isotonic import regress_isotonically
 from skcal._estimates._smooth import NARROWEST, measure_sample, trace_curve
-from skcal._numerics._local_lines import fit_local_lines
-from skcal._numerics._spline import fit_natural_spline
+from skcal._numerics.curves._local_lines import fit_local_lines
+from skcal._numerics.curves._spline import fit_natural_spline
 from skcal._validation import check_option
 
 # The part of the rows that a local line is fitted to, by the custom of loess.

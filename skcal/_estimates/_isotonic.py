@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from skcal._numerics._bregman import mean_outcome
-from skcal._numerics._isotonic_band import bound_isotonic_curve, find_blocks
+from skcal._numerics.curves._isotonic_band import bound_isotonic_curve, find_blocks
+from skcal._numerics.errors._bregman import mean_outcome
 
 
 def pool_isotonically(ties):

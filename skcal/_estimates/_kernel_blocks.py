@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcal._numerics._binned import TWO_ROWS
-from skcal._numerics._squared_kernel import (
+from skcal._numerics.errors._binned import TWO_ROWS
+from skcal._numerics.errors._squared_kernel import (
     read_binary,
     scale_binary,
     square_residuals,

@@ -6,12 +6,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._arrays import is_numpy, namespace
-from skcal._numerics._kernel_regression import (
+from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     regress_on_kernel,
 )
-from skcal._numerics._score_interval import find_score_interval
-from skcal._numerics._smooth import (
+from skcal._numerics.errors._smooth import (
     SMALLEST_BANDWIDTH,
     TOLERANCE,
     cosine_moments,
@@ -19,6 +18,7 @@ from skcal._numerics._smooth import (
     find_fixed_point,
     smoothed_error,
 )
+from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._validation import check_number, check_option
 
 # Cells of the first grid: fine enough for any bandwidth above about 1e-3.

@@ -8,7 +8,12 @@ from scipy import stats
 from scipy.stats.distributions import rv_frozen
 
 from skcal._arrays import read_numbers
-from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
+from skcal._numerics.distributions._distribution_kernels import (
+    Laplaces,
+    Mixtures,
+    MultivariateNormals,
+    Normals,
+)
 from skcal._predicted._points import Ensemble, check_everywhere, read_finite, show_place
 from skcal._records import show_record
 from skcal._validation import ROW_SUM_TOLERANCE

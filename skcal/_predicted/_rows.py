@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from skcal._arrays import read_numbers
-from skcal._numerics._isotonic_distributions import StepDistributions
+from skcal._numerics.distributions._isotonic_distributions import StepDistributions
 from skcal._predicted._distributions import advise, evaluate, unwrap
 from skcal._predicted._points import (
     Ensemble,

@@ -13,7 +13,7 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics._binned import count_bins
+from skcal._numerics.errors._binned import count_bins
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,

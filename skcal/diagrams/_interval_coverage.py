@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._arrays import list_column_names
-from skcal._numerics._binned import bin_index, count_bins, quantile_edges
-from skcal._numerics._uniform_bands import bound_shares, bound_weighted_shares
+from skcal._numerics.curves._uniform_bands import bound_shares, bound_weighted_shares
+from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
 from skcal._predicted._estimators import check_response, predict_response
 from skcal._predicted._rows import check_values, read_intervals
 from skcal._progress import read_progress

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._merging import count_effectively
+from skcal._numerics.cells._merging import count_effectively
 
 # Errors that are less do not change the digits shown.
 _NEGLIGIBLE = 5e-4

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._numerics._binned import count_bins
-from skcal._numerics._regression import measure_uniformity, share_among_bins, spread_evenly
-from skcal._numerics._uniform_bands import bound_curve, bound_draws, bound_histogram
+from skcal._numerics.curves._uniform_bands import bound_curve, bound_draws, bound_histogram
+from skcal._numerics.distributions._regression import (
+    measure_uniformity,
+    share_among_bins,
+    spread_evenly,
+)
+from skcal._numerics.errors._binned import count_bins
 from skcal._predicted._estimators import check_response, predict_response
 from skcal._predicted._rows import check_values, is_grouped, make_pit_source, read_pit
 from skcal._progress import read_progress

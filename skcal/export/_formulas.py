@@ -5,9 +5,9 @@ Scores are class scores as ``_recalibrate`` of the recalibrator gets them.
 
 import numpy as np
 
-from skcal._numerics._histogram import EDGE_TOLERANCE, raise_edges
-from skcal._numerics._prior_shift import find_factors
-from skcal._numerics._venn_abers import VennAbersSteps
+from skcal._numerics.recalibration._histogram import EDGE_TOLERANCE, raise_edges
+from skcal._numerics.recalibration._venn_abers import VennAbersSteps
+from skcal._numerics.shift._prior_shift import find_factors
 from skcal.export._graph import (
     absolute,
     apply,

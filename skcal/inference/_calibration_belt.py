@@ -8,7 +8,7 @@ import numpy as np
 
 from skcal._estimates._belt import FIRST_DEGREES, LARGEST_RATIO, find_belt, measure_deviance
 from skcal._independent_rows import check_counts, check_log_odds, reduce_to_labelled_sample
-from skcal._numerics._classical_tests import clip_pvalue
+from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level, check_option

@@ -6,8 +6,8 @@ from skcal._bound_measure import bind_for_rows
 from skcal._cells._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._cells._counts import count_rows, make_resampler
 from skcal._cross_fit import CountParts, Residuals
-from skcal._numerics._cell_moments import average_cells
-from skcal._numerics._merging import BinomialSums, average_kinds
+from skcal._numerics.cells._cell_moments import average_cells
+from skcal._numerics.cells._merging import BinomialSums, average_kinds
 from skcal._reduction import Predictions
 from skcal.inference._merged_problems import merge_for
 from skcal.inference._null_draws import IndependentSums, NullCells, make_cell_measure

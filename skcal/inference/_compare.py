@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skcal._cells._counts import count_rows
-from skcal._numerics._hypergeometric import DealtOutcomes, group_cells
-from skcal._numerics._monte_carlo import find_pvalue
+from skcal._numerics.inference._hypergeometric import DealtOutcomes, group_cells
+from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._typing import RandomState
 from skcal._validation import check_option
 from skcal.inference._cell_source import check_summary

@@ -9,7 +9,7 @@ import numpy as np
 
 from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._cross_fit import N_PAIRS, find_cross_fitted
-from skcal._numerics._bootstrap import (
+from skcal._numerics.inference._bootstrap import (
     accelerated_interval,
     basic_interval,
     percentile_interval,

@@ -10,8 +10,8 @@ from skcal._independent_rows import (
     list_weights,
     reduce_to_labelled_sample,
 )
-from skcal._numerics._classical_tests import chi_squared_pvalue
-from skcal._numerics._cox import CoxLikelihood
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue
+from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
 from skcal.inference._interval import Interval

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
-from skcal._numerics._classical_tests import (
+from skcal._numerics.errors._cumulative import cumulative_maximum, cumulative_range
+from skcal._numerics.inference._classical_tests import (
     cumulative_error,
     divide_by_error,
     kolmogorov_smirnov_pvalue,
     kuiper_pvalue,
 )
-from skcal._numerics._cumulative import cumulative_maximum, cumulative_range
 from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 

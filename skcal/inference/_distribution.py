@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skcal._numerics._monte_carlo import find_pvalue
-from skcal._numerics._regression import measure_uniformity
+from skcal._numerics.distributions._regression import measure_uniformity
+from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._predicted._points import Ensemble, Quantiles, read_members
 from skcal._predicted._rows import check_values, make_pit_source, read_pit, read_ppf
 from skcal._typing import ArrayLike, RandomState

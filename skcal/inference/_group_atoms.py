@@ -5,16 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._independent_rows import list_weights
-from skcal._numerics._group_statistics import (
+from skcal._numerics.cells._merging import BernoulliSums, BinomialSums, WeightedBernoulliSums
+from skcal._numerics.cells._order import sort_numbers
+from skcal._numerics.inference._group_statistics import (
     IMPOSSIBLE,
     KuiperStatistic,
     MeanStatistic,
     SlopeStatistic,
     find_cells,
 )
-from skcal._numerics._merging import BernoulliSums, BinomialSums, WeightedBernoulliSums
-from skcal._numerics._order import sort_numbers
-from skcal._numerics._score_interval import find_exact_interval
+from skcal._numerics.inference._score_interval import find_exact_interval
 
 STATISTICS = {"mean": MeanStatistic, "slope": SlopeStatistic, "kuiper": KuiperStatistic}
 # Cells of predictions in which the rows of a pattern are merged; the mean needs none.

@@ -11,8 +11,8 @@ import pandas as pd
 from skcal._cells._counts import count_rows
 from skcal._groups import group_keys
 from skcal._independent_rows import reduce_to_grouped_sample
-from skcal._numerics._cell_moments import average_cells
-from skcal._numerics._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
+from skcal._numerics.cells._cell_moments import average_cells
+from skcal._numerics.inference._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
 from skcal._records import show_record
 from skcal._validation import (
     check_confidence_level,

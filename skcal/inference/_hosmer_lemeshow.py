@@ -11,9 +11,9 @@ from skcal._independent_rows import (
     list_weights,
     reduce_to_labelled_sample,
 )
-from skcal._numerics._binned import bin_index, count_bins, gap_norm, uniform_edges
-from skcal._numerics._classical_tests import chi_squared_pvalue, sum_squared_groups
-from skcal._numerics._histogram import equal_mass_edges
+from skcal._numerics.errors._binned import bin_index, count_bins, gap_norm, uniform_edges
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue, sum_squared_groups
+from skcal._numerics.recalibration._histogram import equal_mass_edges
 from skcal._typing import ArrayLike
 from skcal._validation import check_n_bins, check_option
 from skcal.inference._test_result import TestResult

@@ -10,7 +10,8 @@ import numpy as np
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
 from skcal._estimates._test_points import check_test_points, embed_rows
-from skcal._numerics._kernel_tests import (
+from skcal._numerics.errors._squared_kernel import square_residuals
+from skcal._numerics.inference._kernel_tests import (
     bound_biased,
     bound_unbiased,
     compare_degenerate,
@@ -20,7 +21,6 @@ from skcal._numerics._kernel_tests import (
     standardize_mean,
     sum_resampled_pairs,
 )
-from skcal._numerics._squared_kernel import square_residuals
 from skcal._parallel import run_parallel
 from skcal._progress import read_progress
 from skcal._reduction import check_class_vectors

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._merging import (
+from skcal._numerics.cells._merging import (
     N_CELLS,
     BernoulliSums,
     CategoricalSums,

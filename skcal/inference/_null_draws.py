@@ -3,9 +3,9 @@
 import numpy as np
 
 from skcal._estimates._smooth import find_transform
-from skcal._numerics._merging import draw_labels, find_label_edges
-from skcal._numerics._omnibus import OmnibusOnPlaces
-from skcal._numerics._place_resampling import SmoothECEOnPlaces
+from skcal._numerics.cells._merging import draw_labels, find_label_edges
+from skcal._numerics.inference._omnibus import OmnibusOnPlaces
+from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
 
 # Sums of outcomes that are drawn at a time.
 _BUDGET = 1 << 22

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._independent_rows import check_counts, list_weights, reduce_to_labelled_sample
-from skcal._numerics._bregman import mean_outcome
-from skcal._numerics._score_interval import find_exact_interval
+from skcal._numerics.errors._bregman import mean_outcome
+from skcal._numerics.inference._score_interval import find_exact_interval
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
 from skcal.inference._interval import Interval

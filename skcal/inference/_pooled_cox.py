@@ -13,8 +13,8 @@ from skcal._independent_rows import (
     list_weights,
     reduce_to_grouped_sample,
 )
-from skcal._numerics._cox import CoxLikelihood
-from skcal._numerics._random_effects import pool_effects
+from skcal._numerics.inference._cox import CoxLikelihood
+from skcal._numerics.inference._random_effects import pool_effects
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level

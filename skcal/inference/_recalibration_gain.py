@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from skcal._held_out import predict_split
-from skcal._numerics._betting import find_lower_bound
-from skcal._numerics._losses import find_largest_rise, find_losses
+from skcal._numerics.monitoring._betting import find_lower_bound
+from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
 from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._refinement import (

@@ -11,9 +11,9 @@ from scipy.special import expit, logit, ndtri
 
 from skcal._arrays import read_numbers
 from skcal._bound_measure import bind_for_rows
-from skcal._numerics._cox import CoxLikelihood
-from skcal._numerics._monte_carlo import find_pvalues
-from skcal._numerics._planning import (
+from skcal._numerics.inference._cox import CoxLikelihood
+from skcal._numerics.inference._monte_carlo import find_pvalues
+from skcal._numerics.inference._planning import (
     find_best_size,
     find_chi_squared_power,
     find_divergence,
@@ -22,7 +22,7 @@ from skcal._numerics._planning import (
     find_variances,
     search_size,
 )
-from skcal._numerics._score_interval import find_score_interval
+from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._reduction import Predictions
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (

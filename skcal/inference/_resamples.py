@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcal._numerics._merging import count_effectively
-from skcal._numerics._resampling import bootstrap_smooth_ece
+from skcal._numerics.cells._merging import count_effectively
+from skcal._numerics.inference._resampling import bootstrap_smooth_ece
 
 
 class Units:

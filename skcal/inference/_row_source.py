@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from skcal._cross_fit import CountParts, Residuals, RowParts, WeightedParts
-from skcal._numerics._merging import average_kinds, count_effectively
+from skcal._numerics.cells._merging import average_kinds, count_effectively
 from skcal._reduction import Predictions
 from skcal._sample import Sample
 from skcal._validation import check_labels

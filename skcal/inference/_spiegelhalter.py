@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
-from skcal._numerics._classical_tests import compare_brier, normal_pvalue
+from skcal._numerics.inference._classical_tests import compare_brier, normal_pvalue
 from skcal._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 

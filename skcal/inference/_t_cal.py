@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
-from skcal._numerics._dyadic import DyadicErrors
-from skcal._numerics._monte_carlo import find_smallest_pvalue
+from skcal._numerics.inference._dyadic import DyadicErrors
+from skcal._numerics.inference._monte_carlo import find_smallest_pvalue
 from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_integer, check_rng

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._arrays import read_numbers
-from skcal._numerics._regression import measure_uniformity
+from skcal._numerics.distributions._regression import measure_uniformity
 from skcal._predicted._rows import check_values, make_pit_source, read_pit
 from skcal._progress import read_progress
 from skcal._records import show_record

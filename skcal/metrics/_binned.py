@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from skcal._estimates._bins import find_edges
-from skcal._numerics._binned import (
+from skcal._numerics.errors._binned import (
     debias_squared_gaps,
     gap_norm,
     make_bin_index,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcal._arrays import NUMPY, read_numbers
-from skcal._numerics._bregman import (
+from skcal._numerics.errors._bregman import (
     bregman_divergence,
     log_divergence,
     relative_entropy,

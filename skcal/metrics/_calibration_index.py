@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skcal._estimates._curves import check_curve, find_gaps
-from skcal._numerics._spline import weighted_quantiles
+from skcal._numerics.curves._spline import weighted_quantiles
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_number

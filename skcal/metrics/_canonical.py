@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._numerics._binned import count_bins
-from skcal._numerics._simplex_binning import (
+from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.errors._simplex_binning import (
     DISTANCES,
     average_over_bins,
     bin_by_median_variance,

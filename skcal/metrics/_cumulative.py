@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._numerics._cumulative import (
+from skcal._numerics.errors._cumulative import (
     averaged_two_bin_error,
     cumulative_maximum,
     cumulative_range,

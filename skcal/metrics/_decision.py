@@ -15,7 +15,7 @@ from skcal._decisions import (
     round_thresholds,
 )
 from skcal._estimates._isotonic import pool_isotonically
-from skcal._numerics._decision import find_worst_threshold, sum_before, sum_from
+from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
 from skcal._records import show_record
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction

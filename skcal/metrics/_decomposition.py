@@ -9,8 +9,10 @@ import numpy as np
 from skcal._arrays import as_float64, list_slices, move_to, namespace
 from skcal._estimates._bins import average_by_bin, find_edges, split_mass
 from skcal._estimates._isotonic import regress_isotonically
-from skcal._numerics._bregman import expect_divergence, mean_outcome, squared_difference
-from skcal._numerics._decomposition import (
+from skcal._numerics.cells._grid import cubic_nodes, sum_moments
+from skcal._numerics.curves._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, find_bandwidth
+from skcal._numerics.errors._bregman import expect_divergence, mean_outcome, squared_difference
+from skcal._numerics.errors._decomposition import (
     count_cells,
     gaussian_kernel,
     place_on_grid,
@@ -19,9 +21,7 @@ from skcal._numerics._decomposition import (
     sum_directly,
     sum_gaussian,
 )
-from skcal._numerics._grid import cubic_nodes, sum_moments
-from skcal._numerics._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, find_bandwidth
-from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_gaussian
+from skcal._numerics.errors._squared_gap import CELLS, average_epanechnikov, average_gaussian
 from skcal._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._refinement import (
     check_n_folds,

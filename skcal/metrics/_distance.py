@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._numerics._distance import (
+from skcal._numerics.errors._distance import (
     LowerDistance,
     bound_lower_distance,
     place_on_grid,
     place_on_knots,
     upper_distance,
 )
-from skcal._numerics._interval import (
+from skcal._numerics.errors._interval import (
     best_interval_postprocessing,
     bound_interval_postprocessing,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from skcal._estimates._class_kernels import check_matrix
 from skcal._estimates._kernel_blocks import split_into_blocks
-from skcal._numerics._distribution_kernels import (
+from skcal._numerics.distributions._distribution_kernels import (
     Laplaces,
     Mixtures,
     MultivariateNormals,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal._numerics._isotonic_distributions import score_recalibrated
+from skcal._numerics.distributions._isotonic_distributions import score_recalibrated
 from skcal._predicted._distributions import Mixture, read_predictions, unwrap
 from skcal._predicted._points import Ensemble, Quantiles, list_blocks, read_members
 from skcal._predicted._rows import check_values, read_cdf

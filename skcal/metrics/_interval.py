@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skcal._numerics._interval import (
+from skcal._numerics.errors._interval import (
     interval_error,
     random_interval_error,
     surrogate_interval_error,

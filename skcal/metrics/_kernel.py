@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._numerics._kernel import (
+from skcal._numerics.errors._kernel import (
     estimate_by_bins,
     estimate_by_frequencies,
     estimate_by_pairs,

@@ -6,7 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._numerics._regression import area_to_diagonal, center_levels, measure_uniformity
+from skcal._numerics.distributions._regression import (
+    area_to_diagonal,
+    center_levels,
+    measure_uniformity,
+)
 from skcal._predicted._distributions import unwrap
 from skcal._predicted._rows import check_values, is_grouped, read_cdf, read_pit
 from skcal._typing import ArrayLike, RandomState

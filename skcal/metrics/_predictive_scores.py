@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from skcal._numerics._distribution_kernels import Laplaces, Mixtures, Normals
-from skcal._numerics._isotonic_distributions import StepDistributions
-from skcal._numerics._predictive_scores import (
+from skcal._numerics.distributions._distribution_kernels import Laplaces, Mixtures, Normals
+from skcal._numerics.distributions._isotonic_distributions import StepDistributions
+from skcal._numerics.distributions._predictive_scores import (
     score_by_quantiles,
     score_ensemble,
     score_interval,

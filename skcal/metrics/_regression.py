@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, count_bins, quantile_edges
-from skcal._numerics._regression import (
+from skcal._numerics.distributions._regression import (
     coverage,
     mean_normalized_gap,
 )
+from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
 from skcal._predicted._points import check_levels, read_quantiles
 from skcal._predicted._rows import (
     check_values,

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._arrays import read_numbers
-from skcal._numerics._isotonic_functionals import regress_functional, score_functional
+from skcal._numerics.distributions._isotonic_functionals import regress_functional, score_functional
 from skcal._predicted._points import check_levels
 from skcal._predicted._rows import check_values, refuse_rows
 from skcal._records import show_record

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._bins import split_mass
-from skcal._numerics._bregman import diverge_rows, mean_outcome
-from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
-from skcal._numerics._sharpness_curve import sum_on_grid
+from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
+from skcal._numerics.errors._bregman import diverge_rows, mean_outcome
+from skcal._numerics.errors._sharpness_curve import sum_on_grid
 from skcal._records import show_record
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._sample import CHUNK

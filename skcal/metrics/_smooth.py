@@ -14,7 +14,7 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics._smooth import (
+from skcal._numerics.errors._smooth import (
     SMALLEST_BANDWIDTH,
 )
 from skcal._records import show_record

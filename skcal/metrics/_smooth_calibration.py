@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._smooth_calibration import bracket_on_grid, find_witness, smooth_error
+from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
 from skcal._records import show_record
 from skcal._reduction import average_over_samples, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction

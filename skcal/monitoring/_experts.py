@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._sequential_bets import (
+from skcal._numerics.monitoring._sequential_bets import (
     EXPERTS,
     Past,
     bet,

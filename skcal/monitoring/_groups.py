@@ -12,7 +12,7 @@ from skcal._arrays import list_column_names
 from skcal._batches._grouped import Grouped
 from skcal._batches._keys import list_groups, make_index
 from skcal._batches._rows import as_floats, as_labels, check_named_columns
-from skcal._numerics._evidence import reject_by_evidence
+from skcal._numerics.monitoring._evidence import reject_by_evidence
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
 from skcal.monitoring._monitor import CalibrationMonitor, check_given, refuse_options

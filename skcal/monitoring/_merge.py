@@ -4,8 +4,8 @@ from functools import reduce
 
 import numpy as np
 
-from skcal._numerics._evidence import log_mean_exp
-from skcal._numerics._sequential_bets import Past, join_moments
+from skcal._numerics.monitoring._evidence import log_mean_exp
+from skcal._numerics.monitoring._sequential_bets import Past, join_moments
 from skcal.monitoring._experts import Experts, make_experts
 from skcal.monitoring._frames import find_detector
 from skcal.monitoring._history import make_history

@@ -17,7 +17,7 @@ from skcal._batches._rows import (
     is_empty,
     list_samples,
 )
-from skcal._numerics._evidence import log_mean_exp
+from skcal._numerics.monitoring._evidence import log_mean_exp
 from skcal._typing import ArrayLike
 from skcal._validation import (
     check_flag,

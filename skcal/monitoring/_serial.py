@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 
 from skcal._batches._plain_data import check_format, errors_named, read_plain_numbers, require
-from skcal._numerics._sequential_bets import Past
+from skcal._numerics.monitoring._sequential_bets import Past
 from skcal._validation import check_integer, check_number
 from skcal.monitoring._experts import Experts
 from skcal.monitoring._history import History

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._evidence import (
+from skcal._numerics.monitoring._evidence import (
     advance_detector,
     advance_stakes,
     list_payments,
     log_mean_exp,
     merge_delayed,
 )
-from skcal._numerics._sequential_bets import LARGEST_LOG_FACTOR, choose_block
+from skcal._numerics.monitoring._sequential_bets import LARGEST_LOG_FACTOR, choose_block
 from skcal.monitoring._experts import Experts, make_experts, play, play_at_once
 from skcal.monitoring._history import History, make_history, record
 

@@ -4,11 +4,11 @@ from abc import abstractmethod
 
 import numpy as np
 
-from skcal._numerics._newton import centre_features
-from skcal._numerics._scores import centre_logits, find_probabilities
-from skcal._numerics._softmax_regression import fit_softmax
-from skcal._numerics._target_smoothing import share_of_others
-from skcal._numerics._temperature import fit_temperature
+from skcal._numerics.recalibration._newton import centre_features
+from skcal._numerics.recalibration._scores import centre_logits, find_probabilities
+from skcal._numerics.recalibration._softmax_regression import fit_softmax
+from skcal._numerics.recalibration._target_smoothing import share_of_others
+from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._validation import check_number
 from skcal.recalibration._logits import LogitRecalibrator
 

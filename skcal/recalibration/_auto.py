@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._folds import check_rows, make_splits, route_metadata
 from skcal._held_out import deal_splits, fit_to_columns, predict_columns, predict_split
-from skcal._numerics._mixture import fit_mixture_weights
+from skcal._numerics.recalibration._mixture import fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number, check_sample_weight

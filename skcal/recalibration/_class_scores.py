@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._arrays import find_span, is_numpy, list_slices
-from skcal._numerics._temperature import fit_temperature
+from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._validation import (
     COARSE_ROUNDING,
     EXPLAIN_ROUNDING,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._numerics._conformal import conformal_quantile
+from skcal._numerics.distributions._conformal import conformal_quantile
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level, check_option
 from skcal.recalibration._base_regression import RegressionRecalibrator, find_ratios

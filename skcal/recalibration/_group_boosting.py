@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from skcal._numerics._group_scaling import find_log_loss
+from skcal._numerics.recalibration._group_scaling import find_log_loss
 from skcal.recalibration._group_correction import GroupCorrection
 
 _LEARNING_RATE = 0.1

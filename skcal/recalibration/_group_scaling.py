@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._numerics._group_scaling import MOST_CELLS, GroupDesign, fit_group_scaling
-from skcal._numerics._newton import centre_features
+from skcal._numerics.recalibration._group_scaling import MOST_CELLS, GroupDesign, fit_group_scaling
+from skcal._numerics.recalibration._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
 
 # Cells of two columns have at least so many rows, and of those the largest are taken.

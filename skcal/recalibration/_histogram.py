@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._binned import bin_index, count_bins, uniform_edges
-from skcal._numerics._histogram import (
+from skcal._numerics.errors._binned import bin_index, count_bins, uniform_edges
+from skcal._numerics.recalibration._histogram import (
     average_in_bins,
     equal_mass_edges,
     raise_edges,

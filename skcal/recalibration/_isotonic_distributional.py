@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal._numerics._isotonic_distributions import (
+from skcal._numerics.distributions._isotonic_distributions import (
     Blocks,
     StepDistributions,
     regress_distributions,

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._numerics._kernel_curve import (
+from skcal._numerics.curves._kernel_curve import (
     RESIDUAL_CELLS,
     SMALLEST_BANDWIDTH,
     find_bandwidth,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._arrays import namespace
-from skcal._numerics._scores import find_floor
+from skcal._numerics.recalibration._scores import find_floor
 from skcal._typing import ArrayLike
 from skcal._validation import check_number
 from skcal.recalibration._base import SMALLEST_PROBABILITY, BaseRecalibrator

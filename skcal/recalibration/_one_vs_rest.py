@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._scores import log_odds, normalize_rows
+from skcal._numerics.recalibration._scores import log_odds, normalize_rows
 from skcal._parallel import run_parallel
 from skcal._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from skcal._numerics._logistic import fit_logistic
-from skcal._numerics._target_smoothing import smooth_outcomes
+from skcal._numerics.recalibration._logistic import fit_logistic
+from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag
 from skcal.recalibration._logits import LogitRecalibrator

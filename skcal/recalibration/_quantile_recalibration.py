@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._numerics._normal_scores import NormalScores
+from skcal._numerics.distributions._normal_scores import NormalScores
 from skcal.recalibration._base_regression import LocationScaleRecalibrator, find_ratios
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._numerics._kernel_curve import SMALLEST_BANDWIDTH
+from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_number, check_rng
 from skcal.recalibration._base import BaseRecalibrator

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skcal._numerics._binned import bin_index, count_bins
-from skcal._numerics._histogram import average_in_bins, equal_mass_edges, raise_edges
-from skcal._numerics._logistic import fit_logistic
-from skcal._numerics._target_smoothing import smooth_outcomes
+from skcal._numerics.errors._binned import bin_index, count_bins
+from skcal._numerics.recalibration._histogram import average_in_bins, equal_mass_edges, raise_edges
+from skcal._numerics.recalibration._logistic import fit_logistic
+from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_n_bins

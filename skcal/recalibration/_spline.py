@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.interpolate import PPoly
 
-from skcal._numerics._spline import fit_natural_spline
-from skcal._numerics._target_smoothing import smooth_outcomes
+from skcal._numerics.curves._spline import fit_natural_spline
+from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number

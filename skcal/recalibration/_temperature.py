@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._arrays import namespace
-from skcal._numerics._scores import find_probabilities
-from skcal._numerics._temperature import fit_temperature
+from skcal._numerics.recalibration._scores import find_probabilities
+from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
 from skcal.recalibration._class_scores import LOGIT_DEPTH

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics._venn_abers import VennAbersSteps, fit_venn_abers
+from skcal._numerics.recalibration._venn_abers import VennAbersSteps, fit_venn_abers
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
-from skcal._numerics._losses import find_losses
+from skcal._numerics.recalibration._losses import find_losses
 from skcal._refinement import cross_fit
 from skcal.inference import Interval
 from skcal.recalibration import AutoRecalibration

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from skcal._numerics._verdict import find_skill_pvalue
+from skcal._numerics.inference._verdict import find_skill_pvalue
 from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from skcal._numerics._regions import find_regions
-from skcal._numerics._verdict import (
+from skcal._numerics.curves._regions import find_regions
+from skcal._numerics.inference._verdict import (
     bound_log_odds_slope,
     bound_mean_error,
     bound_mean_gap,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._arrays import read_numbers
-from skcal._numerics._censoring import find_incidence, find_mean_gap
+from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_number, show_labels

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._arrays import read_numbers
-from skcal._numerics._binned import count_bins
-from skcal._numerics._censoring import share_survival
-from skcal._numerics._classical_tests import chi_squared_pvalue
+from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue
+from skcal._numerics.shift._censoring import share_survival
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_n_bins

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skcal._arrays import read_numbers
 from skcal._folds import check_rows, cross_fit, make_splits, stack_rows
-from skcal._numerics._density_ratio import weigh_rows
+from skcal._numerics.shift._density_ratio import weigh_rows
 from skcal._progress import read_progress
 from skcal._typing import RandomState
 from skcal._validation import check_integer, check_number, check_proba, check_rng

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from skcal._held_out import fit_to_columns, predict_columns
-from skcal._numerics._performance import (
+from skcal._numerics.shift._performance import (
     BINARY,
     METRICS,
     draw_labels,
@@ -16,7 +16,7 @@ from skcal._numerics._performance import (
     find_share_outside,
     make_metric,
 )
-from skcal._numerics._prior_shift import fit_prior, shift_probabilities
+from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
 from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._reduction import check_predictions

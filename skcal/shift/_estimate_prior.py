@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._held_out import deal_splits, fit_to_columns, predict_columns
-from skcal._numerics._classical_tests import chi_squared_pvalue
-from skcal._numerics._prior_estimate import (
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue
+from skcal._numerics.shift._prior_estimate import (
     bound_rates,
     clip_rates,
     compare_means,
@@ -18,7 +18,7 @@ from skcal._numerics._prior_estimate import (
     fit_means,
     solve_rates,
 )
-from skcal._numerics._prior_shift import fit_prior, shift_probabilities
+from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
 from skcal._records import show_record
 from skcal._reduction import check_predictions
 from skcal._refinement import choose_recalibrator, list_vectors

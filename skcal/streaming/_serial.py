@@ -8,7 +8,13 @@ import pandas as pd
 from skcal._batches._plain_data import check_format, errors_named, read_plain_numbers, require
 from skcal._batches._rows import REASONS
 from skcal._cells._cells import Cells
-from skcal._numerics._cell_moments import ORDER, SEVERAL, average_cells, make_cells, split_pairs
+from skcal._numerics.cells._cell_moments import (
+    ORDER,
+    SEVERAL,
+    average_cells,
+    make_cells,
+    split_pairs,
+)
 from skcal._validation import check_integer
 
 FORMAT = "skcal.CalibrationSummary"

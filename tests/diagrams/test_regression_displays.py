@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
-from skcal._numerics._uniform_bands import bound_draws, bound_histogram, bound_shares
+from skcal._numerics.curves._uniform_bands import bound_draws, bound_histogram, bound_shares
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
 from skcal.metrics import (
     Ensemble,

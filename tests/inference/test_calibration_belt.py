@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from skcal._estimates import _belt
-from skcal._numerics._cox import CoxLikelihood
+from skcal._numerics.inference._cox import CoxLikelihood
 from skcal.inference import (
     CalibrationBelt,
     calibration_belt,

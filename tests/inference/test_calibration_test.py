@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skcal._bound_measure import bind_for_rows, bind_rows
-from skcal._numerics._monte_carlo import find_pvalue
-from skcal._numerics._omnibus import IMPOSSIBLE, OmnibusOnPlaces
+from skcal._numerics.inference._monte_carlo import find_pvalue
+from skcal._numerics.inference._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal.inference import calibration_test, calibration_test_from_summary
 from skcal.inference._draws import Draws
 from skcal.inference._null_draws import NullCells

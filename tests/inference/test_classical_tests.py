@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import chi2, norm
 from sklearn.linear_model import LogisticRegression
 
-from skcal._numerics._classical_tests import kolmogorov_smirnov_pvalue, kuiper_pvalue
+from skcal._numerics.inference._classical_tests import kolmogorov_smirnov_pvalue, kuiper_pvalue
 from skcal.inference import cumulative_calibration_test, hosmer_lemeshow_test, spiegelhalter_test
 from skcal.metrics import cumulative_calibration_error
 from tests.r_random import RRandom

@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 
 from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
 from skcal._cross_fit import WeightedParts
-from skcal._numerics._bootstrap import accelerated_interval
+from skcal._numerics.inference._bootstrap import accelerated_interval
 from skcal.datasets import make_shrunk
 from skcal.inference import (
     _row_source,

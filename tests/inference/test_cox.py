@@ -6,7 +6,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from skcal._numerics._logistic import fit_logistic
+from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal.inference import cox_recalibration
 from tests.r_random import RRandom
 

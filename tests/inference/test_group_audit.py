@@ -13,10 +13,10 @@ from scipy.special import logit
 from scipy.stats import binom, binomtest, chi2, norm
 
 from skcal import _groups
-from skcal._numerics._brownian import exceed_range
-from skcal._numerics._group_statistics import KuiperStatistic
-from skcal._numerics._monte_carlo import adjust_by_holm, step_down
-from skcal._numerics._poisson_binomial import find_law, find_laws
+from skcal._numerics.inference._brownian import exceed_range
+from skcal._numerics.inference._group_statistics import KuiperStatistic
+from skcal._numerics.inference._monte_carlo import adjust_by_holm, step_down
+from skcal._numerics.inference._poisson_binomial import find_law, find_laws
 from skcal.inference import (
     audit_groups,
     cumulative_calibration_test,

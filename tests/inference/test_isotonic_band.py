@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skcal._numerics._isotonic_band import bound_isotonic_curve
+from skcal._numerics.curves._isotonic_band import bound_isotonic_curve
 from skcal.inference import IsotonicBand, isotonic_band
 
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from skcal._numerics._kernel_tests import compare_degenerate, find_chi_squared, sum_resampled_pairs
+from skcal._numerics.inference._kernel_tests import (
+    compare_degenerate,
+    find_chi_squared,
+    sum_resampled_pairs,
+)
 from skcal.inference import _kernel_tests, kernel_calibration_test, mean_embedding_test
 from skcal.metrics import calibration_mean_embedding_error, squared_kernel_calibration_error
 from tests.inference.samples import draw_classes

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from skcal._numerics._random_effects import pool_effects
+from skcal._numerics.inference._random_effects import pool_effects
 from skcal.inference import cox_recalibration, pooled_cox_recalibration
 
 

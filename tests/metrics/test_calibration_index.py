@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-from skcal._numerics._local_lines import fit_local_lines
+from skcal._numerics.curves._local_lines import fit_local_lines
 from skcal.metrics import corp_decomposition, integrated_calibration_index, smooth_ece_curve
 from tests.r_random import RRandom
 

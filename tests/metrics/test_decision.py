@@ -8,8 +8,8 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import brier_score_loss, log_loss
 
-from skcal._numerics import _decision
-from skcal._numerics._logistic import fit_logistic
+from skcal._numerics.errors import _decision
+from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal.metrics import (
     decision_calibration_error,
     decision_calibration_witness,

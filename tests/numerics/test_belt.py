@@ -7,8 +7,8 @@ from scipy.optimize import linprog, minimize
 from scipy.special import expit
 from scipy.stats import chi2, norm
 
-from skcal._numerics import _belt
-from skcal._numerics._belt import (
+from skcal._numerics.curves import _belt
+from skcal._numerics.curves._belt import (
     PolynomialLikelihood,
     count_turns,
     exceed_selected,

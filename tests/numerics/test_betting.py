@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from skcal._numerics._betting import choose_bets, find_lower_bound, log_capital
+from skcal._numerics.monitoring._betting import choose_bets, find_lower_bound, log_capital
 
 FLOORS = np.array([0.25, 1.0])
 

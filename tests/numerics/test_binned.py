@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skcal._numerics import _binned as binned
-from skcal._numerics import _histogram as histogram
-from skcal._numerics._binned import bin_index, sweep_edges, uniform_edges
+from skcal._numerics.errors import _binned as binned
+from skcal._numerics.errors._binned import bin_index, sweep_edges, uniform_edges
+from skcal._numerics.recalibration import _histogram as histogram
 
 
 def sweep_directly(predictions, counts, positive):

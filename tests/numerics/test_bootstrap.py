@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import bootstrap, norm
 
-from skcal._numerics._bootstrap import (
+from skcal._numerics.inference._bootstrap import (
     accelerated_interval,
     find_acceleration,
     percentile_interval,

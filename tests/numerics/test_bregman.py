@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logit, xlogy
 
-from skcal._numerics import _bregman as bregman
-from skcal._numerics._bregman import bregman_divergence, log_divergence
+from skcal._numerics.errors import _bregman as bregman
+from skcal._numerics.errors._bregman import bregman_divergence, log_divergence
 
 
 def test_log_divergence_at_the_ends(rng):

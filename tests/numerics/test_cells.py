@@ -11,11 +11,16 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import eval_hermite, eval_hermitenorm
 
-from skcal._numerics import _cell_bounds as bounds
-from skcal._numerics import _cell_moments as cells
-from skcal._numerics._binned import uniform_edges
-from skcal._numerics._cell_bins import BinRanges, limit_gap_norm, limit_squared_gaps, range_bins
-from skcal._numerics._cell_moments import ORDER, SEVERAL, add_rows, make_cells, match_moments
+from skcal._numerics.cells import _cell_bounds as bounds
+from skcal._numerics.cells import _cell_moments as cells
+from skcal._numerics.cells._cell_bins import (
+    BinRanges,
+    limit_gap_norm,
+    limit_squared_gaps,
+    range_bins,
+)
+from skcal._numerics.cells._cell_moments import ORDER, SEVERAL, add_rows, make_cells, match_moments
+from skcal._numerics.errors._binned import uniform_edges
 from tests import reference_rounding as exact
 
 

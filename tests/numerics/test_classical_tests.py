@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
-from skcal._numerics import _brownian
-from skcal._numerics import _classical_tests as classical
-from skcal._numerics._brownian import exceed_maximum, exceed_range
+from skcal._numerics.inference import _brownian
+from skcal._numerics.inference import _classical_tests as classical
+from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
 
 TINY = np.finfo(float).tiny
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skcal._cells import _cells
-from skcal._numerics import _compiled
-from skcal._numerics._cell_moments import add_rows, make_cells
+from skcal._numerics.cells import _compiled
+from skcal._numerics.cells._cell_moments import add_rows, make_cells
 from skcal.streaming import CalibrationSummary
 
 # Ends, edges of cells and their neighbours, the smallest number, and ties.

@@ -7,8 +7,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from skcal._numerics import _cox
-from skcal._numerics._cox import CoxLikelihood, find_crossing, find_thresholds
+from skcal._numerics.inference import _cox
+from skcal._numerics.inference._cox import CoxLikelihood, find_crossing, find_thresholds
 
 CRITICAL = chi2.isf(0.05, 1)
 

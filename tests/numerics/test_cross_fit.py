@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from skcal._numerics._cross_fit import (
+from skcal._numerics.inference._cross_fit import (
     SmoothResiduals,
     find_deviation,
     find_factor,

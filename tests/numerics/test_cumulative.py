@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics import _cumulative as cumulative
+from skcal._numerics.errors import _cumulative as cumulative
 
 
 def split_residuals(residual):

@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 from scipy.stats import norm
 
-from skcal._numerics import _decision_band
-from skcal._numerics._decision_band import band_decisions, bound_mean, find_critical_value
+from skcal._numerics.curves import _decision_band
+from skcal._numerics.curves._decision_band import band_decisions, bound_mean, find_critical_value
 
 
 def bound_share(hits, n, critical):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skcal._numerics import _decomposition as decomposition
-from skcal._numerics._grid import cubic_nodes, sum_moments
+from skcal._numerics.cells._grid import cubic_nodes, sum_moments
+from skcal._numerics.errors import _decomposition as decomposition
 
 KERNELS = {
     "gaussian": lambda z: np.exp(-z * z / 2),

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from skcal._numerics import _coupling as coupling
-from skcal._numerics import _distance
-from skcal._numerics._coupling import bound_coupling_cost, evaluate_potentials, evaluate_target
-from skcal._numerics._distance import Layers, bound_lower_distance, place_on_knots
-from skcal._numerics._grid import sum_moments
+from skcal._numerics.cells._grid import sum_moments
+from skcal._numerics.errors import _coupling as coupling
+from skcal._numerics.errors import _distance
+from skcal._numerics.errors._coupling import (
+    bound_coupling_cost,
+    evaluate_potentials,
+    evaluate_target,
+)
+from skcal._numerics.errors._distance import Layers, bound_lower_distance, place_on_knots
 from tests import reference_distance as reference
 
 SOME = ("shrunk", "ties", "skewed", "ends")

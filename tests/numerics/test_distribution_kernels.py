@@ -9,8 +9,13 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.linalg import sqrtm
 
-from skcal._numerics import _distribution_kernels as kernels
-from skcal._numerics._distribution_kernels import Laplaces, Mixtures, MultivariateNormals, Normals
+from skcal._numerics.distributions import _distribution_kernels as kernels
+from skcal._numerics.distributions._distribution_kernels import (
+    Laplaces,
+    Mixtures,
+    MultivariateNormals,
+    Normals,
+)
 
 UNIVARIATE = {Normals: stats.norm, Laplaces: stats.laplace}
 every_family = pytest.mark.parametrize("family", [Normals, Laplaces, MultivariateNormals])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skcal._numerics import _dyadic
-from skcal._numerics._dyadic import DyadicErrors
+from skcal._numerics.inference import _dyadic
+from skcal._numerics.inference._dyadic import DyadicErrors
 
 
 def sum_over_pairs(y, v, w, n_bins):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.interpolate import BarycentricInterpolator
 
-from skcal._numerics import _grid as grid
+from skcal._numerics.cells import _grid as grid
 
 
 @pytest.fixture

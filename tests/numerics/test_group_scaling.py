@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from skcal._numerics import _group_scaling
-from skcal._numerics._group_scaling import (
+from skcal._numerics.recalibration import _group_scaling
+from skcal._numerics.recalibration._group_scaling import (
     GroupDesign,
     choose_pairs,
     find_factor,

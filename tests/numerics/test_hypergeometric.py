@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from skcal._numerics import _hypergeometric
-from skcal._numerics._hypergeometric import draw_overlaps, group_cells
+from skcal._numerics.inference import _hypergeometric
+from skcal._numerics.inference._hypergeometric import draw_overlaps, group_cells
 
 
 def test_groups_by_hand():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skcal._numerics import _interval as interval
+from skcal._numerics.errors import _interval as interval
 from tests import reference_distance as reference
 from tests.reference_rounding import exact_random_interval, exact_surrogate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from skcal._numerics._isotonic_band import MOST_BLOCKS, bound_isotonic_curve, find_blocks
+from skcal._numerics.curves._isotonic_band import MOST_BLOCKS, bound_isotonic_curve, find_blocks
 
 
 def bound_slowly(counts, positive, alpha):

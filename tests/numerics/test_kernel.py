@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics import _kernel as kernels
+from skcal._numerics.errors import _kernel as kernels
 from tests import reference_distance as reference
 
 every_kind = pytest.mark.parametrize("kind", reference.KINDS)

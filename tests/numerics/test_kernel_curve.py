@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from skcal._numerics._kernel_curve import HARD, TOLERANCE, count_mass_cells, trace_curve
+from skcal._numerics.curves._kernel_curve import HARD, TOLERANCE, count_mass_cells, trace_curve
 
 
 def regress_directly(points, places, mass, positive, bandwidth):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._kernel_regression import (
+from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     log_reflected_kernel,
     regress_on_kernel,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from skcal._numerics import _kernel_tests as tests
+from skcal._numerics.inference import _kernel_tests as tests
 
 
 @pytest.mark.parametrize("n", [2, 3, 8])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skcal._numerics import _local_lines
-from skcal._numerics._local_lines import fit_local_lines
+from skcal._numerics.curves import _local_lines
+from skcal._numerics.curves._local_lines import fit_local_lines
 
 
 def fit_by_definition(places, weight, total, span, chosen):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit, logit
 
-from skcal._numerics._logistic import fit_logistic
+from skcal._numerics.recalibration._logistic import fit_logistic
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
-from skcal._numerics._losses import find_largest_rise, find_losses
+from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])

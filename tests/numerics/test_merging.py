@@ -5,7 +5,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from skcal._numerics._merging import (
+from skcal._numerics.cells._merging import (
     N_CELLS,
     BernoulliSums,
     CategoricalSums,
@@ -142,7 +142,7 @@ def test_categorical_sums_are_those_of_the_labels(rng, monkeypatch, weighted):
         drawn.append(draw_labels(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr("skcal._numerics._merging.draw_labels", note_labels)
+    monkeypatch.setattr("skcal._numerics.cells._merging.draw_labels", note_labels)
     sums = source.draw(rng, 5)
     for row, labels in zip(sums, drawn, strict=True):
         expected = np.zeros(8)

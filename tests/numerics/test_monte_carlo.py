@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import zscore
 
-from skcal._numerics._monte_carlo import find_pvalue, find_smallest_pvalue, rank_draws
+from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue, rank_draws
 
 
 def test_ties_and_rounding_count_as_exceedances():

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from skcal._numerics import _newton
-from skcal._numerics._newton import DAMPING, centre_features, minimize_convex, solve_newton_step
+from skcal._numerics.recalibration import _newton
+from skcal._numerics.recalibration._newton import (
+    DAMPING,
+    centre_features,
+    minimize_convex,
+    solve_newton_step,
+)
 
 
 def test_bounded_least_squares(rng):

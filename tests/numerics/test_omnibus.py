@@ -5,8 +5,8 @@ import pytest
 from scipy.special import logit
 from scipy.stats import chi2
 
-from skcal._numerics import _omnibus
-from skcal._numerics._omnibus import IMPOSSIBLE, OmnibusOnPlaces
+from skcal._numerics.inference import _omnibus
+from skcal._numerics.inference._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal.inference import cumulative_calibration_test
 
 

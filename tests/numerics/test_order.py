@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skcal._numerics import _order as order
+from skcal._numerics.cells import _order as order
 
 SPECIAL = [0.0, -0.0, 5e-324, 1e-310, np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1), 1.0]
 TYPES = ["float64", "float32", "float16", ">f8", ">f4", "longdouble", "int8"]

@@ -15,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from skcal._numerics._performance import (
+from skcal._numerics.shift._performance import (
     BINARY,
     METRICS,
     draw_labels,

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 from skcal._estimates._smooth import find_transform
-from skcal._numerics import _place_resampling
-from skcal._numerics._place_resampling import SmoothECEOnPlaces, _Scale
+from skcal._numerics.inference import _place_resampling
+from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
 from tests import reference
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import chi2, ncx2
 
-from skcal._numerics._planning import (
+from skcal._numerics.inference._planning import (
     find_best_size,
     find_chi_squared_power,
     find_divergence,

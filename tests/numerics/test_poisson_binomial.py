@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skcal._numerics import _poisson_binomial as laws_of_sums
-from skcal._numerics._poisson_binomial import find_law, find_quantiles
+from skcal._numerics.inference import _poisson_binomial as laws_of_sums
+from skcal._numerics.inference._poisson_binomial import find_law, find_quantiles
 
 
 def find_pmf(probabilities):

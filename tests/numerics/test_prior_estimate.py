@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from skcal._numerics._prior_estimate import (
+from skcal._numerics.shift._prior_estimate import (
     bound_rates,
     compare_means,
     describe_scores,

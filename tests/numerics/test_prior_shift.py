@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 from scipy.special import softmax
 
-from skcal._numerics._prior_shift import fit_prior, shift_logits, shift_probabilities
+from skcal._numerics.shift._prior_shift import fit_prior, shift_logits, shift_probabilities
 
 
 def shift_by_em(proba, old, weights, n_steps=100_000):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from skcal._numerics._random_effects import pool_effects
+from skcal._numerics.inference._random_effects import pool_effects
 
 # Trials of the BCG vaccine: with and without tuberculosis, of the vaccinated and of the others.
 # Colditz et al. (1994), JAMA 271.

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom
 
-from skcal._numerics._regions import Intervals, find_quantile, find_regions
+from skcal._numerics.curves._regions import Intervals, find_quantile, find_regions
 from skcal.inference import isotonic_band
 
 # Predictions of calibrated models, from a generator and a number of rows.

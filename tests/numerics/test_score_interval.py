@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from skcal._numerics._score_interval import find_exact_interval, find_score_interval
+from skcal._numerics.inference._score_interval import find_exact_interval, find_score_interval
 
 
 @pytest.mark.parametrize("count", [1e9, 1e15, 1e30, 1e101])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from skcal._numerics import _scores as scores
+from skcal._numerics.recalibration import _scores as scores
 
 LOGITS = np.array([[0.0, 1.0, -2.0], [40.0, -3.0, 1.0], [900.0, -700.0, 0.0], [5.0, 5.0, 5.0]])
 

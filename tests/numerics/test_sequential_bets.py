@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from skcal._numerics import _sequential_bets as bets
+from skcal._numerics.monitoring import _sequential_bets as bets
 
 EXTREMES = np.array([0, 1e-300, 1e-9, 0.01, 0.3, 0.5, 0.99, 1 - 1e-9, 1])
 MEMORIES, N_BINS = (None, 50, 1), 4

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._sharpness_curve import sum_on_grid
+from skcal._numerics.errors._sharpness_curve import sum_on_grid
 
 
 def in_chunks(places, masses, size=40):

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from skcal._numerics import _simplex_binning as binning
-from skcal._numerics._simplex_binning import bin_by_median_variance, bin_uniformly, has_enough
+from skcal._numerics.errors import _simplex_binning as binning
+from skcal._numerics.errors._simplex_binning import (
+    bin_by_median_variance,
+    bin_uniformly,
+    has_enough,
+)
 
 FIVE = np.array(
     [[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]]

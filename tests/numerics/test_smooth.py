@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from skcal._numerics import _smooth as smooth
-from skcal._numerics._grid import cubic_nodes, sum_moments
-from skcal._numerics._smooth import TOLERANCE, cosine_moments, find_fixed_point, vary_hermite
+from skcal._numerics.cells._grid import cubic_nodes, sum_moments
+from skcal._numerics.errors import _smooth as smooth
+from skcal._numerics.errors._smooth import TOLERANCE, cosine_moments, find_fixed_point, vary_hermite
 from tests import reference
 
 

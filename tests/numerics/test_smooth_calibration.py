@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skcal._numerics._grid import sum_moments
-from skcal._numerics._smooth_calibration import (
+from skcal._numerics.cells._grid import sum_moments
+from skcal._numerics.errors._smooth_calibration import (
     balance_witness,
     bracket_on_grid,
     find_witness,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from skcal._numerics import _softmax_regression
-from skcal._numerics._newton import DAMPING
-from skcal._numerics._softmax_regression import _Problem, _thin_out, fit_softmax
+from skcal._numerics.recalibration import _softmax_regression
+from skcal._numerics.recalibration._newton import DAMPING
+from skcal._numerics.recalibration._softmax_regression import _Problem, _thin_out, fit_softmax
 
 
 def make_problem(n_classes, n_samples=400, seed=0):

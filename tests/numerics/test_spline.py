@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
-from skcal._numerics import _spline as spline
+from skcal._numerics.curves import _spline as spline
 
 KNOTS = np.array([-3.0, -1.0, -0.5, 2.0, 2.5, 7.0])
 SHARES = np.linspace(0.05, 0.95, 7)

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
-from skcal._numerics import _decomposition as kernels
-from skcal._numerics._bregman import mean_outcome
-from skcal._numerics._grid import sum_moments
-from skcal._numerics._squared_gap import CELLS, average_epanechnikov, average_gaussian, sum_at_nodes
+from skcal._numerics.cells._grid import sum_moments
+from skcal._numerics.errors import _decomposition as kernels
+from skcal._numerics.errors._bregman import mean_outcome
+from skcal._numerics.errors._squared_gap import (
+    CELLS,
+    average_epanechnikov,
+    average_gaussian,
+    sum_at_nodes,
+)
 
 CASES = {
     "uniform": lambda rng, n: rng.random(n),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from skcal._numerics import _squared_kernel
-from skcal._numerics._squared_kernel import find_median_distance, read_binary
+from skcal._numerics.errors import _squared_kernel
+from skcal._numerics.errors._squared_kernel import find_median_distance, read_binary
 
 
 def measure_median(proba, weights, name="euclidean"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._numerics._target_smoothing import share_of_others, smooth_outcomes
+from skcal._numerics.recalibration._target_smoothing import share_of_others, smooth_outcomes
 
 
 def test_targets_of_platt():

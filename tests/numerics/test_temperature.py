@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from skcal._numerics import _temperature as temperature
-from skcal._numerics._temperature import fit_temperature
+from skcal._numerics.recalibration import _temperature as temperature
+from skcal._numerics.recalibration._temperature import fit_temperature
 
 
 def make_one_hot(n_classes, share):

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from skcal._numerics import _transport
-from skcal._numerics._transport import transport_cost
+from skcal._numerics.distributions import _transport
+from skcal._numerics.distributions._transport import transport_cost
 
 
 def assign_directly(cost):

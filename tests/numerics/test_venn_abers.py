@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from skcal._numerics._venn_abers import find_upper_values, fit_venn_abers
+from skcal._numerics.recalibration._venn_abers import find_upper_values, fit_venn_abers
 
 
 def look_up(fitted, scores):

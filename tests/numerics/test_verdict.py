@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logit, ndtr
 
-from skcal._numerics import _verdict as verdict
+from skcal._numerics.inference import _verdict as verdict
 
 REACH = 1.7
 ENDS = REACH * np.array([0, -1, 1])

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
-from skcal._numerics._mixture import fit_mixture_weights
+from skcal._numerics.recalibration._mixture import fit_mixture_weights
 from skcal.recalibration import (
     AutoRecalibration,
     BaseRecalibrator,

@@ -14,7 +14,7 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import make_pipeline
 
-from skcal._numerics._performance import make_metric
+from skcal._numerics.shift._performance import make_metric
 from skcal.inference import audit_groups, calibration_test
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import BetaCalibration, PlattScaling, TemperatureScaling

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal._numerics._censoring import find_followed
+from skcal._numerics.shift._censoring import find_followed
 from skcal.metrics import integrated_calibration_index
 from skcal.shift import aj_calibration, at_horizon, d_calibration
 

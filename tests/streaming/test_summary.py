@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal._numerics._cell_moments import CHUNK
+from skcal._numerics.cells._cell_moments import CHUNK
 from skcal.metrics import MEASURES, expected_calibration_error, smooth_ece
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.streaming.calls import CALLS, ask, assert_same_answers, pass_through_json

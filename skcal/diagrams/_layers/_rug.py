@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal._numerics._binned import find_middles
+from skcal._numerics.errors._binned import find_middles
 from skcal.diagrams._curve import store_array
 from skcal.diagrams._drawing import draw_bars
 from skcal.diagrams._layer import Layer, LayerData

@@ -1,0 +1,328 @@
+"""Rows that are merged in small cells of [0, 1], and the sums of their outcomes under calibration.
+
+A statistic of the merged sample reads the outcomes through one sum for each cell. If y_i given v_i
+are independent Bernoulli(v_i), these sums are independent too, and their law is known: none of this
+depends on the number of rows any more.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics.inference._poisson_binomial import find_law, find_laws
+
+# Cells of equal width, and again as many of equal numbers of rows: their edges are put together.
+N_CELLS = 1 << 10
+# Numbers of trials up to this are convolved for many cells at once, so many trials at a time.
+_FEW_TRIALS = 2048
+_N_TRIALS = 1 << 18
+# Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
+# byte.
+_N_PARTS = 256
+# What a byte can count.
+_BYTE = 255
+
+
+class MergedRows(NamedTuple):
+    """Sorted rows, cut in cells; equal predictions share a cell.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        The rows in the order of their predictions.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the sorted rows.
+    places : ndarray of shape (n_cells,)
+        Weighted mean prediction of each cell.
+    mass : ndarray of shape (n_cells,)
+        Sum of the weights of each cell.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
+    mass: np.ndarray
+
+    def sum_rows(self, values):
+        """Sums over the rows of each cell, of values in the order of the sorted rows."""
+        return np.add.reduceat(values, self.starts, axis=-1)
+
+    def number_rows(self):
+        """Number of the cell of each row, in the order in which the rows came."""
+        number = np.zeros(len(self.order), dtype=np.intp)
+        number[self.order[self.starts[1:]]] = 1
+        number[self.order] = np.cumsum(number[self.order])
+        return number
+
+
+def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
+    """Merge equal predictions; where more than 2 `n_cells` are left, merge those of small cells.
+
+    Cells are closed on the right. No cell is wider than 1 / `n_cells`, holds more than a share of
+    1 / `n_cells` of the rows unless they are equal, or extends over one of `edges`.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,) or None
+        All positive.
+    edges : array-like, default=()
+        Places in [0, 1] that no cell may extend over.
+    n_cells : int, default=N_CELLS
+
+    Returns
+    -------
+    MergedRows
+    """
+    order = np.argsort(predictions)
+    predictions = predictions[order]
+    starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
+    if len(starts) > 2 * n_cells:
+        shares = predictions[np.arange(1, n_cells) * len(order) // n_cells]
+        widths = np.linspace(0.0, 1.0, n_cells + 1)[1:-1]
+        inner = np.concatenate([shares, widths, np.asarray(edges, dtype=float)])
+        ends = np.searchsorted(predictions, inner, side="right")
+        # Many equal rows do not take those below them in.
+        tied = np.searchsorted(predictions, shares[1:][np.diff(shares) == 0], side="left")
+        starts = np.unique(np.concatenate([[0], ends, tied]))
+        starts = starts[starts < len(order)]
+    if weights is None:
+        mass = np.diff(starts, append=len(order)).astype(np.float64)
+        moment = np.add.reduceat(predictions, starts)
+    else:
+        weights = weights[order]
+        mass = np.add.reduceat(weights, starts)
+        moment = np.add.reduceat(weights * predictions, starts)
+    # Rounding must not move a cell out of its rows: of equal ones the mean is what they are.
+    last = np.append(starts[1:], len(order)) - 1
+    places = np.clip(moment / mass, predictions[starts], predictions[last])
+    return MergedRows(order, starts, places, mass)
+
+
+def average_kinds(kind, predictions, weights):
+    """Mean predictions of rows of the same kind.
+
+    Parameters
+    ----------
+    kind : ndarray of int of shape (n_rows,)
+        Number of the kind of each row.
+    predictions, weights : ndarray of shape (n_rows,)
+        Weights are positive.
+
+    Returns
+    -------
+    kinds : ndarray of shape (n_kinds,)
+        Sorted numbers of the kinds that there are.
+    index : ndarray of shape (n_rows,)
+        Where the kind of each row is among them.
+    places, mass : ndarray of shape (n_kinds,)
+        Weighted mean prediction and sum of the weights of each kind.
+    """
+    kinds, index = np.unique(kind, return_inverse=True)
+    mass = np.bincount(index, weights)
+    places = np.bincount(index, weights * predictions) / mass
+    # Rounding must not move a prediction out of [0, 1] or into the next cell.
+    low, high = (np.full(len(kinds), fill) for fill in (1.0, 0.0))
+    np.minimum.at(low, index, predictions)
+    np.maximum.at(high, index, predictions)
+    return kinds, index, np.clip(places, low, high), mass
+
+
+def count_effectively(kind, weights, n_kinds):
+    """Effective numbers of rows by kind, (sum of weights)^2 / sum of their squares.
+
+    So many rows of equal weight have a sum that varies as much, if rows come at random.
+
+    Parameters
+    ----------
+    kind : ndarray of int of shape (n_rows,)
+    weights : ndarray of shape (n_rows,)
+        Positive.
+    n_kinds : int
+
+    Returns
+    -------
+    ndarray of shape (n_kinds,)
+        At least 1; 0 for kinds without rows.
+    """
+    largest = np.ones(n_kinds)
+    largest[kind] = 0.0
+    np.maximum.at(largest, kind, weights)
+    shares = weights / largest[kind]  # whose squares do not vanish
+    mass = np.bincount(kind, shares, n_kinds)
+    squares = np.bincount(kind, shares**2, n_kinds)
+    counts = np.divide(mass**2, squares, out=np.zeros(n_kinds), where=mass > 0)
+    return np.where(mass > 0, np.maximum(counts, 1.0), 0.0)
+
+
+class BernoulliSums:
+    """Draws of sums of independent outcomes by cell, when all rows count alike.
+
+    The laws of all sums are tabulated once; a sum is then the inverse of its cumulative
+    distribution at a uniform number. A table tells the answer for each of 256 parts of [0, 1] in
+    which the inverse is constant; in the others the distribution itself is read.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+        Probabilities of outcome 1, of the rows of one cell after those of another.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the rows.
+    """
+
+    def __init__(self, predictions, starts):
+        n_cells = len(starts)
+        ends = np.append(starts[1:], len(predictions))
+        self._first = np.zeros(n_cells, dtype=np.intp)  # smallest sum of each table
+        self._offset = np.zeros(n_cells, dtype=np.intp)  # where its distribution begins
+        self._known = np.empty((n_cells, _N_PARTS), dtype=np.int32)
+        parts, length = [], 0
+        for cells, first, laws in _find_laws(predictions, starts, ends):
+            distributions = np.cumsum(laws, axis=1)
+            distributions /= distributions[:, -1:]
+            self._first[cells] = first
+            self._offset[cells] = length + np.arange(len(cells)) * laws.shape[1]
+            self._known[cells] = _invert_parts(distributions)
+            parts.append(distributions.ravel())
+            length += distributions.size
+        self._distributions = np.concatenate(parts)
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        shape = n_draws, len(self._first)
+        part = rng.integers(_N_PARTS, size=shape, dtype=np.uint8)
+        sums = np.take(self._known, part + _N_PARTS * np.arange(shape[1])).ravel()
+        unsure = np.flatnonzero(sums < 0)
+        at_least = -sums[unsure] - 1
+        place = (part.ravel()[unsure] + rng.random(len(unsure))) / _N_PARTS
+        np.minimum(place, np.nextafter(1.0, 0.0), out=place)  # a sum may round to 1
+        begin = self._offset[unsure % shape[1]]
+        left = np.arange(len(unsure))
+        while len(left):
+            left = left[self._distributions[(begin + at_least)[left]] <= place[left]]
+            at_least[left] += 1
+        sums[unsure] = at_least
+        return (sums.reshape(shape) + self._first).astype(np.float64)
+
+
+class WeightedBernoulliSums:
+    """Draws of weighted sums of independent outcomes by cell: rows are drawn one by one.
+
+    Parameters are those of `BernoulliSums`, and positive weights of the rows.
+    """
+
+    def __init__(self, predictions, starts, weights):
+        self._predictions, self._starts, self._weights = predictions, starts, weights
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        sums = np.empty((n_draws, len(self._starts)))
+        for row in sums:
+            drawn = (rng.random(len(self._predictions)) < self._predictions) * self._weights
+            np.add.reduceat(drawn, self._starts, out=row)
+        return sums
+
+
+class BinomialSums:
+    """Draws of sums of outcomes by cell, when only numbers of rows are known.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_places,)
+        Sorted probabilities of outcome 1.
+    n_rows : ndarray of int of shape (n_places,)
+        Numbers of rows with these predictions.
+    starts : ndarray of shape (n_cells,)
+        Where cells begin among the places.
+    """
+
+    def __init__(self, predictions, n_rows, starts):
+        self._predictions, self._n_rows, self._starts = predictions, n_rows, starts
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        shape = n_draws, len(self._n_rows)
+        drawn = rng.binomial(self._n_rows, self._predictions, size=shape)
+        return np.add.reduceat(drawn, self._starts, axis=1).astype(np.float64)
+
+
+class CategoricalSums:
+    """Draws of weighted sums of outcomes by cell, where the outcomes of a row are its one label.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_rows, n_classes)
+        Probabilities of the labels; rows are divided by their sums.
+    cells : ndarray of int of shape (n_classes * n_rows,)
+        Number of the cell that counts a row of each label, row after row of the first label, then
+        of the second.
+    n_cells : int
+    weights : ndarray of shape (n_rows,) or None, default=None
+    """
+
+    def __init__(self, proba, cells, n_cells, weights=None):
+        self._cells, self._n_cells, self._weights = cells, n_cells, weights
+        self._edges = find_label_edges(proba)
+        self._rows = np.arange(len(proba))
+
+    def draw(self, rng, n_draws):
+        """Sums of shape (n_draws, n_cells)."""
+        return np.stack([self.sum_labels(draw_labels(rng, self._edges)) for _ in range(n_draws)])
+
+    def sum_labels(self, labels):
+        """Sums of one vector of labels, the numbers of their columns."""
+        cells = self._cells[labels * len(self._rows) + self._rows]
+        return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
+
+
+def find_label_edges(proba):
+    """Where labels end in [0, 1], but for the last, in an array of shape (n_classes - 1, n_rows).
+
+    Rows are divided by their sums, which may miss 1 by rounding.
+    """
+    edges = np.cumsum(proba.T, axis=0, dtype=np.float64)
+    return np.ascontiguousarray(edges[:-1] / edges[-1])
+
+
+def draw_labels(rng, edges):
+    """A label for each row, the number of its column; see `find_label_edges`."""
+    uniform, labels = rng.random(edges.shape[1]), np.zeros(edges.shape[1], dtype=np.intp)
+    # Column by column is the fastest: a label has as many edges below it as its number.
+    for start in range(0, len(edges), _BYTE):
+        passed = np.zeros(len(uniform), dtype=np.uint8)
+        for edge in edges[start : start + _BYTE]:
+            passed += uniform >= edge
+        labels += passed
+    return labels
+
+
+def _find_laws(predictions, starts, ends):
+    """Yield numbers of cells, the smallest sums in their laws, and their laws, of one length."""
+    sizes = ends - starts
+    padded = np.minimum(2 ** np.ceil(np.log2(sizes)).astype(int), 2 * _FEW_TRIALS)
+    for size in np.unique(padded[padded <= _FEW_TRIALS]):
+        alike, step = np.flatnonzero(padded == size), _N_TRIALS // size
+        for cells in np.split(alike, np.arange(step, len(alike), step)):
+            rows = starts[cells, None] + np.arange(size)
+            inside = rows < ends[cells, None]
+            # A trial that never succeeds adds nothing.
+            trials = np.where(inside, predictions[np.minimum(rows, len(predictions) - 1)], 0.0)
+            yield cells, *find_laws(trials)
+    for cell in np.flatnonzero(padded > _FEW_TRIALS):
+        first, law = find_law(predictions[starts[cell] : ends[cell]])
+        yield np.array([cell]), first, law[None]
+
+
+def _invert_parts(distributions):
+    """The inverse in each of `_N_PARTS` parts; -(j + 1) where j is only its smallest value."""
+    n_cells = len(distributions)
+    scaled = distributions * _N_PARTS  # exact: a power of two
+    row = (_N_PARTS + 1) * np.arange(n_cells)[:, None]
+
+    def count(edges):
+        index = (edges.astype(np.intp) + row).ravel()
+        counts = np.bincount(index, minlength=n_cells * (_N_PARTS + 1))
+        return np.cumsum(counts.reshape(n_cells, -1), axis=1)[:, :-1]
+
+    low, high = count(np.ceil(scaled)), count(np.floor(scaled))
+    return np.where(low == high, low, -low - 1)

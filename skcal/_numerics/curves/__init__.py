@@ -1,0 +1,1 @@
+"""Calibration curves, and bands and regions around them."""

@@ -1,0 +1,134 @@
+"""Kernel regression on [0, 1] with the reflected Gaussian kernel: means of rows near each point."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics.cells._grid import cubic_nodes, linear_nodes
+from skcal._numerics.errors._smooth import cosine_moments, evaluate_cosines
+
+# The cosine series has an absolute error of about 1e-15 of the largest value that it can have, that
+# of rows at one place. What is smaller than this share of it is summed directly.
+_NEGLIGIBLE = 1e-8
+# Kernel values that are held at a time by direct sums.
+_BLOCK = 1 << 16
+# Kernels of larger bandwidth are constant on [0, 1] to eight digits.
+_FLAT = 2.0
+# Terms of a theta series per unit of 1 / bandwidth, and images on each side, that matter.
+_N_TERMS = 3
+_N_IMAGES = 7
+
+
+class KernelMeans(NamedTuple):
+    """Density, and means of predictions and outcomes under the kernel, at each point."""
+
+    prob_pred: np.ndarray
+    prob_true: np.ndarray
+    density: np.ndarray
+
+
+def regress_on_kernel(moments, bandwidth, n_points):
+    """Means of predictions and of outcomes under the kernel at `n_points` points of [0, 1].
+
+    Parameters
+    ----------
+    moments : ndarray of shape (3, 4, n_cells)
+        Sums of mass * f * a^k, k < 4, over the rows of each cell, for f = 1, the prediction, and
+        outcome minus prediction; a in [0, 1] is the place of the row inside its cell.
+    bandwidth : float
+    n_points : int
+
+    Returns
+    -------
+    KernelMeans
+    """
+    bandwidth = min(bandwidth, 1e100)  # whose multiples do not overflow
+    density, predicted, residual = (
+        evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
+        for of_value in moments
+    )
+    sparse = density < _NEGLIGIBLE * _gauss(0, bandwidth)
+    density[sparse] = 1.0
+    means, gaps = predicted / density, residual / density
+    nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
+    for block, filled, kernel, largest in _evaluate_directly(sparse, nodes[:, 0], bandwidth):
+        total, of_predictions, of_residuals = (kernel @ nodes[filled]).T
+        density[block] = largest * total
+        means[block], gaps[block] = of_predictions / total, of_residuals / total
+    # Means of predictions increase with the point, because the kernel is totally positive.
+    prob_pred = np.maximum.accumulate(np.clip(means, 0.0, 1.0))
+    return KernelMeans(prob_pred, np.clip(prob_pred + gaps, 0.0, 1.0), density)
+
+
+def count_on_kernel(mass, squares, bandwidth, n_points):
+    r"""Effective numbers of rows behind the means of `regress_on_kernel`.
+
+    That is :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2`, with weights w and the kernel K at the
+    point.
+
+    Parameters
+    ----------
+    mass, squares : ndarray of shape (n_cells + 1,)
+        Sums of w and of w^2 on the nodes j / n_cells.
+    bandwidth : float
+    n_points : int
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+
+    Notes
+    -----
+    The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
+    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
+    theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)
+    is a sum of Gaussians around whole numbers t, with weights that depend on v alone.
+    """
+    bandwidth = min(bandwidth, _FLAT)
+    density = evaluate_cosines(cosine_moments(mass), bandwidth, n_points - 1)
+    moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
+    last = int(np.ceil(_N_TERMS / bandwidth))
+    terms = np.arange(-last, last + 1)
+    thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
+    total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
+    points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(mass))
+    for parity in (0, 1):
+        images = np.arange(-_N_IMAGES, _N_IMAGES + 1) * 2 + parity
+        of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
+        of_points = sum(_gauss(points + k, narrow) for k in images)
+        total += 2 * (squares @ of_nodes) * of_points
+    sparse = total < _NEGLIGIBLE * squares.sum() * _gauss(0, bandwidth) ** 2
+    total[sparse] = 1.0
+    counts = density**2 / total
+    for block, filled, kernel, _ in _evaluate_directly(sparse, mass, bandwidth):
+        sums = kernel**2 @ squares[filled]  # which vanish beside far larger weights
+        counts[block] = (kernel @ mass[filled]) ** 2 / np.where(sums > 0, sums, np.inf)
+    return np.maximum(counts, 1.0)  # one row at least
+
+
+def log_reflected_kernel(points, nodes, bandwidth):
+    """Logarithm of K_s(point, node), images at a distance of 2 and more left out."""
+    images = [points - nodes + k for k in (-2, 0, 2)] + [points + nodes - k for k in (0, 2)]
+    exponents = [-0.5 * (image / bandwidth) ** 2 for image in images]
+    largest = np.maximum.reduce(exponents)
+    total = sum(np.exp(exponent - largest) for exponent in exponents)
+    return largest + np.log(total / (bandwidth * np.sqrt(2 * np.pi)))
+
+
+def _evaluate_directly(sparse, mass, bandwidth):
+    """Kernels at the points of [0, 1] that are `sparse`, some at a time, and nodes with mass.
+
+    Yields numbers of points, numbers of nodes, kernels in units of the largest at each point, and
+    these largest ones.
+    """
+    filled, points = np.flatnonzero(mass > 0), np.flatnonzero(sparse)
+    step = max(1, _BLOCK // len(filled))
+    for block in (points[start : start + step] for start in range(0, len(points), step)):
+        places = block[:, None] / (len(sparse) - 1)
+        log_kernel = log_reflected_kernel(places, filled / (len(mass) - 1), bandwidth)
+        largest = log_kernel.max(axis=1, keepdims=True)
+        yield block, filled, np.exp(log_kernel - largest), np.exp(largest[:, 0])
+
+
+def _gauss(distance, bandwidth):
+    return np.exp(-0.5 * (distance / bandwidth) ** 2) / (bandwidth * np.sqrt(2 * np.pi))

@@ -1,0 +1,142 @@
+"""Logistic regression on a natural cubic spline of one variable."""
+
+import numpy as np
+from scipy.interpolate import PPoly
+
+from skcal._numerics.recalibration._logistic import fit_logistic
+
+# Shares of weight this near each other are equal: sums of weights are rounded.
+SHARE_TOLERANCE = 1e-9
+# Knots keep at least this distance, relative to that of the outer ones.
+_KNOT_DISTANCE = 1e-6
+# Shares of weight below the first and above the last knot, where the spline is straight.
+_TAIL = 0.05
+# Values are scaled so that knots lie within this distance from 0: log-odds of probabilities do.
+_LARGEST_KNOT = 40.0
+
+
+def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, monotone):
+    """Natural cubic spline f with P(1) = expit(f(value)), by penalised log loss.
+
+    Parameters
+    ----------
+    values, outcomes : ndarray of shape (n_samples,)
+        Outcomes lie in [0, 1].
+    weights : ndarray of shape (n_samples,) or None
+    n_knots : int
+        At least 2.
+    penalty : float
+        Factor of the distance from the identity, next to the mean log loss: the squared distances
+        of all slopes from 1, times the mean squared distance of the values from the median
+        knot m where it is below 1; and the squared distance at m, relative to m where m is
+        beyond 1.
+    monotone : bool
+        Whether the slopes must not be negative.
+
+    Returns
+    -------
+    PPoly
+    """
+    knots = place_knots(values, n_knots, weights)
+    scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
+    values, knots = values / scale, knots / scale
+    basis, middle = build_natural_basis(knots), np.median(knots)
+    offset = basis(middle)
+    n_slopes = len(offset)
+    features = np.empty((len(values), 1 + n_slopes), order="F")  # as the fit reads them
+    features[:, 0] = 1.0
+    np.subtract(basis(values), offset, out=features[:, 1:])
+    spread = np.average((values - middle) ** 2, weights=weights)
+    height, *slopes = fit_logistic(
+        features,
+        outcomes,
+        weights,
+        penalty=penalty * np.repeat([1 / max(1.0, middle**2), min(1.0, spread)], [1, n_slopes]),
+        centre=np.repeat([middle, 1.0], [1, n_slopes]),
+        lower=np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, n_slopes]),
+    )
+    coefficients = basis.c @ slopes
+    coefficients[-1] += height - offset @ slopes
+    powers = scale ** np.arange(1 - len(coefficients), 1)
+    return PPoly(powers[:, None] * coefficients, scale * basis.x)
+
+
+def place_knots(values, n_knots, weights=None):
+    """Quantiles of the values at equally spaced shares from .05 to .95, the distinct ones."""
+    knots = weighted_quantiles(values, np.linspace(_TAIL, 1 - _TAIL, n_knots), weights)
+    distance = _KNOT_DISTANCE * (knots[-1] - knots[0])
+    kept = [knots[0]]
+    for knot in knots[1:]:
+        if knot - kept[-1] > distance:
+            kept.append(knot)
+    return np.array(kept)
+
+
+def weighted_quantiles(values, shares, weights=None):
+    """Quantiles by the inverse of the cumulative distribution, averaged where it is flat.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+    shares : ndarray of shape (n_quantiles,)
+        In (0, 1).
+    weights : ndarray of shape (n_samples,) or None
+        Positive; an integer weight equals repetition, and their scale does not matter.
+
+    Returns
+    -------
+    ndarray of shape (n_quantiles,)
+    """
+    if weights is None:
+        values, cumulative = np.sort(values), np.arange(1.0, len(values) + 1)
+    else:
+        order = np.argsort(values)
+        values, cumulative = values[order], np.cumsum(weights[order])
+    cumulative /= cumulative[-1]
+    first = np.searchsorted(cumulative, shares - SHARE_TOLERANCE, side="left")
+    last = np.searchsorted(cumulative, shares + SHARE_TOLERANCE, side="left")
+    return values[first] / 2 + values[np.minimum(last, len(values) - 1)] / 2
+
+
+def build_natural_basis(knots):
+    """Functions that span the natural cubic splines on the knots, but for a constant.
+
+    Parameters
+    ----------
+    knots : ndarray of shape (n_knots,)
+        Increasing.
+
+    Returns
+    -------
+    PPoly
+        Its values have shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
+        not decrease, are straight beyond the outer knots, and sum to x - knots[0].
+
+    Notes
+    -----
+    The slope of a cubic spline is a quadratic spline: a combination of the n_knots + 1 quadratic
+    B-splines, which are not negative and sum to 1. It is level at an end, the natural condition,
+    where the two coefficients next to this end are equal. So the first two B-splines are added
+    up, and the last two; the functions are the integrals of what remains. At knot i the B-splines
+    i and i + 1 count, in the proportion of the distances to the knots after and before it.
+    """
+    n_functions = max(len(knots) - 1, 1)
+    if n_functions == 1:  # a straight line
+        return PPoly([[[1.0]], [[0.0]]], [knots[0], knots[0] + 1])
+    tied = np.clip(np.arange(-1, n_functions + 1), 0, n_functions - 1)
+    first, second = np.eye(n_functions)[tied[:-1]], np.eye(n_functions)[tied[1:]]
+    width = np.diff(knots)[:, None]
+    before, after = np.pad(width, [(1, 0), (0, 0)]), np.pad(width, [(0, 1), (0, 0)])
+    slopes = (after * first + before * second) / (before + after)
+    bends = 2 * (second - first) / (before + after)
+    rises = width * (slopes[:-1] + width * (2 * bends[:-1] + bends[1:]) / 6)
+    values = np.cumsum(np.pad(rises, [(1, 0), (0, 0)]), axis=0)
+    inner = np.stack(
+        [np.diff(bends, axis=0) / (6 * width), bends[:-1] / 2, slopes[:-1], values[:-1]]
+    )
+    # A straight piece at either end, as long as all others together.
+    length, level = knots[-1] - knots[0], np.zeros(n_functions)
+    left = np.array([level, level, slopes[0], -length * slopes[0]])
+    right = np.array([level, level, slopes[-1], values[-1]])
+    pieces = np.concatenate([left[:, None], inner, right[:, None]], axis=1)
+    return PPoly(pieces, [knots[0] - length, *knots, knots[-1] + length])

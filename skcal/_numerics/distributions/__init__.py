@@ -1,0 +1,1 @@
+"""Predictive distributions, intervals and quantiles of real targets."""

@@ -1,0 +1,108 @@
+"""Calibration of predictive distributions of real targets: formulas on plain arrays."""
+
+import numpy as np
+
+from skcal._numerics.cells._grid import cumulate
+
+# Shorter intervals count as their upper ends: their slopes would be rounded too coarsely.
+_SHORTEST = 2.0**-26
+
+
+def center_levels(levels):
+    """Probability of the smallest central interval that holds the quantile of each level."""
+    return np.abs(2 * levels - 1)
+
+
+def area_to_diagonal(levels, weights):
+    """Integral over p in [0, 1] of |share of the levels that are at most p, minus p|; exact.
+
+    Between two sorted levels the share is a constant c, and the integral over [a, b] that of
+    |c - p|, which is linear on both sides of c. `weights` None stands for ones.
+    """
+    order = np.argsort(levels)
+    mass = np.ones(len(levels)) if weights is None else weights[order].astype(np.float64)
+    cumulative = np.concatenate([[0.0], cumulate(mass)])
+    share = cumulative / cumulative[-1]
+    nodes = np.concatenate([[0.0], levels[order], [1.0]])
+    low, high = nodes[:-1], nodes[1:]
+    turn = np.clip(share, low, high)
+    below = (turn - low) * np.abs(share - (low + turn) / 2)
+    above = (high - turn) * np.abs(share - (turn + high) / 2)
+    return float((below + above).sum())
+
+
+def spread_evenly(low, high, weights):
+    """Cumulative distribution of rows that are spread evenly over intervals in [0, 1].
+
+    It is linear between the nodes; a row whose interval is next to a point makes it jump.
+
+    Returns
+    -------
+    nodes : ndarray of shape (n_nodes,)
+        From 0 to 1, distinct.
+    before, after : ndarray of shape (n_nodes,)
+        The limit from below and the value at each node.
+    """
+    mass = np.ones(len(low)) if weights is None else weights.astype(np.float64)
+    mass = mass / mass.sum()
+    is_point = high - low < _SHORTEST
+    jumps = high[is_point]
+    starts, ends = low[~is_point], high[~is_point]
+    slopes = mass[~is_point] / (ends - starts)
+    nodes, place = np.unique(np.concatenate([[0.0, 1.0], jumps, starts, ends]), return_inverse=True)
+    _, at_jump, at_start, at_end = np.split(place, np.cumsum([2, len(jumps), len(starts)]))
+    size = len(nodes)
+    jump = np.bincount(at_jump, mass[is_point], size)
+    slope = np.bincount(at_start, slopes, size) - np.bincount(at_end, slopes, size)
+    rise = np.cumsum(slope)[:-1] * np.diff(nodes)
+    after = np.cumsum(jump + np.append(0.0, rise))
+    return nodes, after - jump, after
+
+
+def share_among_bins(nodes, before, after, n_bins):
+    """Mass of the distribution of `spread_evenly` in equal bins, each with its upper end."""
+    edges = np.arange(1, n_bins) / n_bins
+    place = np.searchsorted(nodes, edges, side="right") - 1
+    step = (edges - nodes[place]) / (nodes[place + 1] - nodes[place])
+    cumulative = after[place] + step * (before[place + 1] - after[place])
+    return np.diff(np.concatenate([[0.0], cumulative, [1.0]]))
+
+
+def measure_uniformity(low, high, weights, norm):
+    """Distance from p of the distribution of `spread_evenly`, in the L1, L2 or largest norm."""
+    nodes, before, after = spread_evenly(low, high, weights)
+    gaps = after - nodes, before - nodes
+    if np.isinf(norm):
+        return float(max(np.abs(gap).max() for gap in gaps))
+    left, right, length = gaps[0][:-1], gaps[1][1:], np.diff(nodes)
+    if norm == 2:
+        return float(np.sqrt(np.sum(length * (left**2 + left * right + right**2)) / 3))
+    total = np.abs(left) + np.abs(right)
+    crossing = np.divide(left**2 + right**2, total, where=total > 0, out=np.zeros(len(total)))
+    area = np.where(left * right < 0, crossing, total)
+    return float(np.sum(length * area) / 2)
+
+
+def coverage(is_covered, weights):
+    """Weighted share of the rows that are covered, for each column."""
+    if weights is None:
+        return is_covered.mean(axis=0)
+    weights = weights.astype(np.float64)
+    # Summed as the total is, so that all of it is 1.
+    covered = [np.sum(np.where(column, weights, 0.0)) for column in is_covered.T]
+    return np.array(covered) / weights.sum()
+
+
+def mean_normalized_gap(bins, squared_errors, variances, weights):
+    """Mean over bins, by mass, of |RMV - RMSE| / RMV.
+
+    RMV and RMSE are the roots of the mean variance and of the mean squared error of a bin.
+    """
+    mass = np.bincount(bins, weights)
+    filled = mass > 0
+    error, variance = (
+        np.bincount(bins, x if weights is None else weights * x)[filled]
+        for x in (squared_errors, variances)
+    )
+    gap = np.abs(1 - np.sqrt(error / variance))
+    return float(mass[filled] @ gap / mass.sum())

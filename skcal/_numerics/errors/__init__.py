@@ -1,0 +1,1 @@
+"""Measures of calibration of probabilities, and of what a decision loses by errors."""

@@ -1,0 +1,112 @@
+"""Losses of decisions: acting above a threshold, and the most that a recalibration can save.
+
+Predictions are sorted and distinct; weight and positive are the sums of their rows, over all and
+over outcomes.
+"""
+
+import numpy as np
+
+from skcal._numerics.cells._grid import cumulate
+
+# Predictions worked on at a time, which stay in the cache.
+_CHUNK = 1 << 15
+
+
+def sum_before(values, places, *, is_counted=False):
+    """Sums of the values before each place.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    places : ndarray of int or slice
+        From 0 to n.
+    is_counted : bool, default=False
+        Whether the sums are numbers of rows, which add up exactly.
+
+    Returns
+    -------
+    ndarray
+    """
+    return _sum_before(values, is_counted)[places]
+
+
+def sum_from(values, places, *, is_counted=False):
+    """Sums of the values from each place on, small ones without the rounding of large ones.
+
+    Arguments are those of `sum_before`.
+    """
+    return _sum_before(values[::-1], is_counted)[::-1][places]
+
+
+def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_counted=False):
+    """Largest gain of a decision maker from the isotonic regression, and where it is.
+
+    Acting from the k-th prediction on loses P_k - t W_k and a constant, P and W the sums of
+    positive and weight of those before. Between the predictions and the levels of the regression
+    that is linear in t, over max(t, 1 - t): the maximum is at one of them, from either side, or at
+    1/2.
+
+    Parameters
+    ----------
+    predictions, weight, positive : ndarray of shape (n_distinct,)
+    starts, levels : ndarray of shape (n_blocks,)
+        First places and values of the blocks of the regression.
+    is_counted : bool, default=False
+        See `sum_before`.
+
+    Returns
+    -------
+    gain : float
+        A mass, as `weight` is.
+    threshold : float
+    is_inclusive : bool
+        Whether one acts at predictions equal to the threshold.
+    """
+    levels = np.maximum.accumulate(levels)  # which may be off by rounding
+    below = np.searchsorted(predictions, levels)  # predictions below each level
+    sums = _sum_before(positive, is_counted), _sum_before(weight, is_counted)
+    fitted = [values[np.append(starts, len(predictions))] for values in sums]
+
+    def find_gains(thresholds, places, blocks):
+        """Gain of acting from the blocks on, beyond that of acting from the places on."""
+        hits, mass = (
+            values[places] - best[blocks] for values, best in zip(sums, fitted, strict=True)
+        )
+        return hits - thresholds * mass
+
+    def list_gains():
+        middle = np.array([0.5])
+        places, blocks = np.searchsorted(predictions, middle), np.searchsorted(levels, middle)
+        yield middle, find_gains(middle, places, blocks), np.zeros(1)
+        yield levels, find_gains(levels, below, slice(len(levels))), np.zeros(len(levels))
+        for start in range(0, len(predictions), _CHUNK):
+            rows = slice(start, min(start + _CHUNK, len(predictions)))
+            thresholds = predictions[rows]
+            one, last = np.searchsorted(below, [start, rows.stop - 1], side="right")
+            runs = np.diff(below[one:last], prepend=start, append=rows.stop)
+            hits, mass = (
+                values[rows] - np.repeat(best[one : last + 1], runs)
+                for values, best in zip(sums, fitted, strict=True)
+            )
+            mass *= thresholds
+            hits -= mass
+            # What those lose beyond it who do not act at the threshold itself.
+            yield thresholds, hits, positive[rows] - thresholds * weight[rows]
+
+    best = 0.0, 0.5, False
+    for thresholds, gains, more in list_gains():
+        gains += np.maximum(more, 0.0)
+        if gains.max() <= best[0] * max(thresholds[0], 1 - thresholds[-1], 0.5):
+            continue  # the more so after the division by max(t, 1 - t)
+        gains /= np.maximum(thresholds, 1 - thresholds)
+        worst = gains.argmax()
+        if gains[worst] > best[0]:
+            best = float(gains[worst]), float(thresholds[worst]), bool(more[worst] <= 0)
+    return best
+
+
+def _sum_before(values, is_counted):
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    (np.cumsum if is_counted else cumulate)(values, out=sums[1:])
+    return sums

@@ -1,0 +1,125 @@
+"""Lower and upper distance from calibration."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics.cells._grid import linear_nodes
+from skcal._numerics.errors._coupling import bound_coupling_cost
+
+# Knots between the predictions, where these are few enough to be knots themselves.
+_FILL = 512
+# Predictions nearer to each other than this share a knot.
+_NEAR = 2.0**-26
+# Bounds as near as this are equal.
+_ROUNDING = 1e-13
+
+
+class LowerDistance(NamedTuple):
+    """Lower distance from calibration with certified bounds."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+class Layers(NamedTuple):
+    """Mass of outcome 0 and of outcome 1 on knots, and how far it was moved there on average."""
+
+    mass: np.ndarray
+    knots: np.ndarray
+    moved: float
+
+
+def place_on_knots(predictions, weight, positive):
+    """Layers whose knots are the sorted distinct predictions and equally spaced points."""
+    knots = np.union1d(predictions, np.linspace(0.0, 1.0, _FILL + 1))
+    near = np.flatnonzero(np.diff(knots) < _NEAR)
+    near = np.union1d(near, near + 1)
+    knots[near] = np.rint(knots[near] / _NEAR) * _NEAR
+    knots = np.unique(knots)
+    left = np.minimum(np.searchsorted(knots, predictions, side="right"), len(knots) - 1) - 1
+    gap = knots[left + 1] - knots[left]
+    place = (predictions - knots[left]) / gap
+    mass = np.stack([weight - positive, positive])
+    layers = [
+        np.bincount(left, layer * (1 - place), len(knots))
+        + np.bincount(left + 1, layer * place, len(knots))
+        for layer in mass
+    ]
+    moved = (weight * 2 * place * (1 - place) * gap).sum()
+    return Layers(np.stack(layers), knots, float(moved))
+
+
+def place_on_grid(weight_moments, positive_moments):
+    """Layers on equally spaced knots from sums of mass * a^k in the cells between them.
+
+    Parameters
+    ----------
+    weight_moments : ndarray of shape (3, n_cells)
+        k = 0, 1, 2; a in [0, 1] is the place inside the cell.
+    positive_moments : ndarray of shape (2, n_cells)
+        The same of the mass of outcome 1, k = 0, 1.
+    """
+    n_cells = weight_moments.shape[1]
+    positive = linear_nodes(positive_moments)
+    negative = linear_nodes(weight_moments[:2]) - positive
+    moved = 2 * (weight_moments[1] - weight_moments[2]).sum() / n_cells
+    knots = np.linspace(0.0, 1.0, n_cells + 1)
+    return Layers(np.stack([np.maximum(negative, 0.0), positive]), knots, float(moved))
+
+
+def bound_lower_distance(layers, width, limit=np.inf):
+    """Lower distance with bounds at most `width` apart.
+
+    With D the optimum on the knots and h their widest gap,
+
+        D - h^2 / 2  <=  lower distance  <=  D + moved:
+
+    between knots linear potentials exceed their constraint by h^2 / 2 at most, and mass was
+    moved to the knots at that cost. The potentials (u, u - 1) and (-u, 1 - u) are feasible and
+    give the bias |E r| as another lower bound; carrying everything to 0 and 1 is another upper
+    bound, and `limit` is one that the caller knows.
+
+    Raises
+    ------
+    RuntimeError
+        If the linear program was not solved well enough.
+    """
+    (negative, positive), knots, moved = layers
+    ones, zeros = (positive * (1 - knots)).sum(), (negative * knots).sum()
+    floor, ceiling = float(abs(ones - zeros)), float(min(ones + zeros, limit))
+    if ceiling - floor <= _ROUNDING:
+        return LowerDistance(ceiling, min(floor, ceiling), ceiling)
+    excess = float(np.diff(knots).max()) ** 2 / 2
+    optimum, cost = bound_coupling_cost(layers.mass, knots, slack=width - moved - excess)
+    lower = max(optimum - excess, floor)
+    upper = max(lower, min(cost + moved, ceiling))
+    # From the optimum rather than the bounds, since that is accurate to rounding.
+    value = (lower + min(optimum + moved, ceiling)) / 2
+    return LowerDistance(min(max(value, lower), upper), lower, upper)
+
+
+def upper_distance(predictions, weight, positive):
+    """The smallest E|v - E[y | group of v]| over all partitions of the distinct predictions.
+
+    Partitions are built up by subsets, numbered by their bits: the best one of a subset consists
+    of the group of its first element and the best one of what is left. That looks at every
+    group in every place, 3^m / 2 of them, but not at every partition.
+    """
+    n_subsets = 1 << len(predictions)
+    bits = np.arange(n_subsets)[:, np.newaxis] >> np.arange(len(predictions)) & 1
+    total = weight.sum()
+    outcome = (bits @ positive)[1:] / (bits @ weight)[1:]
+    distance = np.abs(predictions - outcome[:, np.newaxis])
+    cost = [0.0, *((bits[1:] * weight * distance).sum(axis=1) / total).tolist()]
+    best = [0.0] * n_subsets
+    for subset in range(1, n_subsets):
+        others = subset & (subset - 1)  # all but its first element
+        left = others
+        smallest = cost[subset ^ others] + best[others]
+        while left:
+            left = (left - 1) & others
+            smallest = min(smallest, cost[subset ^ left] + best[left])
+        best[subset] = smallest
+    return best[-1]

@@ -1,0 +1,1 @@
+"""Laws of statistics, draws, intervals and tests."""

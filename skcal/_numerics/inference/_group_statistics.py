@@ -1,0 +1,133 @@
+"""Statistics of calibration in overlapping groups, from sums of outcomes that all groups share.
+
+An atom holds the rows of one pattern of memberships in one cell of predictions. With the residual
+R_a of an atom, the sum of its weighted outcomes minus its mean, the variance V_a of R_a under
+calibration, and x_a the log odds of its mean prediction, the statistics of a group are, over its
+atoms,
+
+- mean: sum R_a / sqrt(sum V_a), normal,
+- slope: the score test of Cox's model, U' I^{-1} U with U = sum R_a (1, x_a) and
+  I = sum V_a (1, x_a) (1, x_a)', chi-squared of 2 degrees of freedom, or 1 where all x_a are equal,
+- kuiper: the range of the running sums of R_a over cells divided by sqrt(sum V_a), the range of
+  Brownian motion.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import log_ndtr, logit
+
+from skcal._numerics.inference._brownian import exceed_range
+
+# The logarithm of the p-value of an outcome that was predicted to be impossible.
+IMPOSSIBLE = float(np.log(np.nextafter(0.0, 1.0)))
+# Determinants that are smaller, relative to the product of the diagonal, are 0 but for rounding.
+_EQUAL = 1e-9
+# From here on the first term of the tail of the range is all that doubles can see.
+_FAR = 8.0
+
+
+def find_cells(predictions, n_cells, n_rows=None):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value.
+
+    With `n_rows` each prediction is that of so many rows.
+    """
+    if n_rows is None:
+        places, counts = np.sort(predictions), 1.0
+    else:
+        order = np.argsort(predictions)
+        places, counts = predictions[order], n_rows[order]
+    edges = places[np.diff(places, prepend=-1.0) > 0]
+    if len(edges) > n_cells:
+        shares = np.cumsum(counts * places * (1 - places))
+        inner = np.arange(1, n_cells) / n_cells
+        edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
+    return np.searchsorted(edges, predictions)
+
+
+class MeanStatistic:
+    """Standardised mean residual of each group.
+
+    Parameters
+    ----------
+    members : csr_array of shape (n_groups, n_patterns)
+    pattern : ndarray of int of shape (n_atoms,)
+        Sorted; every pattern has an atom.
+    cell : ndarray of int of shape (n_atoms,)
+    places, variance : ndarray of shape (n_atoms,)
+        Mean predictions, in (0, 1), and variances of the sums of outcomes, positive.
+    """
+
+    def __init__(self, members, pattern, cell, places, variance):
+        self._members = members.astype(np.float64)
+        self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
+        error = np.sqrt(self._sum(variance))
+        self._error = np.where(error > 0, error, np.inf)  # of certain outcomes alone
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        return self._sum(residuals) / self._error[:, None]
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values, of statistics of shape (n_draws, n_groups)."""
+        return np.log(2) + log_ndtr(-np.abs(statistics))
+
+    def _sum(self, values):
+        """Sums over the atoms of each group."""
+        return self._members @ np.add.reduceat(values, self._starts, axis=0)
+
+
+class SlopeStatistic(MeanStatistic):
+    """Score statistic of the intercept and the slope of each group; see `MeanStatistic`."""
+
+    def __init__(self, members, pattern, cell, places, variance):
+        super().__init__(members, pattern, cell, places, variance)
+        log_odds = logit(places)
+        log_odds -= variance @ log_odds / variance.sum()
+        one, first, second = (self._sum(variance * log_odds**k) for k in range(3))
+        determinant = one * second - first**2
+        self._flat = determinant <= _EQUAL * one * second
+        # The score of the slope, made uncorrelated to that of the intercept.
+        one = np.where(one > 0, one, np.inf)
+        self._centre = (first / one)[:, None]
+        self._information = np.where(self._flat, np.inf, determinant / one)[:, None]
+        self._log_odds = log_odds[:, None]
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        level = self._sum(residuals)
+        slope = self._sum(residuals * self._log_odds) - self._centre * level
+        with np.errstate(over="ignore"):  # of an outcome that was next to impossible
+            return (level / self._error[:, None]) ** 2 + slope**2 / self._information
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values."""
+        level = super().find_log_pvalues(np.sqrt(statistics))
+        return np.where(self._flat, level, -statistics / 2)
+
+
+class KuiperStatistic(MeanStatistic):
+    """Standardised range of the running sums of the residuals; see `MeanStatistic`."""
+
+    def __init__(self, members, pattern, cell, places, variance):
+        super().__init__(members, pattern, cell, places, variance)
+        n_groups, n_atoms, self._n_cells = members.shape[0], len(cell), cell.max() + 1
+        atoms = np.arange(n_atoms)
+        inside = csr_array((np.ones(n_atoms), (pattern, atoms)), shape=(members.shape[1], n_atoms))
+        pairs = (self._members @ inside).tocoo()
+        rows = pairs.row * self._n_cells + cell[pairs.col]
+        shape = n_groups * self._n_cells, n_atoms
+        self._cells = csr_array((pairs.data, (rows, pairs.col)), shape=shape)
+
+    def measure(self, residuals):
+        """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        sums = self._cells @ residuals
+        running = np.cumsum(sums.reshape(-1, self._n_cells, residuals.shape[1]), axis=1)
+        high, low = (np.maximum(sign * running, 0).max(axis=1) for sign in (1, -1))
+        return (high + low) / self._error[:, None]
+
+    @staticmethod
+    def find_log_pvalues(statistics):
+        """Logarithms of the asymptotic p-values."""
+        far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
+        near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))
+        return np.where(statistics > _FAR, far, near)

@@ -1,0 +1,117 @@
+"""Null distributions of the squared kernel calibration error and of mean embeddings.
+
+p-values are kept above 0: the smallest normal float stands for all that are smaller.
+"""
+
+import numpy as np
+from scipy.special import fdtrc, ndtr
+
+from skcal._numerics.inference._classical_tests import clip_pvalue
+
+# What varies less than this, of columns with a largest entry of 1 or a length of 1, is rounding:
+# that of exponentials is some hundred times the rounding of numbers near 1.
+_SINGULAR = 1e-12
+
+
+def bound_unbiased(estimate, n_rows, bound):
+    """Hoeffding's bound of the p-value for the mean over pairs of terms in [-bound, bound]."""
+    exponent = (n_rows // 2) * (max(estimate, 0.0) / bound) ** 2 / 2
+    return clip_pvalue(np.exp(-exponent))
+
+
+def bound_biased(estimate, n_rows, bound):
+    """Bounded-differences bound of the p-value for the mean over all pairs, itself included."""
+    exponent = max(0.0, np.sqrt(n_rows * max(estimate, 0.0) / bound) - 1) ** 2 / 2
+    return clip_pvalue(np.exp(-exponent))
+
+
+def standardize_mean(values):
+    """Mean over its standard error, and the upper tail of the normal distribution."""
+    mean = values.mean()
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    statistic = 0.0 if mean == 0 else mean / error
+    return float(statistic), clip_pvalue(ndtr(-statistic))
+
+
+def draw_counts(n_rows, n_resamples, rng):
+    """How often each row is drawn in each bootstrap resample, an array (n_rows, n_resamples)."""
+    counts = np.empty((n_rows, n_resamples), dtype=np.uint16)
+    for resample in range(n_resamples):
+        rows = (rng.random(n_rows) * n_rows).astype(np.intp)
+        counts[:, resample] = np.bincount(rows, minlength=n_rows)
+    return counts
+
+
+def sum_resampled_pairs(terms, left_counts, right_counts):
+    """Sums of C_i C_j h_ij over a matrix h, for each column of counts C."""
+    return np.einsum("ib,ib->b", left_counts, terms @ right_counts)
+
+
+def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_rows):
+    """Statistic of the degenerate bootstrap, and its resamples under calibration.
+
+    The terms of a calibrated model have mean 0 given either row, so that resamples are centred
+    by the row means of h [1]_.
+
+    Parameters
+    ----------
+    row_sums, own : ndarray of shape (n_rows,)
+        sum_j h_ij and h_ii.
+    resampled_pairs, resampled_own, resampled_rows : ndarray of shape (n_resamples,)
+        Sums of C_i C_j h_ij, of C_i h_ii, and of C_i sum_j h_ij with the counts C of a resample.
+
+    Returns
+    -------
+    statistic : float
+    resampled : ndarray of shape (n_resamples,)
+    estimate : float
+        Unbiased estimate of the squared error.
+    null_mean : float
+        Expected value of a resample. With E[C_i C_j] = 1 - 1/n, and E[C_i^2] = 2 - 1/n, it is minus
+        the mean of h, so that statistic - null_mean = n / (n - 1) estimate.
+
+    References
+    ----------
+    .. [1] M. A. Arcones, E. Giné (1992). On the bootstrap of U and V statistics. Annals of
+       Statistics 20. :doi:`10.1214/aos/1176348650`
+    """
+    n = len(own)
+    total = row_sums.sum()
+    estimate = (total - own.sum()) / (n * (n - 1))
+    null_mean = -total / n**2
+    statistic = n / (n - 1) * estimate + null_mean
+    resampled = (n / (n - 1) * (resampled_pairs - resampled_own) - 2 * resampled_rows) / n**2
+    return statistic, resampled, estimate, null_mean
+
+
+def count_exceedances(statistic, resampled):
+    """p-value of a statistic among its resamples, itself counted."""
+    return float((1 + np.count_nonzero(resampled >= statistic)) / (len(resampled) + 1))
+
+
+def find_chi_squared(features):
+    """n m' S^-1 m for the mean m and covariance S of rows, its p-value, and the rank of S.
+
+    The p-value is that of Hotelling's F distribution, which tends to the chi-squared one with a
+    degree for each column as n grows. Both are NaN where S is singular: where columns are constant
+    or depend on each other, but for rounding. S is not formed, as its condition is the square of
+    that of the rows.
+    """
+    n, degrees = features.shape
+    largest = np.abs(features).max(axis=0)
+    features = features / np.where(largest > 0, largest, 1.0)  # squares could vanish or overflow
+    mean = features.mean(axis=0)
+    centered = features - mean
+    length = np.linalg.norm(centered, axis=0)
+    varying = length > _SINGULAR * np.sqrt(n)
+    triangle = np.linalg.qr(centered[:, varying] / length[varying], mode="r")
+    _, values, vectors = np.linalg.svd(triangle)
+    rounding = _SINGULAR * np.linalg.norm(features, axis=0)[varying] / length[varying]
+    rank = np.count_nonzero(values > rounding.max(initial=0) * values.max(initial=0))
+    if rank < degrees:
+        return np.nan, np.nan, rank
+    projected = vectors @ (mean / length) / values
+    statistic = float(n * (n - 1) * (projected @ projected))
+    left = n - degrees
+    pvalue = fdtrc(degrees, left, statistic * left / (degrees * (n - 1)))
+    return statistic, clip_pvalue(pvalue), rank

@@ -1,0 +1,123 @@
+r"""The omnibus statistic of calibration: the smallest of three asymptotic p-values.
+
+Each is a function of the sums of outcomes at places alone. With the residual R_j of a place, the
+sum of its outcomes minus its mean, and the variance V_j of R_j, the three statistics are
+
+- Cox's score: U' I^{-1} U, U = sum_j R_j (1, x_j), I = sum_j V_j (1, x_j) (1, x_j)', x_j the log
+  odds; chi-squared of 2 degrees of freedom,
+- bins: sum_b (sum_{j in b} R_j)^2 / sum_{j in b} V_j; chi-squared with one degree for each bin,
+- Kuiper's: the range of the running sums of R_j over the square root of sum_j V_j; the range of
+  Brownian motion.
+"""
+
+import numpy as np
+from scipy.special import chdtrc, logit
+
+from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.inference._brownian import exceed_range
+
+# The smallest normal float stands for all p-values that are smaller, the smallest float of all for
+# that of an outcome that was predicted to be impossible.
+_TINY = float(np.finfo(np.float64).tiny)
+IMPOSSIBLE = float(-np.log(np.nextafter(0.0, 1.0)))
+# Log odds that differ by less, relative to the largest, are equal but for rounding.
+_EQUAL = 1e-9
+# Sums of certain outcomes differ from their only value by less of the mass, but for rounding.
+_CERTAIN = 1e-9
+
+
+class OmnibusOnPlaces:
+    """-log of the smallest of the three p-values, as a function of the outcomes alone.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n_places,)
+        Sorted predictions in [0, 1].
+    mass : ndarray of shape (n_places,)
+        Weights of the places.
+    variance : ndarray of shape (n_places,)
+        Variance of the sum of the outcomes at each place under calibration.
+    n_rows : int
+        There are at most as many bins as its cube root.
+    """
+
+    def __init__(self, places, mass, variance, n_rows):
+        self._mass, self._mean = mass, mass * places
+        self._is_certain = (places == 0) | (places == 1)
+        # Squares of the smallest weights may vanish.
+        self._chance = chance = np.flatnonzero(~self._is_certain & (variance > 0))
+        if len(chance) == 0:
+            return
+        variance = variance[chance]
+        self._total = variance.sum()
+        # Scores of the level and of the slope, made uncorrelated.
+        shares, log_odds = variance / self._total, logit(places[chance])
+        self._direction = None
+        if np.ptp(log_odds) > _EQUAL * np.abs(log_odds).max():
+            direction = log_odds - shares @ log_odds
+            self._information = shares @ direction**2
+            if self._information > 0:  # next to certain outcomes may have none
+                self._direction = direction
+        n_bins = count_bins("cube_root", n_rows)
+        # Bins are cut from the rarer label on, so that it does not matter which one is positive.
+        if shares @ places[chance] <= 0.5:
+            self._starts = _cut_bins(shares, n_bins)
+        else:
+            ends = len(shares) - _cut_bins(shares[::-1], n_bins)
+            self._starts = np.append(0, ends[:0:-1])
+        self._variances = np.add.reduceat(shares, self._starts)
+
+    def measure(self, sums):
+        """The statistic for each row of an array of summed outcomes."""
+        residuals = sums - self._mean
+        values = np.zeros(len(sums))
+        if len(self._chance):
+            values = self._combine(residuals[:, self._chance])
+        if self._is_certain.any():
+            wrong = np.abs(residuals) > _CERTAIN * self._mass
+            values[wrong[:, self._is_certain].any(axis=1)] = IMPOSSIBLE
+        return values
+
+    def _combine(self, residuals):
+        with np.errstate(over="ignore"):  # next to impossible outcomes make statistics infinite
+            residuals = residuals / np.sqrt(self._total)
+            pvalues = (
+                self._find_cox(residuals),
+                self._find_bins(residuals),
+                _find_kuiper(residuals),
+            )
+        smallest = np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)
+        return np.abs(np.log(smallest))
+
+    def _find_cox(self, residuals):
+        level = residuals.sum(axis=1) ** 2
+        if self._direction is None:
+            return chdtrc(1, level)
+        return chdtrc(2, level + (residuals @ self._direction) ** 2 / self._information)
+
+    def _find_bins(self, residuals):
+        sums = np.add.reduceat(residuals, self._starts, axis=1)
+        return chdtrc(len(self._starts), (sums**2 / self._variances).sum(axis=1))
+
+
+def _find_kuiper(residuals):
+    cumulative = np.cumsum(residuals, axis=1)
+    high = np.maximum(cumulative.max(axis=1), 0.0)
+    return exceed_range(high - np.minimum(cumulative.min(axis=1), 0.0))
+
+
+def _cut_bins(shares, n_bins):
+    """Where bins begin, each with a share of the variance of 1 / n_bins or a little more.
+
+    The last one may have only half of it: bins with next to no variance would let a single outcome
+    decide.
+    """
+    cumulative = np.cumsum(shares)
+    starts, least = [0], (1 - _EQUAL) / n_bins
+    while True:
+        done = cumulative[starts[-1] - 1] if starts[-1] else 0.0
+        start = np.searchsorted(cumulative, done + least) + 1
+        if start >= len(shares) or cumulative[-1] - cumulative[start - 1] < least / 2:
+            break
+        starts.append(start)
+    return np.array(starts)

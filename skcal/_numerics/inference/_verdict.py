@@ -1,0 +1,144 @@
+"""What the verdict of a report is read from: directions, bounds, and skill.
+
+`shares` are weights that sum to 1; `reach` is a quantile of the standard normal distribution.
+Ranges are triples of estimate, lower and upper end.
+"""
+
+import numpy as np
+from scipy.special import logit, ndtr
+
+from skcal._numerics.inference._cox import CoxLikelihood
+
+# Rows that weigh less, beside the heaviest one, say nothing about log odds.
+_LIGHTEST = 1e-250
+
+
+def find_excess(bounds, null):
+    """How far an estimate is from its null value, in units of its interval on that side.
+
+    Above 1 in size if the interval excludes the null value, 0 if it is the estimate or if nothing
+    can be said. Infinite estimates come with their finite end.
+    """
+    if bounds is None or bounds[0] == null:
+        return 0.0
+    estimate, low, high = bounds
+    side, end = (1.0, low) if estimate > null else (-1.0, high)
+    if np.isinf(estimate):
+        return side * np.inf if side * (end - null) > 0 else 0.0
+    reach = abs(estimate - end)
+    return float((estimate - null) / reach) if reach > 0 else side * np.inf
+
+
+def bound_mean_gap(shares, predictions, outcomes, reach):
+    """Range of the mean of predictions minus outcomes."""
+    residual = predictions - outcomes
+    gap = float(shares @ residual)
+    # A sample of few rows may vary less than a calibrated model would.
+    variance = np.maximum((residual - gap) ** 2, predictions * (1 - predictions))
+    margin = reach * float(np.sqrt(np.sum(shares**2 * variance)))
+    return gap, max(gap - margin, -1.0), min(gap + margin, 1.0)
+
+
+def bound_slope(shares, predictions, outcomes, reach):
+    """Range of the slope of outcomes on predictions; None where predictions are all alike."""
+    centred = predictions - shares @ predictions
+    variance = float(shares @ centred**2)
+    if variance < 1e-12:
+        return None
+    slope = float(shares @ (centred * outcomes)) / variance
+    residual = outcomes - shares @ outcomes - slope * centred
+    margin = reach * float(np.sqrt(np.sum((shares * centred * residual) ** 2))) / variance
+    return slope, slope - margin, slope + margin
+
+
+def make_likelihood(shares, predictions, outcomes):
+    """`CoxLikelihood` of as many rows as the shares are worth.
+
+    None where log odds are infinite or all alike, or outcomes are.
+    """
+    heavy = shares > _LIGHTEST * shares.max()
+    counts = shares[heavy] / np.sum(shares**2)
+    predictions, outcomes = predictions[heavy], outcomes[heavy]
+    low, high = predictions.min(), predictions.max()
+    if low <= 0 or high >= 1 or logit(low) == logit(high) or (outcomes == outcomes[0]).all():
+        return None
+    return CoxLikelihood(predictions, outcomes, counts)
+
+
+def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):
+    """Range of the slope of the log odds of outcomes on those of predictions, by their likelihood.
+
+    None where there is no likelihood, see `make_likelihood`.
+    """
+    likelihood = make_likelihood(shares, predictions, outcomes)
+    if likelihood is None:
+        return None
+    return tuple(likelihood.bound_slope(likelihood.fit(), confidence_level))
+
+
+def split_gain(shares, predictions, outcomes):
+    """What a shift of all predictions takes off a proper score, and a stretch after that.
+
+    The log loss, and shift and stretch of log odds, of the rows whose log odds are finite. Where
+    these have no likelihood the Brier score, and shift and stretch of probabilities: m^2 with the
+    mean residual m, and (1 - b)^2 V with the slope b and the variance V of the predictions.
+    """
+    inside = (predictions > 0) & (predictions < 1)
+    likelihood = None
+    if inside.any():
+        likelihood = make_likelihood(shares[inside], predictions[inside], outcomes[inside])
+    if likelihood is not None:
+        return likelihood.split_gain(likelihood.fit())
+    centred = predictions - shares @ predictions
+    variance = float(shares @ centred**2)
+    excess = float(shares @ (centred * (outcomes - predictions)))
+    # Predictions that are all alike miss their mean by a last bit.
+    stretch = excess**2 / variance if variance > 1e-24 else 0.0
+    return float(shares @ (predictions - outcomes)) ** 2, stretch
+
+
+def subtract_in_squares(value, chance):
+    """sqrt(value^2 - chance^2), 0 where chance is larger: independent errors add up in squares."""
+    return float(np.sqrt(max(value**2 - chance**2, 0.0)))
+
+
+def bound_mean_error(shares, predictions, size, reach):
+    """Upper bound U of an average error that is estimated as `size`.
+
+    An error of U raises the variance of an outcome by U at most, so that U is the larger root of
+    U = size + reach * sqrt(sum_i shares_i^2 (v_i (1 - v_i) + U)).
+    """
+    squares = shares**2
+    variance = float(np.sum(squares * predictions * (1 - predictions)))
+    half = reach**2 * float(squares.sum()) / 2
+    return min(size + half + np.sqrt(half**2 + 2 * half * size + reach**2 * variance), 1.0)
+
+
+def find_skill_pvalue(shares, proba, codes):
+    """p-value of the hypothesis that probabilities and labels are independent.
+
+    Labels are permuted: of the sum of the probabilities that the true labels get, less their
+    means, the mean and the variance over all permutations are known. Its law is taken for normal.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_samples,)
+    proba : ndarray of shape (n_samples, n_classes)
+    codes : ndarray of shape (n_samples,)
+        Number of the column of each label.
+
+    Returns
+    -------
+    float
+    """
+    n_rows, n_classes = proba.shape
+    if n_rows < 2:
+        return 1.0
+    given = shares[:, None] * (proba - shares @ proba)
+    statistic = given[np.arange(n_rows), codes].sum()
+    frequency = np.bincount(codes, minlength=n_classes) / n_rows
+    scatter = n_rows * (np.diag(frequency) - np.outer(frequency, frequency))
+    variance = np.sum((given.T @ given) * scatter) / (n_rows - 1)
+    if variance <= 1e-24:
+        return 1.0
+    return float(np.maximum(ndtr(-statistic / np.sqrt(variance)), np.finfo(float).tiny))

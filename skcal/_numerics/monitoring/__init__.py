@@ -1,0 +1,1 @@
+"""Bets and evidence, which may be looked at at any time."""

@@ -1,0 +1,1 @@
+"""Maps of probabilities and how they are fitted."""

@@ -1,0 +1,146 @@
+"""Logistic regression with penalties and bounds, to the optimum."""
+
+import numpy as np
+from scipy.special import logit
+
+from skcal._numerics.recalibration._newton import (
+    DAMPING,
+    LARGEST_PENALTY,
+    centre_features,
+    minimize_convex,
+    solve_newton_step,
+)
+
+# If there are so many rows, every 16th of each outcome, at least 500, tells where to start.
+_MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
+# Searches start at a mean outcome that is not nearer to 0 and 1.
+_SMALLEST_RATE = 1e-12
+
+
+def fit_logistic(
+    features,
+    targets,
+    weights=None,
+    *,
+    penalty=0.0,
+    centre=0.0,
+    lower=-np.inf,
+    fit_intercept=False,
+    guess=0.0,
+):
+    """Coefficients that minimise mean log loss + sum_j penalty_j (coefficient_j - centre_j)^2.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_samples, n_features)
+    targets : ndarray of shape (n_samples,)
+        In [0, 1].
+    weights : ndarray of shape (n_samples,) or None
+    penalty, centre, lower : float or ndarray of shape (n_features,)
+        Coefficients stay at or above `lower`.
+    fit_intercept : bool
+        Whether to add an intercept without penalty or bound, the last coefficient then.
+    guess : float
+        With an intercept the search starts where all coefficients have this value and the intercept
+        is 0, or at equal probabilities for all rows if these fit better; else at `centre`.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_features + 1,)
+        Of P(1) = expit(features @ coefficients + intercept).
+    """
+    mass = np.full(len(targets), 1 / len(targets)) if weights is None else weights / weights.sum()
+    n_features = features.shape[1]
+    penalty, centre, lower = (
+        np.broadcast_to(np.asarray(option, dtype=np.float64), (n_features,))
+        for option in (np.minimum(penalty, LARGEST_PENALTY), centre, lower)
+    )
+
+    if fit_intercept:  # features are centred, lest a common offset hides how they differ
+        features, offset = centre_features(np.asfortranarray(features), mass)
+        columns = np.vstack([features.T, np.ones(len(features))])
+        starts = _list_starts(features, offset, mass @ targets, guess, centre)
+        penalty, centre, lower = (
+            np.append(option, last)
+            for option, last in ((penalty, 0.0), (centre, 0.0), (lower, -np.inf))
+        )
+    else:
+        columns, starts = np.ascontiguousarray(features.T), [centre]
+    problem = _Problem(columns, targets, mass, penalty, centre)
+    start = problem.find_start(starts, lower)
+    coefficients, _ = minimize_convex(problem.evaluate, start, lower)
+    if fit_intercept:
+        coefficients[-1] -= offset @ coefficients[:-1]
+    return coefficients
+
+
+def _list_starts(features, offset, rate, guess, centre):
+    """Coefficients of centred features, and intercepts, where a search may start."""
+    varies = features.any(axis=0)  # other coefficients stay where they are
+    level, guess = np.where(varies, [[0.0], [guess]], centre)
+    rate = np.clip(rate, _SMALLEST_RATE, 1 - _SMALLEST_RATE)
+    return [np.append(level, logit(rate)), np.append(guess, offset @ guess)]
+
+
+class _Problem:
+    """The penalised loss of features that lie in rows."""
+
+    def __init__(self, columns, targets, mass, penalty, centre):
+        self.columns, self.targets, self.mass = columns, targets, mass
+        self.penalty, self.centre = penalty, centre
+        self.bound = columns**2 @ mass / 4 + 2 * penalty
+
+    def find_start(self, starts, lower):
+        """The best start or, of many rows, the optimum for a part of them if that is better."""
+        starts = [np.maximum(start, lower) for start in starts]
+        if len(self.targets) >= _MANY_ROWS:
+            rows, shares = _choose_rows(self.targets)
+            part = _Problem(
+                self.columns[:, rows],
+                self.targets[rows],
+                self.mass[rows] * shares,
+                self.penalty,
+                self.centre,
+            )
+            start = part.find_best(starts)
+            found, _ = minimize_convex(part.evaluate, start, lower)
+            starts = [found, start]
+        return self.find_best(starts)
+
+    def find_best(self, points):
+        """The point with the least value, the first one of equals."""
+        if len(points) == 1:
+            return points[0]
+        return min(points, key=lambda point: self.evaluate(point)[0])
+
+    def evaluate(self, coefficients):
+        """Value, gradient, and the function that solves for the Newton step."""
+        scores, away = coefficients @ self.columns, coefficients - self.centre
+        small = np.exp(-np.abs(scores))
+        # log(1 + exp(s)) - y s, without cancellation where s is large and y is 1
+        losses = np.log1p(small)
+        losses += np.maximum(scores, 0.0)
+        losses -= self.targets * scores
+        smaller = small / (1.0 + small)  # of the two probabilities
+        proba = smaller + (1.0 - 2.0 * smaller) * (scores > 0)  # faster than a choice
+        residual = self.mass * (proba - self.targets)
+        gradient = self.columns @ residual + 2 * self.penalty * away
+
+        def step(free):
+            part = self.columns if free.all() else self.columns[free]
+            hessian = (part * (self.mass * smaller * (1.0 - smaller))) @ part.T
+            hessian.flat[:: len(hessian) + 1] += (2 * self.penalty + DAMPING * self.bound)[free]
+            return solve_newton_step(hessian, gradient[free])
+
+        return self.mass @ losses + self.penalty @ away**2, gradient, step
+
+
+def _choose_rows(targets):
+    """Rows at even steps, more of the rarer outcome, and how many each stands for."""
+    is_positive = targets > 0.5
+    rows, shares = [], []
+    for group in map(np.flatnonzero, (is_positive, ~is_positive)):
+        step = int(np.clip(len(group) // _FEW_ROWS, 1, _PART))
+        rows.append(group[::step])
+        shares.append(np.full(len(rows[-1]), float(step)))
+    return np.concatenate(rows), np.concatenate(shares)

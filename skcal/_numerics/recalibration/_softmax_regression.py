@@ -1,0 +1,283 @@
+"""Softmax regression with structured coefficients and penalties, to the optimum."""
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from skcal._numerics.recalibration._newton import (
+    DAMPING,
+    LARGEST_PENALTY,
+    minimize_convex,
+    solve_newton_step,
+)
+
+# Up to this many coefficients the Hessian is formed; beyond, Newton steps come from conjugate
+# gradients, which only need its products with vectors.
+_LARGEST_HESSIAN = 500
+# Newton's method corrects in the next step what a step is short of.
+_STEP_TOLERANCE = 1e-3
+_MAX_PRODUCTS = 500
+# Their preconditioner is made of blocks, one for each class, up to this many numbers in all. It
+# guides the search and not its end, so that a few rows for each column are enough for it.
+_LARGEST_BLOCKS = 30_000_000
+_ROWS_PER_COLUMN = 10
+# A smaller share of the largest possible curvature is taken for rounding.
+_SMALLEST_SHARE = 1e-12
+_CELLS_IN_CHUNK, _CELLS_IN_HESSIAN_CHUNK = 1 << 17, 1 << 16
+
+
+def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
+    """Coefficients that minimise mean log loss + sum penalty (coefficients - centre)^2.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_samples, n_features)
+    codes : ndarray of shape (n_samples,)
+        Column of the true class.
+    weights : ndarray of shape (n_samples,) or None
+    start : ndarray of shape (n_classes, n_features)
+    varies : ndarray of shape (n_classes, n_features)
+        Which coefficients are fitted; the others stay as they start.
+    penalty, centre : ndarray of shape (n_classes, n_features)
+    even : ndarray of shape (n_samples,) or None
+        Share of each target that all classes have in equal parts; the true class has the rest.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (n_classes, n_features)
+        The logits are features @ coefficients.T.
+    n_evaluations : int
+        Evaluations of the loss and its derivatives.
+    """
+    mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
+    penalty = np.minimum(penalty[varies], LARGEST_PENALTY)
+    problem = _Problem(features, codes, mass, start, varies, penalty, centre[varies], even)
+    best, n_evaluations = minimize_convex(problem.evaluate, start[varies])
+    return problem.arrange(best), n_evaluations
+
+
+class _Problem:
+    def __init__(self, features, codes, mass, start, varies, penalty, centre, even=None):
+        self.features, self.codes, self.mass = features, codes, mass
+        self.start, self.varies, self.penalty, self.centre = start, varies, penalty, centre
+        self.classes, self.columns = np.nonzero(varies)
+        self.rows = np.arange(len(codes))
+        self.even = np.zeros(len(codes)) if even is None else even
+        n_classes = len(start)
+        beside = ~np.eye(*start.shape, dtype=bool)
+        beside[:, n_classes:] = False
+        self.bound = (self.mass @ features**2)[self.columns] / 4 + 2 * penalty
+        self.is_diagonal = not (varies | (start != 0))[beside].any()
+
+    def arrange(self, free):
+        coefficients = self.start.copy()
+        coefficients[self.varies] = free
+        return coefficients
+
+    def spread_out(self, free):
+        """A matrix of coefficients, of which those that stay are 0."""
+        matrix = np.zeros_like(self.start)
+        matrix[self.varies] = free
+        return matrix
+
+    def list_chunks(self):
+        """Slices of rows: products with a diagonal are fastest where they fit in the cache."""
+        size = max(_CELLS_IN_CHUNK // len(self.start), 1) if self.is_diagonal else len(self.rows)
+        return [slice(first, first + size) for first in range(0, len(self.rows), size)]
+
+    def split(self, coefficients):
+        """What `multiply` takes: of a diagonal matrix that, and the columns beside it in rows."""
+        if not self.is_diagonal:
+            return coefficients
+        n_classes = len(coefficients)
+        return np.vstack([np.diag(coefficients), coefficients[:, n_classes:].T])
+
+    def join(self, parts):
+        """The coefficients that vary, of a matrix that `split` has split."""
+        if not self.is_diagonal:
+            return parts[self.varies]
+        n_classes = len(self.start)
+        matrix = np.zeros_like(self.start)
+        matrix[np.diag_indices(n_classes)] = parts[0]
+        matrix[:, n_classes:] = parts[1:].T
+        return matrix[self.varies]
+
+    def multiply(self, parts, rows):
+        """features @ coefficients.T for some rows."""
+        features, n_classes = self.features[rows], len(self.start)
+        if not self.is_diagonal:
+            return features @ parts.T
+        product = features[:, :n_classes] * parts[0]
+        product += features[:, n_classes:] @ parts[1:]
+        return product
+
+    def gather(self, residual, rows):
+        """residual.T @ features of some rows, split."""
+        features, n_classes = self.features[rows], len(self.start)
+        if not self.is_diagonal:
+            return residual.T @ features
+        own = np.einsum("ik,ik->k", residual, features[:, :n_classes])
+        return np.vstack([own, features[:, n_classes:].T @ residual])
+
+    def evaluate(self, free):
+        """Value, gradient, and the function that solves for the Newton step."""
+        parts, away = self.split(self.arrange(free)), free - self.centre
+        proba = np.empty((len(self.rows), len(self.start)))
+        value, slopes = self.penalty @ away**2, 0.0
+        for rows in self.list_chunks():
+            loss, slope, proba[rows] = self.evaluate_rows(parts, rows)
+            value, slopes = value + loss, slopes + slope
+        gradient = self.join(slopes) + 2 * self.penalty * away
+
+        def step(_):
+            extra = 2 * self.penalty + DAMPING * self.bound
+            if len(free) > _LARGEST_HESSIAN:
+                return self.solve_iteratively(proba, gradient, extra)
+            return solve_newton_step(self.form_hessian(proba) + np.diag(extra), gradient)
+
+        return value, gradient, step
+
+    def evaluate_rows(self, parts, rows):
+        """Loss of some rows, its gradient, split, and their probabilities."""
+        codes, mass, even = self.codes[rows], self.mass[rows], self.even[rows]
+        numbers = np.arange(len(codes))
+        logits = self.multiply(parts, rows)
+        logits -= logits.max(axis=1, keepdims=True)
+        target_logits = (1 - even) * logits[numbers, codes] + even * logits.mean(axis=1)
+        proba = np.exp(logits, out=logits)
+        total = proba.sum(axis=1)
+        proba /= total[:, None]
+        residual = proba * mass[:, None]
+        residual -= (mass * even / len(self.start))[:, None]
+        residual[numbers, codes] -= mass * (1 - even)
+        return mass @ (np.log(total) - target_logits), self.gather(residual, rows), proba
+
+    def form_hessian(self, proba):
+        """sum_i m_i p_k (1{k = l} - p_l) x_j x_h for coefficients (k, j) and (l, h)."""
+        n_coefficients = len(self.classes)
+        hessian = np.zeros((n_coefficients, n_coefficients))
+        within = np.zeros((n_coefficients, self.features.shape[1]))
+        size = max(_CELLS_IN_HESSIAN_CHUNK // n_coefficients, 1)
+        for first in range(0, len(proba), size):
+            rows = slice(first, first + size)
+            features = self.features[rows] * np.sqrt(self.mass[rows, None])
+            moved = np.take(proba[rows], self.classes, axis=1)
+            moved *= np.take(features, self.columns, axis=1)
+            within += moved.T @ features
+            hessian -= moved.T @ moved  # of which NumPy computes one half
+        same_class = self.classes[:, None] == self.classes
+        hessian += np.where(same_class, within[:, self.columns], 0)
+        return hessian
+
+    def solve_iteratively(self, proba, gradient, extra):
+        def multiply(direction):
+            parts, sums = self.split(self.spread_out(direction)), 0.0
+            for rows in self.list_chunks():
+                shift = self.multiply(parts, rows)
+                shift -= np.einsum("ik,ik->i", proba[rows], shift)[:, None]
+                shift *= proba[rows]
+                shift *= self.mass[rows, None]
+                sums = sums + self.gather(shift, rows)
+            return self.join(sums) + extra * direction
+
+        shape = (len(gradient), len(gradient))
+        step, _ = cg(
+            LinearOperator(shape, multiply),
+            -gradient,
+            atol=_STEP_TOLERANCE * np.linalg.norm(gradient),  # beside the default, which is smaller
+            maxiter=_MAX_PRODUCTS,
+            M=LinearOperator(shape, self.form_preconditioner(proba, extra)),
+        )
+        return step
+
+    def form_preconditioner(self, proba, extra):
+        """Function that multiplies by an approximate inverse of Hessian + diag(extra)."""
+        n_classes, n_columns = self.start.shape
+        extra = self.spread_out(extra)
+        if self.is_diagonal:
+            return self.invert_small_blocks(proba, extra)
+        spread = self.find_spread(proba, slice(None))
+        if n_classes * n_columns**2 > _LARGEST_BLOCKS:
+            solve = self.invert_diagonal(spread, extra)
+        else:
+            solve = self.invert_blocks(spread, extra)
+        # What the coefficients of all classes have in common changes no probability. Blocks, which
+        # hold each class by itself, do not know that only penalties count in these directions.
+        common, bound = extra.sum(axis=0), self.spread_out(self.bound).sum(axis=0)
+        is_held = self.varies.all(axis=0) & (common > _SMALLEST_SHARE * bound)
+        share = np.divide(1, common, out=np.zeros(n_columns), where=is_held)
+
+        def precondition(vector):
+            matrix = self.spread_out(vector)
+            return (solve(matrix) + share * matrix.sum(axis=0))[self.varies]
+
+        return precondition
+
+    def find_spread(self, proba, rows):
+        """Variance of each class in some rows, times their mass."""
+        spread = proba[rows] * (1 - proba[rows])
+        spread *= self.mass[rows, None]
+        return spread
+
+    def invert_diagonal(self, spread, extra):
+        diagonal = spread.T @ self.features**2 + extra
+        diagonal = np.maximum(diagonal, np.finfo(np.float64).eps * diagonal[self.varies].max())
+        return lambda matrix: matrix / diagonal
+
+    def invert_blocks(self, spread, extra):
+        """By the columns of each class, from rows that are drawn by how much they weigh."""
+        n_classes, n_columns = extra.shape
+        inverses = np.empty((n_classes, n_columns, n_columns))
+        diagonal = np.diag_indices(n_columns)
+        for k, shares in enumerate(np.ascontiguousarray(spread.T)):
+            rows, shares = _thin_out(shares, _ROWS_PER_COLUMN * n_columns)
+            part = np.sqrt(shares)[:, None] * self.features[rows]
+            block = part.T @ part
+            block[diagonal] += extra[k]
+            block[diagonal] += 1e-8 * max(block[diagonal].max(), np.finfo(np.float64).tiny)
+            inverses[k] = np.linalg.inv(block)
+        return lambda matrix: np.matmul(inverses, matrix[:, :, None])[:, :, 0]
+
+    def invert_small_blocks(self, proba, extra):
+        """By each class's coefficients, of its own column and of those that all classes have."""
+        n_classes, n_columns = extra.shape
+        blocks = np.zeros((n_classes, *2 * [n_columns - n_classes + 1]))
+        for rows in self.list_chunks():
+            own, rest = np.split(self.features[rows], [n_classes], axis=1)
+            spread = self.find_spread(proba, rows)
+            moved = spread * own
+            blocks[:, 0, 0] += np.einsum("ik,ik->k", moved, own)
+            blocks[:, 0, 1:] += moved.T @ rest
+            blocks[:, 1:, 1:] += np.tensordot(spread, rest[:, :, None] * rest[:, None], (0, 0))
+        blocks[:, 1:, 0] = blocks[:, 0, 1:]
+
+        def pack(matrix):
+            return np.column_stack([np.diag(matrix), matrix[:, n_classes:]])
+
+        is_free, diagonal = pack(self.varies), np.einsum("kjj->kj", blocks)
+        blocks *= is_free[:, :, None] & is_free[:, None]
+        diagonal += np.where(is_free, pack(extra), 1)
+        # Columns may be of very different scales, and one may be nearly a multiple of another.
+        least = np.finfo(np.float64).eps * diagonal[is_free].max()
+        scale = np.sqrt(np.maximum(diagonal, max(least, np.finfo(np.float64).tiny)))
+        diagonal[...] = (1 + _SMALLEST_SHARE) * scale**2
+        inverses = np.linalg.inv(blocks / (scale[:, :, None] * scale[:, None]))
+
+        def precondition(vector):
+            packed = pack(self.spread_out(vector)) / scale
+            solved = np.matmul(inverses, packed[:, :, None])[:, :, 0] / scale
+            return self.join(solved.T)
+
+        return precondition
+
+
+def _thin_out(shares, n_rows):
+    """At most n_rows rows that stand for all, and the shares that they have then.
+
+    They are taken at even steps through the shares, so that a row that weighs much is taken for
+    sure and as often as it weighs.
+    """
+    if len(shares) <= n_rows:
+        return slice(None), shares
+    heaped = np.cumsum(shares)
+    rows = np.searchsorted(heaped, heaped[-1] * (np.arange(n_rows) + 0.5) / n_rows)
+    return rows, np.full(n_rows, heaped[-1] / n_rows)

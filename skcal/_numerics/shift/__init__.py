@@ -1,0 +1,1 @@
+"""Other populations: base rates, importance weights, censored outcomes."""
