@@ -75,7 +75,7 @@ def integrate_sizes(damped):
     n_intervals = damped.shape[1] - 1
     numbers = np.arange(n_intervals + 1.0)
     waves = np.zeros(n_intervals + 1)
-    waves[1:-1] = -0.5 / (np.pi * numbers[1:-1])
+    np.divide(-0.5 / np.pi, numbers[1:-1], out=waves[1:-1])
     # One transform has the slopes, which are even in t, and the antiderivatives, which are odd.
     spectrum = np.empty(damped.shape, dtype=np.complex128)
     np.multiply(damped, 0.5 / n_intervals, out=spectrum.real)
@@ -149,10 +149,11 @@ def _vary_cubics(start, end, step):
     # The stable pair of roots; a root outside (0, 1), at infinity or double cuts nothing off, nor
     # does any place where there is no root.
     half = -0.5 * (linear + np.copysign(root, linear))
-    roots = np.zeros((2, len(half)))
+    roots, places = np.zeros((2, 2, len(half)))
     np.divide(half, square, out=roots[0], where=square != 0)
     np.divide(start, half, out=roots[1], where=half != 0)
-    np.clip(roots, 0.0, 1.0, out=roots)
-    roots = np.stack([np.minimum(*roots), np.maximum(*roots)])
-    first, second = roots * (start + roots * (linear / 2 + roots * (square / 3)))
+    np.minimum(np.maximum(roots, 0.0, out=roots), 1.0, out=roots)
+    np.minimum(*roots, out=places[0])
+    np.maximum(*roots, out=places[1])
+    first, second = places * (start + places * (linear / 2 + places * (square / 3)))
     return np.abs(first) + np.abs(second - first) + np.abs(step - second)
