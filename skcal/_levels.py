@@ -89,7 +89,8 @@ class Levels:
         None where levels are values, where they are no more, or where a bin is no level.
         """
         n = 0 if self.edges is None else len(self.edges) + 1
-        if n <= n_bins or self.codes[n - 1] != n - 1 or not self.titles[0].endswith(")"):
+        has_gaps = (self.codes[:n] == len(self.titles)).any()
+        if n <= n_bins or has_gaps or not self.titles[0].endswith(")"):
             return None
         union = np.arange(n) * n_bins // n
         ends = np.searchsorted(union, [np.arange(n_bins), np.arange(1, n_bins + 1)])

@@ -1,5 +1,9 @@
 """Calls side by side, in threads or processes."""
 
+import os
+import warnings
+from numbers import Integral
+
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn import config_context, get_config
 
@@ -25,14 +29,33 @@ def run_parallel(tasks, n_jobs, show=iter, *, prefer="threads", require=None):
     Returns
     -------
     list
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is no number of jobs.
     """
+    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs)):
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
     if effective_n_jobs(n_jobs) == 1:
         return [function(*arguments) for function, *arguments in show(tasks)]
-    config = get_config()
+    config, own = get_config(), os.getpid()
     run = Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
-    return run(delayed(_call)(config, function, *arguments) for function, *arguments in show(tasks))
+    answers = run(
+        delayed(_call)(config, own, function, *arguments) for function, *arguments in show(tasks)
+    )
+    for _, messages in answers:
+        for message in messages:
+            warnings.warn(message, stacklevel=2)
+    return [value for value, _ in answers]
 
 
-def _call(config, function, *arguments):
+def _call(config, own, function, *arguments):
+    """The value, and the warnings of a process that is not the caller's own."""
     with config_context(**config):  # of this thread alone
-        return function(*arguments)
+        if os.getpid() == own:
+            return function(*arguments), []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            value = function(*arguments)
+        return value, [one.message for one in caught]

@@ -104,11 +104,23 @@ def test_neighbouring_bins_are_merged():
     assert union[len(levels.titles)] == len(titles)
 
 
+# The last bin has 19 rows; with missing values the one before it has 19, too.
+LAST_IS_SMALL = [*np.repeat(np.arange(10), 28), 9, *range(20, 39)]
+TWO_ARE_SMALL = [*np.repeat(np.arange(9), 28), *19 * [9], *range(20, 39), *20 * [None]]
+
+
 @pytest.mark.parametrize(
-    ("column", "min_samples"),
-    [(list("abcdef"), 1), ([1, 2, 3, 4, 5, 6], 1), (range(40), 5), ([None, None], 1)],
+    ("column", "n_bins", "min_samples"),
+    [
+        (list("abcdef"), 9, 1),
+        ([1, 2, 3, 4, 5, 6], 9, 1),
+        (range(40), 9, 5),
+        ([None, None], 9, 1),
+        (LAST_IS_SMALL, 16, 20),
+        (TWO_ARE_SMALL, 16, 20),
+    ],
 )
-def test_values_and_few_bins_are_not_merged(column, min_samples):
+def test_values_and_few_bins_are_not_merged(column, n_bins, min_samples):
     """Nor are bins of which some have too few rows to be levels."""
-    levels, _ = find_levels("x", pd.Series(column), 9, min_samples)
+    levels, _ = find_levels("x", pd.Series(column), n_bins, min_samples)
     assert levels.merge(4) is None

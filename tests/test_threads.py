@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
@@ -24,8 +25,10 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from skcal import inference, metrics
+from skcal._parallel import run_parallel
 from skcal._sample import Sample
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
@@ -356,10 +359,12 @@ def test_any_number_of_jobs_gives_one_answer(name):
             assert_same(call(n_jobs=n_jobs), expected)
 
 
+@threadpool_limits.wrap(1)
 def test_processes(tmp_path):
     """One test, because processes take seconds to start.
 
-    Arrays of more than 1 kB are mapped from files, read-only.
+    Arrays of more than 1 kB are mapped from files, read-only. joblib gives each process one thread
+    for linear algebra, on whose number the last bit depends.
     """
     options = {"max_nbytes": 1024, "temp_folder": str(tmp_path)}
     X, y = make_scores(3, 200)
@@ -375,6 +380,10 @@ def test_processes(tmp_path):
             for n_jobs in (1, 2, -1):
                 with parallel_config(**options):
                     assert_same(call(n_jobs=n_jobs), expected)
+        with pytest.warns(RuntimeWarning, match="from a process"):
+            run_parallel(
+                2 * [(warnings.warn, "from a process", RuntimeWarning)], 2, prefer="processes"
+            )
         # What uses threads by itself.
         for name in ("calibration_test", "kernel_calibration_test", "confidence_interval"):
             with parallel_config(backend="loky", n_jobs=2, **options):

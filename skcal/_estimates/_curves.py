@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import expit, logit
 
+from skcal._arrays import read_numbers
 from skcal._estimates._isotonic import regress_isotonically
 from skcal._estimates._smooth import NARROWEST, measure_sample, trace_curve
 from skcal._numerics.curves._local_lines import fit_local_lines
@@ -75,7 +76,10 @@ _CURVES = {
 
 def check_curve(curve):
     if not callable(curve):
-        check_option("curve", curve, tuple(_CURVES))
+        try:
+            check_option("curve", curve, tuple(_CURVES))
+        except ValueError as error:
+            raise ValueError(f"{error} It may be a function, too.") from None
 
 
 def find_gaps(sample, curve):
@@ -87,10 +91,12 @@ def find_gaps(sample, curve):
 
 def _call(curve, ties):
     values = curve(ties.predictions.copy(), ties.positive / ties.weight, ties.weight.copy())
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != ties.predictions.shape or not np.isfinite(values).all():
+    values = read_numbers("The value of curve", values).astype(np.float64, copy=False)
+    if values.shape != ties.predictions.shape:
         raise ValueError(
-            "curve must return a finite number for each distinct prediction; got shape "
-            f"{values.shape} for {ties.predictions.shape}, or NaN or infinity."
+            "curve must return a number for each distinct prediction, an array of shape "
+            f"{ties.predictions.shape}; got {values.shape}."
         )
+    if not np.isfinite(values).all():
+        raise ValueError("curve must return finite numbers; got NaN or infinity.")
     return values - ties.predictions

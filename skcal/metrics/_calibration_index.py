@@ -99,7 +99,9 @@ def integrated_calibration_index(
         ``curve(prob_pred, prob_true, weight)`` gets the distinct predictions in increasing order,
         the mean outcome of the rows at each, and their weight, three arrays of shape
         (n_distinct,). It returns the estimated mean outcome at each. It may be a smoother of
-        another library, or, for censored times, a hazard regression that was fitted before.
+        another library, or, for censored times, a hazard regression that was fitted before. One
+        that does not read `prob_true` is the same for all resamples: then no test tells anything,
+        and intervals lack the error of the curve.
 
     The index of a sample of a calibrated model is not 0, and is smaller with more rows. "local" is
     the default because it is nearest to the truth for calibrated models, and no worse than the

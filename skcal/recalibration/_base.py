@@ -217,7 +217,7 @@ class BaseRecalibrator(
 
         parts = list_parts(columns, self._fewest_rows)
         tasks = [(map_part, rows) for rows in parts]
-        run_parallel(tasks, self.n_jobs, require="sharedmem")
+        run_parallel(tasks, self.n_jobs if len(tasks) > 1 else 1, require="sharedmem")
         return move(proba, answer)
 
     def transform(self, X: ArrayLike) -> np.ndarray:

@@ -72,7 +72,9 @@ class GroupScaling(GroupCorrection):
         effects = self.factor_ * fitted.coefficients
         slope = np.full(len(index), np.nan)
         slope[:sloped] = effects[len(index) :] / fitted.scale
-        return pd.DataFrame({"intercept": effects[: len(index)], "slope": slope}, index)
+        frame = pd.DataFrame({"intercept": effects[: len(index)], "slope": slope}, index)
+        # Missing values are a level of a column and of its merged bins.
+        return frame.groupby(level=0, sort=False).sum(min_count=1)
 
     def _list_merged(self):
         """Columns of merged bins, and what `Levels.merge` tells."""

@@ -69,8 +69,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         positive number, such as 1 / (n_samples + 2), keeps the log loss finite, with "top-label"
         unless X itself gives another class the probability 0. In [0, 0.5).
     n_jobs : int, default=None
-        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
-        threads, as in joblib; None is one. It is worth while with hundreds of classes.
+        Number of classes that `fit` handles at a time, each against the rest, in processes, and
+        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
+        while with hundreds of classes.
 
     Attributes
     ----------

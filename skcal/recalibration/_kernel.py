@@ -63,8 +63,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         Standard deviation of the kernel, at least 0.001. None takes SmoothECE of the fitted rows,
         class by class, but not less than 0.001.
     n_jobs : int, default=None
-        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
-        threads, as in joblib; None is one. It is worth while with hundreds of classes.
+        Number of classes that `fit` handles at a time, each against the rest, in processes, and
+        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
+        while with hundreds of classes.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """Methods for two classes, applied to each class against the rest."""
 
 from abc import abstractmethod
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -63,8 +64,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         values = self._read_scale(scores)
         first = len(self.classes_) - values.shape[1]
+        bare = copy(self)  # what a process gets: neither the maps of another fit nor callbacks
+        for name in ("maps_", "_skl_callbacks", "_callback_fit_ctx"):
+            vars(bare).pop(name, None)
         tasks = (
-            (self._fit_map, column, (codes == first + k).astype(np.float64), sample_weight)
+            (bare._fit_map, column, (codes == first + k).astype(np.float64), sample_weight)
             for k, column in enumerate(values.T)
         )
         self.maps_ = run_parallel(tasks, self.n_jobs, prefer="processes")

@@ -61,8 +61,9 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
     curvature_penalty : float, default=10.0
         Penalty on the curvature, 0 or more; divided by n_samples.
     n_jobs : int, default=None
-        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
-        threads, as in joblib; None is one. It is worth while with hundreds of classes.
+        Number of classes that `fit` handles at a time, each against the rest, in processes, and
+        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
+        while with hundreds of classes.
 
     Attributes
     ----------

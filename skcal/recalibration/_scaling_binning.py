@@ -74,8 +74,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         Whether to fit the sigmoid to Platt's targets, slightly inside (0, 1), rather than to 0
         and 1.
     n_jobs : int, default=None
-        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
-        threads, as in joblib; None is one. It is worth while with hundreds of classes.
+        Number of classes that `fit` handles at a time, each against the rest, in processes, and
+        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
+        while with hundreds of classes.
 
     Attributes
     ----------

@@ -54,8 +54,9 @@ class VennAbers(OneVsRestRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     n_jobs : int, default=None
-        Number of classes fitted at a time, in processes, and of parts of the rows mapped, in
-        threads, as in joblib; None is one. It is worth while with hundreds of classes.
+        Number of classes that `fit` handles at a time, each against the rest, in processes, and
+        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
+        while with hundreds of classes.
 
     Attributes
     ----------

@@ -425,7 +425,8 @@ of_summary = partial(confidence_interval_from_summary, summarize(*ROWS.values())
         (of_rows, {"n_resamples": 1}, "n_resamples must be at least 2; got 1"),
         (of_rows, {"method": "bc"}, r"method must be one of .*Did you mean 'bca'\?"),
         (of_rows, {"n_resamples": 1001}, "n_resamples must be at most 1000; got 1001"),
-        (of_rows, {"n_jobs": 0}, "n_jobs == 0"),
+        (of_rows, {"n_jobs": 0}, "n_jobs must be None or an integer other than 0; got 0"),
+        (of_rows, {"n_jobs": "all"}, "n_jobs must be .*; got 'all'"),
         (
             of_rows,
             {"measure": brier_score_loss, "method": "cross-fit"},

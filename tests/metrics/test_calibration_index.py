@@ -142,7 +142,17 @@ def test_curve_of_the_user(rng):
     np.testing.assert_allclose(linear[0], np.abs(0.2 - 0.4 * v).mean())
 
 
-@pytest.mark.parametrize("value", [0.5, [0.5], [0.5, np.nan], [[0.5, 0.5]]])
-def test_curve_of_the_user_returns_numbers(value):
-    with pytest.raises(ValueError, match=r"curve must return a finite number .* for \(2,\)"):
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (0.5, r"each distinct prediction, an array of shape \(2,\); got \(\)"),
+        ([0.5], r"of shape \(2,\); got \(1,\)"),
+        ([[0.5, 0.5]], r"of shape \(2,\); got \(1, 2\)"),
+        ([0.5, np.nan], "curve must return finite numbers; got NaN"),
+        (["a", "b"], "The value of curve must hold"),
+        ([1j, 1j], "The value of curve must hold"),
+    ],
+)
+def test_curve_of_the_user_returns_numbers(value, message):
+    with pytest.raises(ValueError, match=message):
         integrated_calibration_index([0, 1], [0.2, 0.8], curve=lambda *arrays: value)

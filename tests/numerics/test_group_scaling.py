@@ -178,9 +178,8 @@ def test_the_pair_that_tells_something_is_the_first(rng):
     numbers, pairs, scores = columns
     proba = expit(scores)
     none = [choose(numbers, pairs, scores, (rng.random(4000) < proba) + 0.0)[0] for _ in range(200)]
-    assert (
-        np.mean([len(own) > 0 for own in none]) < 0.58
-    )  # of 0.5, five standard errors of 200 less
+    # Where nothing tells, any is found in half of the samples at most; three standard errors more.
+    assert np.mean([len(own) > 0 for own in none]) <= 0.5 + 3 * np.sqrt(0.25 / 200)
 
 
 def test_pairs_of_rows_out_of_a_fold_are_chosen_by_these(rng):

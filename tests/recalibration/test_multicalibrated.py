@@ -459,6 +459,24 @@ def test_log_odds_that_are_all_alike_have_no_slope():
     np.testing.assert_allclose(near, model.predict_proba(X), atol=1e-6)
 
 
+def test_missing_values_are_one_row_of_each_pair():
+    """Fine bins and merged ones may both tell something, and other pairs for other classes."""
+    rng, n = np.random.default_rng(0), 6000
+    place, side = rng.random(n), rng.choice([-1, 1], n)
+    X = pd.DataFrame({"z0": rng.normal(size=n), "z1": rng.normal(size=n)})
+    X["side"] = np.where(side > 0, "left", "right")
+    X["place"] = np.where(rng.random(n) < 0.2, np.nan, place)
+    bins = np.where(X["place"].isna(), 1, np.cos(32 * np.pi * np.floor(16 * place) / 16))
+    logits = np.column_stack([np.zeros(n), X["z0"] + side * (bins + (place < 0.25)), X["z1"]])
+    y = (softmax(logits, axis=1).cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
+    correction = get_correction(correct(classes=(0, 1, 2), features=["side", "place"]).fit(X, y))
+    assert any(len(fitted.pairs) > 1 for fitted in correction.maps_)
+    frame = correction.to_frame()
+    assert frame.index.is_unique
+    assert frame.columns.get_level_values(0).unique().tolist() == [0, 1, 2]
+    assert "side = left and place is missing" in frame.index
+
+
 # -------------------------------------------------------------------- classifiers, folds, members
 
 X3, Y3 = make_features(3)
