@@ -28,7 +28,7 @@ class Draws:
         self.n_resamples = check_integer("n_resamples", n_resamples, minimum=minimum)
         self.rng, self._n_jobs = check_rng(random_state), n_jobs
         self._progress, self._show = progress, read_progress(progress)
-        run_parallel([], n_jobs)  # joblib refuses what is no number of jobs
+        run_parallel([], n_jobs)  # which refuses what is no number of jobs
 
     def run(self, *functions):
         """Values of functions ``f(rng, n_draws)``, which do not depend on the number of jobs.

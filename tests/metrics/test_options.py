@@ -86,7 +86,7 @@ DATA += ("test_distribution", "test_targets")
 
 
 def test_bad_values():
-    for function in list(filter(inspect.isroutine, vars(metrics).values())):
+    for function in filter(inspect.isroutine, vars(metrics).values()):
         parameters = inspect.signature(function).parameters
         arguments = {key: given for key, given in GIVEN.items() if key in parameters}
         for option, parameter in parameters.items():

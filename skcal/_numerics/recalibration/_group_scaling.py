@@ -217,8 +217,9 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
         shape = n_folds, *cells.shape
         found = (fold * shape[1] + numbers[:, j]) * shape[2] + numbers[:, k]
         inside = cells < cells[-1, -1]
+        filled = np.ix_(range(n_folds), inside.any(axis=1), inside.any(axis=0))
         parts = [
-            inside * np.bincount(found, values, np.prod(shape)).reshape(shape)
+            (inside * np.bincount(found, values, np.prod(shape)).reshape(shape))[filled]
             for values in (residuals, weights)
         ]
         sums = [np.concatenate([[own.sum(axis=0)], own.sum(axis=0) - own]) for own in parts]
