@@ -13,6 +13,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,10 +55,27 @@ def _find_importers(path, files):
     return [file for file in files if name in _read_imports(file)]
 
 
-def _find_tests(path):
-    """The tests that import a module, and those named after it or after what reads it.
+def _find_own_tests(file):
+    """The tests named after a module; where none are, those of its room that name what it holds."""
+    room = file.parent.relative_to(PACKAGE).as_posix().removeprefix("_")
+    if NUMERICS in file.parents:  # whose tests lie side by side
+        room = "numerics"
+    own = ROOT / "tests" / room / f"test_{file.stem.removeprefix('_')}.py"
+    if own.exists():
+        return {own}
+    names = [
+        node.name
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    ]
+    tests = [] if room == "." else (ROOT / "tests" / room).rglob("test_*.py")
+    return {test for test in tests if set(names) & set(re.findall(r"\w+", test.read_text()))}
 
-    Those are the modules that import it, and in turn what imports formulas or has no tests.
+
+def _find_tests(path):
+    """The tests that import a module, and those of it or of what reads it.
+
+    The latter are the modules that import it, and in turn what imports formulas or has no tests.
     """
     modules = [file for file in PACKAGE.rglob("*.py") if file.stem != "__init__"]
     tests = set(_find_importers(path, (ROOT / "tests").rglob("test_*.py")))
@@ -67,13 +85,9 @@ def _find_tests(path):
         tests.add(ROOT / "tests" / "test_array_api.py")
     waiting = [path]
     for file in waiting:  # which grows
-        room = file.parent.relative_to(PACKAGE).as_posix().removeprefix("_")
-        if NUMERICS in file.parents:  # whose tests lie side by side
-            room = "numerics"
-        own = ROOT / "tests" / room / f"test_{file.stem.removeprefix('_')}.py"
-        if own.exists():
-            tests.add(own)
-        if file == path or NUMERICS in file.parents or not own.exists():
+        own = _find_own_tests(file)
+        tests |= own
+        if file == path or NUMERICS in file.parents or not own:
             waiting += [one for one in _find_importers(file, modules) if one not in waiting]
     return sorted(str(file.relative_to(ROOT)) for file in tests)
 
