@@ -21,8 +21,9 @@ from skcal._numerics.errors._smooth import (
 from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._validation import check_number, check_option
 
-# Cells of the first grid: fine enough for any bandwidth above about 1e-3.
-_CELLS = 1 << 14
+# Cells of the first grid: fine enough for any bandwidth above about 1e-3, or 8e-3 for samples of
+# fewer rows than cells, whose fixed points hardly ever lie below, and which are soon read again.
+_CELLS, _FEW_CELLS = 1 << 14, 1 << 11
 # A fixed point below this is looked at again with equal predictions merged.
 _SMALL = 1e-4
 # Kernels reach so many bandwidths, as far as doubles see.
@@ -188,7 +189,8 @@ class _SmoothedError:
             start = low - _REACH * widest
             self.width = high + _REACH * widest - start
             self.place = lambda predictions: (transform(predictions) - start) / self.width
-        nodes, self.absolute_residual = sample.residual_on_grid(_CELLS, self.place)
+        n_cells = _CELLS if sample.predictions.shape[0] >= _CELLS else _FEW_CELLS
+        nodes, self.absolute_residual = sample.residual_on_grid(n_cells, self.place)
         self.moments = cosine_moments(nodes)
 
     def __call__(self, bandwidth):
