@@ -60,15 +60,19 @@ def test_weights_are_the_maximum(n_members, n_samples):
     weights = fit_mixture_weights(likelihoods, prior, mass)
     np.testing.assert_allclose(weights, best.x, rtol=0, atol=1e-8)
     # The slope along the simplex vanishes: shares of the members, as of an expectation, stay.
-    shares = prior + weights * (likelihoods @ (mass / (weights @ likelihoods)))
-    np.testing.assert_allclose(shares / shares.sum(), weights, rtol=1e-12)
+    for scale in (1e-6, 1, 1e6, 1e9):
+        weights = fit_mixture_weights(likelihoods, prior, scale * mass)
+        shares = prior + weights * (likelihoods @ (scale * mass / (weights @ likelihoods)))
+        np.testing.assert_allclose(shares / shares.sum(), weights, rtol=1e-12)
 
 
 def test_weights_of_rows_count_them():
     likelihoods, prior, _ = make_likelihoods(4, 60)
     counts = np.random.default_rng(0).integers(0, 4, 60)
     weights = fit_mixture_weights(likelihoods, prior, counts.astype(float))
-    again = fit_mixture_weights(np.repeat(likelihoods, counts, axis=1), prior)
+    again = fit_mixture_weights(
+        np.repeat(likelihoods, counts, axis=1), prior, np.ones(counts.sum())
+    )
     np.testing.assert_allclose(weights, again, rtol=1e-12)
     order = [2, 0, 3, 1]
     moved = fit_mixture_weights(likelihoods[order, ::-1], prior[order], counts[::-1].astype(float))
@@ -78,10 +82,12 @@ def test_weights_of_rows_count_them():
 def test_weights_in_closed_form():
     """Two members of which one is always right: w = (n + a) / (n + a + b); none: the prior."""
     right = np.vstack([np.zeros(100), np.full(100, 1e-300)])
-    weights = fit_mixture_weights(right, np.array([5.0, 1.0]))
+    weights = fit_mixture_weights(right, np.array([5.0, 1.0]), np.ones(100))
     np.testing.assert_allclose(weights, [5 / 106, 101 / 106], rtol=1e-12)
     for likelihoods in (np.zeros((2, 9)), np.ones((2, 9)), np.empty((2, 0))):
-        weights = fit_mixture_weights(likelihoods, np.array([5.0, 1.0]))
+        weights = fit_mixture_weights(
+            likelihoods, np.array([5.0, 1.0]), np.ones(likelihoods.shape[1])
+        )
         np.testing.assert_allclose(weights, [5 / 6, 1 / 6], rtol=1e-12)
 
 

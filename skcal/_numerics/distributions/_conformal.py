@@ -8,7 +8,7 @@ def conformal_quantile(scores, weights, level):
 
     Infinite where the rows are too few. Weights are counts.
     """
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(scores)
     mass = np.cumsum(weights[order])
     # A count that should be whole is not raised by the rounding of its product.
     needed = level * (mass[-1] + 1) * (1 - 4 * np.finfo(np.float64).eps)
