@@ -97,15 +97,17 @@ def _mutate(module, folder):
     copy = folder / module
     shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what older tests had found
     tracked = subprocess.run(
-        ["git", "ls-files", "-z", "skcal", "tests", "conftest.py", "pyproject.toml"],
+        ["git", "ls-files", "-z"],
         cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,
     )
-    for name in tracked.stdout.split("\0")[:-1]:
+    names = tracked.stdout.split("\0")[:-1]
+    for name in names:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
+    others = sorted({name.split("/")[0] for name in names} - {"skcal"})  # tests read some of them
     source, tests = str(MODULES[module].relative_to(ROOT)), _find_tests(MODULES[module])
     # A fork of a process in which polars has started threads may wait for them for ever.
     threaded = any("polars" in (ROOT / name).read_text() for name in tests)
@@ -114,7 +116,7 @@ def _mutate(module, folder):
         file.write(
             "\n[tool.mutmut]\n"
             'source_paths = ["skcal"]\n'
-            'also_copy = ["conftest.py"]\n'
+            f"also_copy = {json.dumps(others)}\n"
             f"only_mutate = {json.dumps([source])}\n"
             f"pytest_add_cli_args_test_selection = {json.dumps(tests)}\n"
             "timeout_multiplier = 3.0\n"

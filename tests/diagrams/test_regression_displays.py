@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
-from skcal._numerics.curves._uniform_bands import bound_draws, bound_histogram, bound_shares
+from skcal._numerics.curves._uniform_bands import (
+    bound_draws,
+    bound_histogram,
+    bound_shares,
+    bound_weighted_shares,
+)
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
 from skcal.metrics import (
     Ensemble,
@@ -196,8 +201,10 @@ def test_bars_of_shares_by_all_outcomes(level):
             at = np.arange(n + 1) / n
             mass = stats.binom(n, level).pmf(np.arange(n + 1))
             inside *= mass[(at >= a) & (at <= b)].sum()
-            for outside in (at < a, at > b):
-                assert mass[outside].sum() <= (1 - np.sqrt(confidence)) / 2 + 1e-12
+            tail = (1 - np.sqrt(confidence)) / 2
+            for outside, there in ((at < a, at <= a), (at > b, at >= b)):
+                assert mass[outside].sum() <= tail + 1e-12
+                assert mass[there].sum() >= tail - 1e-12
         assert inside >= confidence
 
 
@@ -226,6 +233,28 @@ def test_weights_count_beside_others_of_their_group():
         )  # fmt: skip
         bars.append([display.coverage, display.low, display.high])
     np.testing.assert_array_equal(*bars)
+
+
+def test_bars_of_weighted_shares(rng):
+    """As far from the level as the draws, each group in units of its own standard deviation."""
+    place, weights, level = np.arange(60) % 3, rng.integers(1, 4, 60), 0.7
+    groups = [(place == k, weights[place == k]) for k in range(3)]
+    unit = np.array([np.sqrt(level * (1 - level) * w @ w) / w.sum() for _, w in groups])
+    draws = np.random.default_rng(0).random((19, 60)) < level
+    shares = np.array([[np.average(draw[k], weights=w) for k, w in groups] for draw in draws])
+    width = np.sort(np.abs((shares - level) / unit).max(axis=1))[15] * unit  # 16 of 20
+    scaled = weights * np.array([1e-200, 1.0, 1e200])[place]  # the unit of a group is not read
+    low, high = bound_weighted_shares(place, scaled, level, 0.8, np.random.default_rng(0), 19)
+    np.testing.assert_allclose(low, level - width, rtol=1e-12)
+    np.testing.assert_allclose(high, level + width, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("level", "seed"), [(0.3, 2), (0.7, 4)])
+def test_bars_of_weighted_shares_end_at_0_and_1(level, seed):
+    """The only draw of the only row is .7 away."""
+    row, draws = (np.array([0]), np.array([3.0])), np.random.default_rng(seed)
+    low, high = bound_weighted_shares(*row, level, 0.5, draws, 1)
+    assert (low, high) == (pytest.approx(0, abs=1e-15), pytest.approx(1))
 
 
 @pytest.mark.slow

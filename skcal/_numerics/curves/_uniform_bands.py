@@ -1,5 +1,8 @@
 """Bands around histograms and curves of uniform numbers, and around shares, all at once."""
 
+from bisect import bisect_left
+from functools import partial
+
 import numpy as np
 from scipy import stats
 from scipy.fft import irfft, next_fast_len, rfft
@@ -15,17 +18,10 @@ def bound_histogram(n_samples, n_bins, level):
     in this range, divided by the Poisson probability of n.
     """
     mean = n_samples / n_bins
-    distances = np.unique(
-        np.abs(np.arange(0, min(n_samples, 2 * mean + 20 * np.sqrt(mean) + 60) + 1) - mean)
-    )
-    first, last = 0, len(distances) - 1
-    while first < last:
-        middle = (first + last) // 2
-        if _cover_counts(n_samples, n_bins, distances[middle]) >= level:
-            last = middle
-        else:
-            first = middle + 1
-    return float(distances[last])
+    most = int(min(n_samples, 2 * mean + 20 * np.sqrt(mean) + 60))
+    distances = np.unique(np.abs(np.arange(most + 1) - mean))
+    covered = partial(_cover_counts, n_samples, n_bins)
+    return float(distances[bisect_left(distances[:-1], level, key=covered)])
 
 
 def _cover_counts(n_samples, n_bins, distance):
