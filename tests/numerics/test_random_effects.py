@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from skcal._numerics.inference._random_effects import pool_effects
 
@@ -39,6 +39,38 @@ def test_equal_errors_have_the_interval_of_a_mean():
     # As wide as for one more normal number, or wider, for its variance is not known.
     wide = t.ppf(0.95, 11) * spread * np.sqrt(1 + 1 / 12)
     np.testing.assert_allclose(found.high_of_next - found.low_of_next, 2 * wide, rtol=0.1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_intervals_by_their_definition(seed):
+    """The next value has a mean and a spread whose prior is flat; sums over a fine grid of both."""
+    rng = np.random.default_rng(seed)
+    values, errors = rng.normal(3, 1, 5), rng.uniform(0.1, 1.5, 5)
+    found = pool_effects(values, errors, 0.8)
+    weights = 1 / (errors**2 + found.heterogeneity**2)
+    mean = np.average(values, weights=weights)
+    scatter = weights @ (values - mean) ** 2 / 4
+    reach = t.isf(0.1, 4) * np.sqrt(max(scatter, 1.0) / weights.sum())
+    np.testing.assert_allclose(found[:3], [mean, mean - reach, mean + reach], rtol=1e-6)
+
+    spreads = np.geomspace(1e-3, 1e3, 600)[:, None]
+    means = 3 + np.sinh(np.linspace(-7, 7, 1201))
+    likelihood = np.gradient(spreads, axis=0) * np.gradient(means)
+    for value, error in zip(values, errors, strict=True):
+        likelihood *= norm.pdf(value, means, np.hypot(spreads, error))
+    for end, tail in ((found.low_of_next, 0.1), (found.high_of_next, 0.9)):
+        below = np.average(norm.cdf(end, means, spreads), weights=likelihood)
+        np.testing.assert_allclose(below, tail, atol=1e-3)
+
+
+def test_groups_that_agree():
+    """Nothing is left for differences, and the mean is that of the inverse variances."""
+    values, errors = np.array([1.0, 1.1, 1.05]), np.array([0.5, 1.0, 2.0])
+    found = pool_effects(values, errors, 0.95)
+    weights = errors**-2
+    assert found.heterogeneity == 0
+    mean, reach = np.average(values, weights=weights), t.isf(0.025, 2) / np.sqrt(weights.sum())
+    np.testing.assert_allclose(found[:3], [mean, mean - reach, mean + reach], rtol=1e-12)
 
 
 def test_unit_and_origin_do_not_matter():
