@@ -12,7 +12,7 @@ from skcal._numerics.cells._grid import cumulate
 _CHUNK = 1 << 15
 
 
-def sum_before(values, places, *, is_counted=False):
+def sum_before(values, places, *, is_counted):
     """Sums of the values before each place.
 
     Parameters
@@ -20,7 +20,7 @@ def sum_before(values, places, *, is_counted=False):
     values : ndarray of shape (n,)
     places : ndarray of int or slice
         From 0 to n.
-    is_counted : bool, default=False
+    is_counted : bool
         Whether the sums are numbers of rows, which add up exactly.
 
     Returns
@@ -30,7 +30,7 @@ def sum_before(values, places, *, is_counted=False):
     return _sum_before(values, is_counted)[places]
 
 
-def sum_from(values, places, *, is_counted=False):
+def sum_from(values, places, *, is_counted):
     """Sums of the values from each place on, small ones without the rounding of large ones.
 
     Arguments are those of `sum_before`.
@@ -38,20 +38,21 @@ def sum_from(values, places, *, is_counted=False):
     return _sum_before(values[::-1], is_counted)[::-1][places]
 
 
-def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_counted=False):
+def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_counted):
     """Largest gain of a decision maker from the isotonic regression, and where it is.
 
     Acting from the k-th prediction on loses P_k - t W_k and a constant, P and W the sums of
-    positive and weight of those before. Between the predictions and the levels of the regression
-    that is linear in t, over max(t, 1 - t): the maximum is at one of them, from either side, or at
-    1/2.
+    positive and weight of those before. The rows between this place and where the levels of the
+    regression exceed t gain (P - t W) / max(t, 1 - t), which falls in t, or (t W - P) / max(t,
+    1 - t), which never falls, with P and W theirs alone. So the maximum is at a prediction or at a
+    level, from either side.
 
     Parameters
     ----------
     predictions, weight, positive : ndarray of shape (n_distinct,)
     starts, levels : ndarray of shape (n_blocks,)
         First places and values of the blocks of the regression.
-    is_counted : bool, default=False
+    is_counted : bool
         See `sum_before`.
 
     Returns
@@ -67,18 +68,9 @@ def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_co
     sums = _sum_before(positive, is_counted), _sum_before(weight, is_counted)
     fitted = [values[np.append(starts, len(predictions))] for values in sums]
 
-    def find_gains(thresholds, places, blocks):
-        """Gain of acting from the blocks on, beyond that of acting from the places on."""
-        hits, mass = (
-            values[places] - best[blocks] for values, best in zip(sums, fitted, strict=True)
-        )
-        return hits - thresholds * mass
-
     def list_gains():
-        middle = np.array([0.5])
-        places, blocks = np.searchsorted(predictions, middle), np.searchsorted(levels, middle)
-        yield middle, find_gains(middle, places, blocks), np.zeros(1)
-        yield levels, find_gains(levels, below, slice(len(levels))), np.zeros(len(levels))
+        hits, mass = (values[below] - best[:-1] for values, best in zip(sums, fitted, strict=True))
+        yield levels, hits - levels * mass, np.zeros(len(levels))
         for start in range(0, len(predictions), _CHUNK):
             rows = slice(start, min(start + _CHUNK, len(predictions)))
             thresholds = predictions[rows]
