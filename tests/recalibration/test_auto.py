@@ -60,7 +60,7 @@ def test_weights_are_the_maximum(n_members, n_samples):
     weights = fit_mixture_weights(likelihoods, prior, mass)
     np.testing.assert_allclose(weights, best.x, rtol=0, atol=1e-8)
     # The slope along the simplex vanishes: shares of the members, as of an expectation, stay.
-    for scale in (1e-6, 1, 1e6, 1e9):
+    for scale in (1e-6, 1, 1e6):
         weights = fit_mixture_weights(likelihoods, prior, scale * mass)
         shares = prior + weights * (likelihoods @ (scale * mass / (weights @ likelihoods)))
         np.testing.assert_allclose(shares / shares.sum(), weights, rtol=1e-12)

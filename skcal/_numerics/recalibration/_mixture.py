@@ -2,9 +2,17 @@
 
 import numpy as np
 
-_MAX_STEPS = 100
-# Twice what a Newton step promises to gain, as a share of the number of rows.
-_LAST_DECREMENT = 1e-24
+from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
+
+# Numbers that are worked on at a time, which the cache holds.
+_CELLS = 1 << 16
+# The search starts from the optimum for so many rows, evenly spread, where there are many more.
+_FEW_ROWS = 20_000
+# The last step promises this gain, or less, in the mean log-likelihood. Steps are Newton's, so that
+# what is left after it is far below the digits of a weight.
+_LAST_DECREMENT = 1e-17
+# At the optimum no likelihood of a row is below its share of the mass; steps keep near that.
+_TOO_FAR = 1e-20
 
 
 def fit_mixture_weights(likelihoods, prior, mass):
@@ -24,30 +32,67 @@ def fit_mixture_weights(likelihoods, prior, mass):
     -------
     ndarray of shape (n_members,)
         Positive; the sum is 1.
-
-    Notes
-    -----
-    The maximum without the constraint of sum_i m_i log(sum_k w_k p_ki) + sum_k a_k log w_k - N
-    sum_k w_k, with N the sum of all m_i and a_k, lies on the simplex. Newton's method finds it.
     """
     largest = likelihoods.max(axis=0)
     told = largest > 0
-    likelihoods = likelihoods[:, told] / largest[told]  # of one row: no weight depends on it
-    mass = mass[told]
-    total = mass.sum() + prior.sum()
-    weights = prior / prior.sum()
-    for _ in range(_MAX_STEPS):
-        mixed = weights @ likelihoods
-        # In units of the weights, in which the curvature of the prior is that of its counts.
-        gradient = weights * (likelihoods @ (mass / mixed) - total) + prior
-        scaled = weights[:, None] * likelihoods / mixed
-        hessian = (scaled * mass) @ scaled.T + np.diag(prior)
-        # Beside rows of huge mass the prior drowns, and members that agree there are equally good.
-        change = np.linalg.lstsq(hessian, gradient)[0]
-        # No logarithm's argument changes by more than the largest share of these. A step of this
-        # length raises their sum then, and keeps weights positive.
-        weights = weights * (1 + change / (1 + np.abs(change).max()))
-        weights /= weights.sum()
-        if change @ gradient <= _LAST_DECREMENT * total:
-            break
-    return weights
+    rows = np.concatenate([(likelihoods[:, told] / largest[told]).T, np.eye(len(prior))])
+    return fit_mixture(rows, np.concatenate([mass[told], prior]))
+
+
+def fit_mixture(likelihoods, mass):
+    """Weights w that maximise sum_i m_i log(p_i @ w) on the simplex, by Newton's method.
+
+    Parameters
+    ----------
+    likelihoods : ndarray of shape (n_samples, n_members)
+        The largest of each row is 1.
+    mass : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        The sum is 1.
+
+    Notes
+    -----
+    With a mass of 1 this is the minimum over w >= 0 of their sum minus sum_i m_i log(p_i @ w),
+    without a further constraint: it scales them so that they sum to 1.
+    """
+    mass, n_members = mass / mass.sum(), likelihoods.shape[1]
+    start = np.full(n_members, 1 / n_members)
+    step = len(mass) // _FEW_ROWS
+    if step > 1 and mass[::step].sum() > 0:
+        few = mass[::step] / mass[::step].sum()
+        # From inside, where no row that was left out has a likelihood of 0.
+        start = 0.99 * _minimize(likelihoods[::step], few, start) + 0.01 * start
+    weights = _minimize(likelihoods, mass, start)
+    return weights / weights.sum()
+
+
+def _minimize(likelihoods, mass, start):
+    n_members = len(start)
+    size = max(_CELLS // n_members, n_members)  # products of small matrices are slow
+    parts = [slice(first, first + size) for first in range(0, len(likelihoods), size)]
+
+    def evaluate(weights):
+        value, gradient = weights.sum(), np.ones(n_members)
+        for rows in parts:
+            mixed = likelihoods[rows] @ weights
+            if not (mixed > _TOO_FAR * mass[rows]).all():  # the search comes back from there
+                return np.inf, np.zeros(n_members), None
+            value -= mass[rows] @ np.log(mixed)
+            gradient -= (mass[rows] / mixed) @ likelihoods[rows]
+
+        def step(free):
+            hessian = 0.0
+            for rows in parts:
+                share = likelihoods[rows] if free.all() else likelihoods[rows][:, free]
+                share = share * (np.sqrt(mass[rows]) / (likelihoods[rows] @ weights))[:, None]
+                hessian = hessian + share.T @ share
+            # Where columns are proportional nothing tells which of them a weight belongs to.
+            hessian += np.diag(DAMPING * np.diag(hessian))
+            return solve_newton_step(hessian, gradient[free])
+
+        return value, gradient, step
+
+    return minimize_convex(evaluate, start, 0.0, _LAST_DECREMENT)[0]
