@@ -5,7 +5,12 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 from scipy.special import softmax
 
-from skcal._numerics.shift._prior_shift import fit_prior, shift_logits, shift_probabilities
+from skcal._numerics.shift._prior_shift import (
+    find_factors,
+    fit_prior,
+    shift_logits,
+    shift_probabilities,
+)
 
 
 def shift_by_em(proba, old, weights, n_steps=100_000):
@@ -108,12 +113,23 @@ def test_rates_of_the_scores_themselves_stay():
     np.testing.assert_allclose(fit_prior(proba, proba.mean(axis=0)), proba.mean(axis=0), atol=1e-10)
 
 
-def test_a_class_without_a_rate_has_none():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_class_without_a_rate_has_none(weighted):
     proba, old = make_rows(3, 1.0)
+    weights = np.arange(len(proba)) % 4 if weighted else None
     padded = np.column_stack([np.zeros(len(proba)), proba])
-    found = fit_prior(padded, np.append(0.0, old))
+    found = fit_prior(padded, np.append(0.0, old), weights)
     assert found[0] == 0
-    np.testing.assert_allclose(found[1:], fit_prior(proba, old))
+    np.testing.assert_allclose(found[1:], fit_prior(proba, old, weights))
+
+
+@pytest.mark.parametrize("tiny", [1.0, 1e-150])
+def test_the_factor_of_a_row_makes_no_difference(tiny):
+    proba, old = make_rows(3, 2.0)
+    expected = fit_prior(proba, old)
+    factors = 10.0 ** (-np.arange(len(proba)) % 140)[:, None]
+    unlike = old * [tiny, 1, 1]
+    np.testing.assert_allclose(fit_prior(factors * proba * (unlike / old), unlike), expected)
 
 
 def test_weights_are_counts_and_labels_have_no_order():
@@ -136,6 +152,16 @@ def test_shifts_compose_and_follow_bayes(shift):
     np.testing.assert_allclose(
         shift(give(once), new, last), shift(give(proba), old, last), rtol=1e-10
     )
+
+
+def test_a_class_that_neither_rate_has_is_left_out():
+    old, new = np.array([0.0, 0.5, 0.5]), np.array([0.0, 0.8, 0.2])
+    np.testing.assert_array_equal(find_factors(old, new), [0, 1.6, 0.4])
+    shifted = shift_probabilities(np.array([[0.2, 0.4, 0.4]]), old, new)
+    np.testing.assert_allclose(shifted, [[0, 0.8, 0.2]], rtol=1e-15)
+    # Rates that are next to 0 have ratios whose products with each other would overflow.
+    shifted = shift_probabilities(np.full((1, 2), 0.5), np.array([1e-200, 1.0]), np.full(2, 0.5))
+    np.testing.assert_allclose(shifted, [[1, 1e-200]], rtol=1e-12)
 
 
 def test_sure_scores_stay_and_excluded_ones_too():
