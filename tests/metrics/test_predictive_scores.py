@@ -9,6 +9,7 @@ from scipy.integrate import quad
 from scipy.special import gamma
 from sklearn.metrics import mean_pinball_loss
 
+from skcal._numerics.distributions import _predictive_scores
 from skcal.metrics import (
     Ensemble,
     Mixture,
@@ -104,10 +105,18 @@ def test_heavy_tails():
         score([0.5], stats.t(0.4))
 
 
-def test_discrete_laws_by_their_definition():
-    y = np.array([0.0, 2.0, 2.25, 7.0, -1.5])
-    law = stats.binom(4, 0.3)
-    k, mass = np.arange(5), law.pmf(np.arange(5))
+@pytest.mark.parametrize("law", [stats.norm(1, 2), stats.laplace(1, 2)])
+def test_closed_forms_by_their_definition(law):
+    for y in (-4.0, 1.0, 1.5, 9.0):
+        below = quad(lambda x: law.cdf(x) ** 2, -np.inf, y)[0]
+        expected = below + quad(lambda x: law.sf(x) ** 2, y, np.inf)[0]
+        assert score([y], law) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("law", [stats.binom(4, 0.3), stats.randint(0, 66)])
+def test_discrete_laws_by_their_definition(law):
+    y = np.array([0.0, 2.0, 2.25, 70.0, -1.5])
+    k, mass = np.arange(66), law.pmf(np.arange(66))
     pairs = mass @ np.abs(np.subtract.outer(k, k)) @ mass / 2
     expected = np.abs(np.subtract.outer(y, k)) @ mass - pairs
     for target, value in zip(y, expected, strict=True):
@@ -115,7 +124,9 @@ def test_discrete_laws_by_their_definition():
     assert score(y, law) == pytest.approx(expected.mean())
 
 
-def test_ensembles_by_their_definition(rng):
+@pytest.mark.parametrize("block", [1 << 20, 20])
+def test_ensembles_by_their_definition(rng, monkeypatch, block):
+    monkeypatch.setattr(_predictive_scores, "_BLOCK", block)  # two rows at a time
     members, y = rng.normal(size=(50, 7)).round(1), rng.normal(size=50).round(1)
     pairs = np.abs(members[:, :, None] - members[:, None]).mean(axis=(1, 2)) / 2
     expected = np.abs(members - y[:, None]).mean(axis=1) - pairs
