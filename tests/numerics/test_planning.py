@@ -68,7 +68,7 @@ def test_search(start, needed, slack):
 
     found = search_size(find_power, 0.8, 0.05, start, 10**6, slack)
     assert needed <= found <= max(needed + 1, 1.04 * needed)
-    assert len(tried) == len(set(tried)) <= 15
+    assert len(tried) == len(set(tried)) <= 12
     if slack and needed > 100:
         assert find_power(found) <= 0.8 + slack
 

@@ -124,19 +124,15 @@ def search_size(find_power, power, alpha, start, largest, slack):
 def _guess(low, high, power, alpha, largest):
     """The next number of rows, above that of low and below that of high."""
     points = [low, high or (0, alpha)]
-    roots, quantiles = zip(*((n**0.5, ndtri(_move_inside(p))) for n, p in points), strict=True)
-    rise = quantiles[1] - quantiles[0]
-    wanted = ndtri(_move_inside(power)) - quantiles[0]
-    root = roots[0] + wanted * (roots[1] - roots[0]) / rise if rise else np.inf
-    guess = max(root, 0.0) ** 2
-    if high is None:
-        top = _LONGEST_STEP * low[0]
-        # A curve that has not begun to rise says nothing of where it will.
-        guess = top if rise * (roots[1] - roots[0]) <= 0 else min(guess, top)
-        return min(max(int(np.ceil(guess)), low[0] + 1), largest)
-    bottom, top = _SHORTEST_STEP * low[0], high[0] / _SHORTEST_STEP
-    guess = np.clip(guess, bottom, top) if bottom < top else (low[0] * high[0]) ** 0.5
-    return int(np.clip(np.ceil(guess), low[0] + 1, high[0] - 1))
+    (root, other), (start, end) = zip(
+        *((n_rows**0.5, ndtri(_move_inside(found))) for n_rows, found in points), strict=True
+    )
+    slope = (end - start) / (other - root)
+    # A curve that has not begun to rise says nothing of where it will.
+    guess = (root + (ndtri(_move_inside(power)) - start) / slope) ** 2 if slope > 0 else np.inf
+    longest = _LONGEST_STEP * low[0] if high is None else high[0] / _SHORTEST_STEP
+    guess = np.ceil(np.clip(guess, _SHORTEST_STEP * low[0], longest))
+    return int(np.clip(guess, low[0] + 1, largest if high is None else high[0] - 1))
 
 
 def _move_inside(power):
