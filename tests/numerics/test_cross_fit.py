@@ -99,6 +99,35 @@ def test_ends_are_where_bounds_meet_their_bandwidth(rows):
     assert nothing.find_low(0.0, 2.0, 0.0) == 0
 
 
+@pytest.mark.parametrize("shift", [0.05, 0.3])
+def test_ends_solve_their_equations(rows, shift):
+    v, _, weights, batches, halves = rows
+    v = 0.35 + 0.3 * v
+    residual = np.where(v < 0.5, shift, -shift) + 0.05 * np.cos(np.arange(60))
+    estimate, options = smooth_ece(v + residual, v, sample_weight=weights), (1e-3, 0.5)
+    found = SmoothResiduals(v, residual, weights, batches, halves, estimate)
+    shares = batches @ weights
+
+    def lower(bandwidth):
+        deviation = find_deviation(found.measure(bandwidth)[1], shares)
+        return find_lower_end(found.confirm(bandwidth), deviation, *options)
+
+    def upper(bandwidth):
+        value, parts = found.measure(bandwidth)
+        return value + find_reach(find_deviation(parts, shares), *options)
+
+    low, high = found.find_low(*options, 0.0), found.find_high(*options)
+    assert 0 < low < estimate < high
+    # A grid of points for each bandwidth makes steps.
+    assert lower(low) == pytest.approx(low, abs=2e-4)
+    assert upper(high) == pytest.approx(high, abs=2e-4)
+    for bandwidth in np.linspace(low + 1e-3, estimate, 30):
+        assert lower(bandwidth) < bandwidth
+    for wide in (0.01, 0.2):
+        expected = max(low, min(lower(wide), wide, estimate))
+        assert found.find_low(*options, wide) == pytest.approx(expected, abs=2e-4)
+
+
 def test_scale_of_another_length(rows):
     """Places and bandwidth are shares of it: the same residuals on four times the length."""
     v, y, weights, batches, halves = rows

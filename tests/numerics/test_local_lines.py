@@ -74,3 +74,19 @@ def test_moments_are_those_of_all_pairs(monkeypatch):
     found = fit_local_lines(*arguments)
     monkeypatch.setattr(_local_lines, "_FEW_PLACES", 2000)
     np.testing.assert_allclose(found, fit_local_lines(*arguments), atol=1e-12)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_sums_over_windows(own):
+    """Against sums over all rows: what is wrong here would only be summed row by row."""
+    rng = np.random.default_rng(0)
+    places, mass, total = np.sort(rng.random(200)), rng.random(200), rng.normal(size=200)
+    reach = rng.choice([1e-3, 0.1, 0.6], 200) * (1 + rng.random(200))
+    places[:2], reach[0] = (0, 4e-26), 1e-25
+    distance = (places - places[:, None]) / reach[:, None]
+    counts = np.where((distance >= 0) & (distance <= 1), (1 - distance**3) ** 3, 0.0)
+    counts[np.diag_indices(200)] = own
+    values = (mass, mass * distance, mass * distance**2, total, total * distance)
+    expected = [(counts * value).sum(axis=1) for value in values]
+    found = _local_lines._sum_onwards(places, mass, total, reach, own=own)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
