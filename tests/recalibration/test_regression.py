@@ -410,6 +410,10 @@ def test_isotonic_distributions_are_those_of_the_formula(seed):
     np.testing.assert_allclose(tabulate(model, at).ravel(), expected, atol=1e-14)
     # Thresholds and masses give moments.
     masses = np.diff(tabulate(model, at), axis=1, prepend=0)
+    law = model.predict_distribution(at[:, None])
+    found = [law.pmf(threshold) for threshold in [-1.0, 0.25, *model.thresholds_, 99.0]]
+    nothing = np.zeros(len(at))
+    np.testing.assert_allclose(found, [nothing, nothing, *masses.T, nothing], atol=1e-15)
     mean, std = model.predict(at[:, None], return_std=True)
     np.testing.assert_allclose(mean, masses @ model.thresholds_)
     np.testing.assert_allclose(
@@ -459,4 +463,6 @@ def test_between_and_beyond_the_predictors():
     np.testing.assert_array_equal(found.ppf(0.75), [10.0, 10.0, 20.0, 20.0])
     np.testing.assert_allclose(found.mean(), [10.0, 12.5, 17.5, 20.0])
     np.testing.assert_allclose(found.std(), 10 * np.sqrt([0, 3 / 16, 3 / 16, 0]))
-    assert set(found.rvs(random_state=0)) == {10.0, 20.0}
+    draws = np.stack([found.rvs(random_state=seed) for seed in range(400)])
+    np.testing.assert_allclose((draws == 10).mean(axis=0), [1, 0.75, 0.25, 0], atol=0.1)
+    np.testing.assert_array_equal(found.rvs(random_state=7), draws[7])
