@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import norm
 
 from skcal._numerics.shift._prior_estimate import (
@@ -110,6 +111,28 @@ def test_mixtures_of_the_classes_fit():
     assert statistic == pytest.approx(0, abs=1e-20)
 
 
+def test_fit_is_that_of_the_best_rates():
+    """The smallest d' C^-1 d over rates that sum to 1, d the difference between the means."""
+    rng = np.random.default_rng(4)
+    values, codes = rng.normal(size=(60, 4)) + np.repeat(np.eye(3, 4), 20, axis=0), np.arange(60)
+    old, new = (
+        find_moments(values, None, codes // 20, 3),
+        find_moments(rng.normal(size=(9, 4)), None),
+    )
+    rates = np.array([0.5, 0.2, 0.3])
+    covariance = new.covariances[0] + sum(
+        rate**2 * own for rate, own in zip(rates, old.covariances, strict=True)
+    )
+
+    def find_statistic(free):
+        difference = new.means[0] - np.append(free, 1 - sum(free)) @ old.means
+        return difference @ np.linalg.solve(covariance, difference)
+
+    statistic, degrees = fit_means(rates, old, new)
+    assert degrees == 2
+    assert statistic == pytest.approx(minimize(find_statistic, rates[:2]).fun, rel=1e-9)
+
+
 @pytest.mark.parametrize(("n_classes", "n_functions"), [(2, 5), (3, 9), (11, 5)])
 def test_functions_of_ranks(n_classes, n_functions):
     rng = np.random.default_rng(3)
@@ -131,3 +154,21 @@ def test_largest_gap_is_that_of_the_distribution_functions():
     # At .1: .2 of the mixture, .5 of the new rows; at .2: .6 and .5; at .5: .6 and 1.
     assert find_largest_gap(rates, old, codes, None, new, None) == pytest.approx(0.4)
     assert find_largest_gap(rates, old, codes, None, old, None) == pytest.approx(0)
+
+
+def test_weights_of_the_largest_gap_are_counts():
+    rng = np.random.default_rng(5)
+    old, new = rng.dirichlet(np.ones(3), 30).round(1), rng.dirichlet(np.ones(3), 20).round(1)
+    rates, codes = np.array([0.5, 0.2, 0.3]), np.arange(30) % 3
+    counts, new_counts = rng.integers(1, 4, 30), rng.integers(0, 4, 20)
+    found = find_largest_gap(rates, old, codes, counts, new, new_counts)
+    rows, new_rows = np.repeat(np.arange(30), counts), np.repeat(new, new_counts, axis=0)
+    expected = max(
+        abs(
+            sum(rates[k] * np.mean(old[rows[codes[rows] == k], j] <= end) for k in range(3))
+            - np.mean(new_rows[:, j] <= end)
+        )
+        for j in range(3)
+        for end in np.linspace(0.05, 0.95, 10)
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
