@@ -90,11 +90,22 @@ def test_separation_is_that_of_a_linear_program():
             assert (found.fun < -1e-7) == (count_turns(positive, negative) <= degree)
 
 
+def test_loss_of_a_degree_that_separates_is_that_of_the_places():
+    log_odds, positive, negative = np.arange(3.0), np.array([0, 1, 3]), np.array([2, 3, 0])
+    likelihood = PolynomialLikelihood(log_odds, positive, negative)
+    assert count_turns(positive, negative) == 1
+    degree, coefficients, loss = likelihood.fit(1)
+    assert (degree, coefficients) == (1, None)
+    assert loss == pytest.approx(-(np.log(1 / 4) + 3 * np.log(3 / 4)) / 9)
+
+
 @pytest.mark.parametrize("n_climbs", [0, _belt._MAX_CLIMBS])
 @pytest.mark.parametrize(("degree", "n"), [(1, 30), (2, 80), (4, 200)])
 def test_bounds_are_those_of_an_independent_optimiser(rng, monkeypatch, degree, n, n_climbs):
     """By Newton's method, and by the profile likelihood where that does not converge."""
     monkeypatch.setattr(_belt, "_MAX_CLIMBS", n_climbs)
+    if n_climbs:  # it does converge here
+        monkeypatch.setattr(PolynomialLikelihood, "_find_end", lambda *_: np.nan)
     log_odds = np.sort(rng.normal(0, 1.5, n))
     weights = rng.uniform(0.5, 2, n)
     positive = weights * (rng.random(n) < expit(log_odds))
