@@ -61,10 +61,9 @@ def fit_mixture(likelihoods, mass):
     mass, n_members = mass / mass.sum(), likelihoods.shape[1]
     start = np.full(n_members, 1 / n_members)
     step = len(mass) // _FEW_ROWS
-    if step > 1 and mass[::step].sum() > 0:
-        few = mass[::step] / mass[::step].sum()
+    if step > 1 and mass[::step].any():
         # From inside, where no row that was left out has a likelihood of 0.
-        start = 0.99 * _minimize(likelihoods[::step], few, start) + 0.01 * start
+        start = 0.99 * fit_mixture(likelihoods[::step], mass[::step]) + 0.01 * start
     weights = _minimize(likelihoods, mass, start)
     return weights / weights.sum()
 
@@ -84,11 +83,13 @@ def _minimize(likelihoods, mass, start):
             gradient -= (mass[rows] / mixed) @ likelihoods[rows]
 
         def step(free):
-            hessian = 0.0
-            for rows in parts:
-                share = likelihoods[rows] if free.all() else likelihoods[rows][:, free]
-                share = share * (np.sqrt(mass[rows]) / (likelihoods[rows] @ weights))[:, None]
-                hessian = hessian + share.T @ share
+            columns = slice(None) if free.all() else free  # a slice is no copy
+            shares = (
+                likelihoods[rows][:, columns]
+                * (np.sqrt(mass[rows]) / (likelihoods[rows] @ weights))[:, None]
+                for rows in parts
+            )
+            hessian = sum(share.T @ share for share in shares)
             # Where columns are proportional nothing tells which of them a weight belongs to.
             hessian += np.diag(DAMPING * np.diag(hessian))
             return solve_newton_step(hessian, gradient[free])
