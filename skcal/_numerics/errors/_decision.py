@@ -42,10 +42,10 @@ def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_co
     """Largest gain of a decision maker from the isotonic regression, and where it is.
 
     Acting from the k-th prediction on loses P_k - t W_k and a constant, P and W the sums of
-    positive and weight of those before. The rows between this place and where the levels of the
+    positive and weight of those before. The rows between this place and where levels of the
     regression exceed t gain (P - t W) / max(t, 1 - t), which falls in t, or (t W - P) / max(t,
-    1 - t), which never falls, with P and W theirs alone. So the maximum is at a prediction or at a
-    level, from either side.
+    1 - t), which never falls, with P and W theirs alone. Where t passes a level, rows come or go
+    that gain nothing there. So the maximum is at a prediction, from either side.
 
     Parameters
     ----------
@@ -68,28 +68,21 @@ def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_co
     sums = _sum_before(positive, is_counted), _sum_before(weight, is_counted)
     fitted = [values[np.append(starts, len(predictions))] for values in sums]
 
-    def list_gains():
-        hits, mass = (values[below] - best[:-1] for values, best in zip(sums, fitted, strict=True))
-        yield levels, hits - levels * mass, np.zeros(len(levels))
-        for start in range(0, len(predictions), _CHUNK):
-            rows = slice(start, min(start + _CHUNK, len(predictions)))
-            thresholds = predictions[rows]
-            one, last = np.searchsorted(below, [start, rows.stop - 1], side="right")
-            runs = np.diff(below[one:last], prepend=start, append=rows.stop)
-            hits, mass = (
-                values[rows] - np.repeat(best[one : last + 1], runs)
-                for values, best in zip(sums, fitted, strict=True)
-            )
-            mass *= thresholds
-            hits -= mass
-            # What those lose beyond it who do not act at the threshold itself.
-            yield thresholds, hits, positive[rows] - thresholds * weight[rows]
-
     best = 0.0, 0.5, False
-    for thresholds, gains, more in list_gains():
+    for start in range(0, len(predictions), _CHUNK):
+        rows = slice(start, min(start + _CHUNK, len(predictions)))
+        thresholds = predictions[rows]
+        one, last = np.searchsorted(below, [start, rows.stop - 1], side="right")
+        runs = np.diff(below[one:last], prepend=start, append=rows.stop)
+        gains, mass = (
+            values[rows] - np.repeat(best_sums[one : last + 1], runs)
+            for values, best_sums in zip(sums, fitted, strict=True)
+        )
+        mass *= thresholds
+        gains -= mass
+        # What those lose beyond it who do not act at the threshold itself.
+        more = positive[rows] - thresholds * weight[rows]
         gains += np.maximum(more, 0.0)
-        if gains.max() <= best[0] * max(thresholds[0], 1 - thresholds[-1], 0.5):
-            continue  # the more so after the division by max(t, 1 - t)
         gains /= np.maximum(thresholds, 1 - thresholds)
         worst = gains.argmax()
         if gains[worst] > best[0]:
