@@ -130,9 +130,11 @@ def _guess(low, high, power, alpha, largest):
     slope = (end - start) / (other - root)
     # A curve that has not begun to rise says nothing of where it will.
     guess = (root + (ndtri(_move_inside(power)) - start) / slope) ** 2 if slope > 0 else np.inf
-    longest = _LONGEST_STEP * low[0] if high is None else high[0] / _SHORTEST_STEP
-    guess = np.ceil(np.clip(guess, _SHORTEST_STEP * low[0], longest))
-    return int(np.clip(guess, low[0] + 1, largest if high is None else high[0] - 1))
+    bottom, top = _SHORTEST_STEP * low[0], _LONGEST_STEP * low[0]
+    if high is not None:
+        top = high[0] / _SHORTEST_STEP
+    guess = np.clip(guess, bottom, top) if bottom < top else (low[0] * high[0]) ** 0.5
+    return int(np.clip(np.ceil(guess), low[0] + 1, largest if high is None else high[0] - 1))
 
 
 def _move_inside(power):
