@@ -22,7 +22,7 @@ from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._validation import check_number, check_option
 
 # Cells of the first grid: fine enough for any bandwidth above about 1e-3, or 8e-3 for samples of
-# fewer rows than cells, whose fixed points hardly ever lie below, and which are soon read again.
+# fewer rows than cells, which are soon read again where their fixed point lies below.
 _CELLS, _FEW_CELLS = 1 << 14, 1 << 11
 # A fixed point below this is looked at again with equal predictions merged.
 _SMALL = 1e-4

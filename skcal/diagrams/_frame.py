@@ -119,10 +119,11 @@ def open_figure(ax, n_panels=1, *, panels=False):
         return
     n_columns = _count_columns(n_panels)
     n_rows = -(-n_panels // n_columns)
-    size = (_PANEL * n_columns, (_PANEL + 0.3) * n_rows + 0.8) if panels else None
-    figure, axes = plt.subplots(
-        n_rows, n_columns, squeeze=False, figsize=size, layout="constrained"
-    )
+    options = {}
+    if panels:
+        size = (_PANEL * n_columns, (_PANEL + 0.3) * n_rows + 0.8)
+        options = {"figsize": size, "layout": "constrained"}
+    figure, axes = plt.subplots(n_rows, n_columns, squeeze=False, **options)
     axes, spare = np.split(axes.ravel(), [n_panels])
     for one in spare:
         one.remove()

@@ -152,8 +152,8 @@ def decision_calibration_error(
 
     where t is also approached from above and from below: who acts at v >= t counts as well. It is
     the calibration decision loss [1]_ for increasing recalibrations [2]_, and zero for calibrated
-    predictions only. Between two values of v the ratio falls in t, then rises, so that the
-    maximum is at one of them: it is exact, and takes O(n log n).
+    predictions only. Between two values of v the ratio falls in t, if at all, before it rises,
+    so that the maximum is at one of them: it is exact, and takes O(n log n).
 
     The error is at most twice :func:`cumulative_calibration_error`, and at least 2/3 of the square
     of :func:`smooth_calibration_error`, because moving predictions along its witness gains as much

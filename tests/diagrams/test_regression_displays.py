@@ -61,8 +61,8 @@ def test_band_of_the_curve_is_kolmogorovs(rows):
     assert stats.kstwo.cdf(display.curve_width, 80) == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4), (1, 3)])
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4), (1, 3), (4, 7)])
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.999])
 def test_band_of_the_histogram_by_all_outcomes(n_samples, n_bins, level):
     """The multinomial probabilities of all counts, added up."""
     counts = np.stack(np.meshgrid(*[np.arange(n_samples + 1)] * n_bins), -1).reshape(-1, n_bins)

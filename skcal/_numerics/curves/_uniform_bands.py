@@ -18,7 +18,7 @@ def bound_histogram(n_samples, n_bins, level):
     in this range, divided by the Poisson probability of n.
     """
     mean = n_samples / n_bins
-    most = int(min(n_samples, 2 * mean + 20 * np.sqrt(mean) + 60))
+    most = min(n_samples, 2 * mean + 20 * np.sqrt(mean) + 60)
     distances = np.unique(np.abs(np.arange(most + 1) - mean))
     covered = partial(_cover_counts, n_samples, n_bins)
     return float(distances[bisect_left(distances[:-1], level, key=covered)])
@@ -30,7 +30,7 @@ def _cover_counts(n_samples, n_bins, distance):
     low = max(0, int(np.ceil(mean - distance - slack)))
     high = min(n_samples, int(np.floor(mean + distance + slack)))
     place = n_samples - n_bins * low
-    if high < low or place > n_bins * (high - low):
+    if high < low or not 0 <= place <= n_bins * (high - low):
         return 0.0
     masses = stats.poisson.pmf(np.arange(low, high + 1), mean)
     length = next_fast_len(n_bins * (high - low) + 1, real=True)
