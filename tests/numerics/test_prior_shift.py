@@ -141,11 +141,10 @@ def test_weights_are_counts_and_labels_have_no_order():
     np.testing.assert_allclose(turned[::-1], found, atol=1e-10)
 
 
-@pytest.mark.parametrize("nothing", [0.0, 1e-300, 1e-200])
-def test_rows_of_no_weight_are_absent(nothing):
+def test_rows_of_no_weight_are_absent():
     """They may exclude what is right for the others."""
     proba = np.array([[0.2, 0.3, 0.5], [1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]])
-    found = fit_prior(proba, np.full(3, 1 / 3), np.array([1, nothing, 1, nothing]))
+    found = fit_prior(proba, np.full(3, 1 / 3), np.array([1, 0, 1, 0]))
     np.testing.assert_allclose(found, [0, 1, 0], atol=1e-12)
 
 

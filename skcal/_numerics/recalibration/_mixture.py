@@ -11,8 +11,6 @@ _FEW_ROWS = 20_000
 # The last step promises this gain, or less, in the mean log-likelihood. Steps are Newton's, so that
 # what is left after it is far below the digits of a weight.
 _LAST_DECREMENT = 1e-17
-# Rows of less mass, beside the heaviest one, say nothing that digits hold.
-_LIGHTEST = 1e-100
 # At the optimum no likelihood of a row is below its share of the mass; steps keep near that.
 _TOO_FAR = 1e-20
 
@@ -60,13 +58,12 @@ def fit_mixture(likelihoods, mass):
     With a mass of 1 this is the minimum over w >= 0 of their sum minus sum_i m_i log(p_i @ w),
     without a further constraint: it scales them so that they sum to 1.
     """
-    heavy = mass > _LIGHTEST * mass.max()
-    if not heavy.all():
-        likelihoods, mass = likelihoods[heavy], mass[heavy]
+    if not mass.all():  # rows of no mass may have a likelihood of 0
+        likelihoods, mass = likelihoods[mass > 0], mass[mass > 0]
     mass, n_members = mass / mass.sum(), likelihoods.shape[1]
     start = np.full(n_members, 1 / n_members)
     step = len(mass) // _FEW_ROWS
-    if step > 1:
+    if step > 1 and mass[::step].any():
         # From inside, where no row that was left out has a likelihood of 0.
         start = 0.99 * fit_mixture(likelihoods[::step], mass[::step]) + 0.01 * start
     weights = _minimize(likelihoods, mass, start)
