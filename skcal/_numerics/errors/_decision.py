@@ -42,10 +42,11 @@ def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_co
     """Largest gain of a decision maker from the isotonic regression, and where it is.
 
     Acting from the k-th prediction on loses P_k - t W_k and a constant, P and W the sums of
-    positive and weight of those before. The rows between this place and where levels of the
-    regression exceed t gain (P - t W) / max(t, 1 - t), which falls in t, or (t W - P) / max(t,
-    1 - t), which never falls, with P and W theirs alone. Where t passes a level, rows come or go
-    that gain nothing there. So the maximum is at a prediction, from either side.
+    positive and weight of those before. The regression acts where its levels exceed t. Let P and
+    W be the sums of the rows on which the two differ. Either the regression alone acts on them,
+    with the gain (P - t W) / max(t, 1 - t), which falls in t; or it alone does not, with the gain
+    (t W - P) / max(t, 1 - t), which never falls. Where t passes a level, the rows that come or go
+    gain nothing. So the maximum is at a prediction, from either side.
 
     Parameters
     ----------

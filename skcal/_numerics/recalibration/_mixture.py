@@ -1,4 +1,4 @@
-"""Weights of a mixture of forecasts, by their log loss."""
+"""Weights of a mixture of forecasts, or of classes, that make what was seen likeliest."""
 
 import numpy as np
 
@@ -55,8 +55,8 @@ def fit_mixture(likelihoods, mass):
 
     Notes
     -----
-    With a mass of 1 this is the minimum over w >= 0 of their sum minus sum_i m_i log(p_i @ w),
-    without a further constraint: it scales them so that they sum to 1.
+    Where the masses sum to 1, the weights minimise sum_k w_k - sum_i m_i log(p_i @ w) over all
+    w >= 0: at the minimum they sum to 1 without a constraint.
     """
     if not mass.all():  # rows of no mass may have a likelihood of 0
         likelihoods, mass = likelihoods[mass > 0], mass[mass > 0]
