@@ -127,7 +127,7 @@ def test_a_class_without_a_rate_has_none(weighted):
 def test_the_factor_of_a_row_makes_no_difference(tiny):
     proba, old = make_rows(3, 2.0)
     expected = fit_prior(proba, old)
-    factors = 10.0 ** (-np.arange(len(proba)) % 140)[:, None]
+    factors = 10.0 ** -(np.arange(len(proba)) % 140.0)[:, None]
     unlike = old * [tiny, 1, 1]
     np.testing.assert_allclose(fit_prior(factors * proba * (unlike / old), unlike), expected)
 
