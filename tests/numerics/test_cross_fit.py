@@ -58,6 +58,43 @@ def smooth(v, masses, bandwidth, points):
     return kernel.sum(axis=0) @ masses
 
 
+@pytest.mark.parametrize("bandwidth", [0.01, 0.3, 1.0])
+def test_residuals_of_one_sign_add_up_at_any_bandwidth(rows, bandwidth):
+    """The kernel is reflected, so that nothing is lost at the ends, where some of the rows are."""
+    v, y, weights, batches, halves = rows
+    v, residual = np.round(v * 4) / 4, 1.0 + y
+    found = SmoothResiduals(v, residual, weights, batches, halves, 0.9)
+    value, contributions = found.measure(bandwidth)
+    assert value == pytest.approx(weights @ residual, rel=1e-12)
+    np.testing.assert_allclose(contributions, batches @ (weights * residual), rtol=1e-9)
+    np.testing.assert_allclose(found.confirm(bandwidth), weights @ residual, rtol=1e-9)
+
+
+def test_rows_far_from_all_others_have_no_sign_to_go_by():
+    v, parts = np.array([0.2, 0.8]), np.eye(2)
+    found = SmoothResiduals(v, np.ones(2), np.full(2, 0.5), parts, parts[:1], 0.9)
+    np.testing.assert_allclose(found.measure(0.02)[1], 0, atol=1e-9)
+    np.testing.assert_allclose(found.confirm(0.02), 0, atol=1e-9)
+    # A small residual near them is a sign, however large others are.
+    small = np.array([1.0, 1e-10])
+    found = SmoothResiduals(np.full(2, 0.5), small, np.full(2, 0.5), parts, parts[:1], 0.9)
+    np.testing.assert_allclose(found.measure(0.1)[1], small / 2, rtol=1e-5)
+
+
+def test_lower_end_of_residuals_of_one_sign_is_below_the_estimate(rng):
+    """All halves confirm all of it: only the deviation of a mean is left, at every bandwidth."""
+    for _ in range(20):
+        weights, batches = rng.dirichlet(np.full(60, 4.0)), np.eye(6)[np.arange(60) % 6].T
+        residual = rng.uniform(0.2, 0.6, 60)
+        mean, shares = weights @ residual, batches @ weights
+        found = SmoothResiduals(
+            rng.random(60), residual, weights, batches, (rng.random((4, 60)) < 0.5) * 1.0, mean
+        )
+        deviation = find_deviation(batches @ (weights * residual), shares)
+        low = found.find_low(1e-3, 2.0, 0.0)
+        assert low == pytest.approx(mean - find_reach(deviation, 1e-3, 2.0), abs=1e-6)
+
+
 @pytest.mark.parametrize("bandwidth", [0.03, 1.0])
 def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     v, y, weights, batches, halves = rows

@@ -16,9 +16,9 @@ from skcal._numerics.cells._order import count_below
 _BLOCK = 32
 _SLAB = 128
 # Blocks of the shortest stretches.
-_LEAF = 4
+_LEAF = 8
 # How many starts, and how many ends, are so many that it pays to look which may serve which.
-_MANY_STARTS = 192
+_MANY_STARTS = 384
 _MANY_ENDS = 16
 # Where, between the lowest and the highest residual of a stretch, its best starts are looked for.
 _LEVELS = np.linspace(0, 1, 4)[:, None]

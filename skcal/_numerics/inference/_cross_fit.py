@@ -156,7 +156,7 @@ class SmoothResiduals:
         def exceed(bandwidth, level=None):
             """What the lower bound of smECE_s is above a level, by default s itself."""
             level, confirmed = bandwidth if level is None else level, self.confirm(bandwidth)
-            if confirmed.mean() <= level:  # as is its lower end, whatever the deviation
+            if confirmed.mean() < level:  # as is its lower end, whatever the deviation
                 return confirmed.mean() - level
             deviation = find_deviation(self.measure(bandwidth)[1], self._shares)
             return find_lower_end(confirmed, deviation, unit, factor) - level
@@ -169,12 +169,12 @@ class SmoothResiduals:
         estimate = self._estimate
         if estimate <= self._smallest:
             return 0.0
-        if exceed(estimate) > 0:
-            return float(estimate)
+        if exceed(estimate) >= 0:
+            return estimate
         n_steps = np.ceil(np.log(self._smallest / estimate) / np.log(_RATIO))
         n_bandwidths = int(min(n_steps + 1, _MOST_BANDWIDTHS))
         for end, start in pairwise(np.geomspace(estimate, self._smallest, n_bandwidths)):
-            if exceed(start) > 0:
+            if exceed(start) >= 0:
                 return brentq(exceed, start, end, xtol=_PRECISION)
         return 0.0
 
