@@ -36,8 +36,8 @@ _MANY = 10**9
 _PART, _PART_OF_SQUARE = 0.25, 2 / 3
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
-# SmoothECE of long scales is small beside them: one wide bandwidth, as a part of the scale, tells
-# what is wrong on the whole of it.
+# One wide bandwidth, as a part of the scale: halves agree there on what is wrong on much of it,
+# also where they do not at the bandwidth of SmoothECE.
 _WIDE = 0.1
 
 
@@ -366,7 +366,7 @@ def _find_unit(residuals, value):
 def _find_bandwidths(residuals, estimate, batches, halves, factor):
     """Ends for SmoothECE: those of its value at every bandwidth, where they are the bandwidth."""
     (problem,) = residuals.problems
-    places, width, wide = problem.expected, 1.0, 0.0
+    places, width, wide = problem.expected, 1.0, _WIDE
     unit = _find_unit(residuals, estimate)
     transform = find_transform(residuals.statistic.find_option("scale"))
     if transform is not None:

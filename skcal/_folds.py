@@ -27,7 +27,7 @@ from skcal._arrays import (
     refuse_missing_labels,
     refuse_other_libraries,
 )
-from skcal._validation import check_labels, show_labels
+from skcal._validation import check_labels, check_same_columns, show_labels
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -422,11 +422,7 @@ def stack_rows(first, second):
     for name, values in (("X_old", first), ("X_new", second)):
         refuse_other_libraries(name, values)
     names = [list_column_names(values) for values in (first, second)]
-    if names[0] != names[1]:
-        raise ValueError(
-            "X_new must have the columns of X_old, in the same order; got "
-            f"{shorten(names[1])} and {shorten(names[0])}."
-        )
+    check_same_columns("X_new", names[1], "X_old", names[0])
     if hasattr(first, "iloc") and hasattr(second, "iloc"):
         return pd.concat([first, second], ignore_index=True)
     if names[0] is not None:

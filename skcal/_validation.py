@@ -6,6 +6,7 @@ that names the argument.
 
 import inspect
 from difflib import get_close_matches
+from reprlib import repr as shorten
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -348,6 +349,23 @@ def find_other_order(columns, labels):
         if named != meant and len(set(named)) == len(meant) and set(named) == set(meant):
             return [meant.index(name) for name in named]
     return None
+
+
+def check_same_columns(name, columns, other_name, others):
+    """Raise a ValueError unless two tables have the same names of columns.
+
+    Parameters
+    ----------
+    name, other_name : str
+        What the message calls the tables.
+    columns, others : list or None
+        What `list_column_names` said.
+    """
+    if columns != others:
+        raise ValueError(
+            f"{name} must have the columns of {other_name}, in the same order; got "
+            f"{shorten(columns)} and {shorten(others)}."
+        )
 
 
 def _read_number(label):

@@ -87,6 +87,15 @@ def test_choices(case):
         np.testing.assert_array_equal(results[key], values)
 
 
+@pytest.mark.parametrize("n_splits", range(2, 11))
+def test_a_loss_on_one_split_alone_equals_its_standard_error(n_splits):
+    """Both are x / n, and the rule keeps what is within one standard error, however it rounds."""
+    for x in np.random.default_rng(0).random(20):
+        score = np.zeros((2, n_splits))
+        score[1, 0] = -x
+        assert RULE(make_results(score, score * 0 - [[0.2], [0.1]])) == 1
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e-300, 1e307])
 def test_rule_does_not_depend_on_the_unit(unit):
     """Squares of differences neither overflow nor vanish, nor do sums of scores."""

@@ -37,7 +37,8 @@ def log_loss_refinement(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, of the rows in the loss and in the fits.
+        Non-negative weights, of the rows in the loss and in the fits; only their proportions
+        matter: maps are fitted as to :math:`(\sum w)^2 / \sum w^2` rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -130,7 +131,8 @@ def brier_refinement(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, of the rows in the score and in the fits.
+        Non-negative weights, of the rows in the score and in the fits; only their proportions
+        matter: maps are fitted as to :math:`(\sum w)^2 / \sum w^2` rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class

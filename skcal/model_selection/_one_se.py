@@ -10,6 +10,10 @@ import numpy as np
 
 from skcal._validation import suggest_name
 
+# A mean loss is within one standard error if it is above it by this part of it, or less: where
+# they are equal, which of the two is rounded up must not decide.
+_ROUNDING = 1e-9
+
 
 def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]:
     """Make a ``refit=`` rule: the best calibrated of the candidates with nearly the best score.
@@ -162,4 +166,4 @@ def _is_within_one_se(score):
     loss = np.ldexp(loss, -np.frexp(np.abs(loss).max(axis=1, keepdims=True))[1])
     n_splits = loss.shape[1]
     error = loss.std(axis=1, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else 0.0
-    return loss.mean(axis=1) <= error
+    return loss.mean(axis=1) <= error * (1 + _ROUNDING)

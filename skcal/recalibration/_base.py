@@ -330,7 +330,7 @@ class BaseRecalibrator(
         if self.input == "logits":
             self._depth = find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
-        self._learn_floor(scores)
+        self._learn_floor(scores, float(xp.finfo(X.dtype).eps))
         self._fit(scores, codes, sample_weight)
 
     @abstractmethod
@@ -341,8 +341,11 @@ class BaseRecalibrator(
     def _recalibrate(self, scores):
         """Probabilities of shape (n_samples, n_classes)."""
 
-    def _learn_floor(self, scores):
-        """Find what probabilities are raised to, where the subclass raises any."""
+    def _learn_floor(self, scores, resolution):
+        """Find what probabilities are raised to, where the subclass raises any.
+
+        `resolution` is that of the type that the scores came in.
+        """
 
     def _check_options(self):
         """Raise ValueError for an invalid parameter of the subclass."""

@@ -83,6 +83,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         self.classes_ = self.classes
         codes = np.searchsorted(self.classes_, y)
         check_scores(scores, np, self.input)
+        resolution = float(np.finfo(np.result_type(scores, np.float32)).eps)
         scores = self._arrange(scores)
         mass = np.ones(len(y)) if sample_weight is None else _limit(sample_weight)
         present = mass > 0
@@ -92,7 +93,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         if self.input == "logits":
             self._depth = find_depth(scores, codes, mass, np)
         else:
-            self._smallest = find_floor(scores, len(self.classes_))
+            self._smallest = find_floor(scores, len(self.classes_), resolution)
         odds = self._to_log_odds(scores)
         splits = _split(scores, codes, mass, fold)
         first = len(self.classes_) - odds.shape[1]

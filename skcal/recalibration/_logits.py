@@ -29,12 +29,12 @@ class LogitRecalibrator(BaseRecalibrator):
         super().__init__(input=input, classes=classes)
         self.min_proba = min_proba
 
-    def _learn_floor(self, scores):
+    def _learn_floor(self, scores, resolution):
         self._check_min_proba()
         if self.input == "logits":
             self.min_proba_ = 0.0
         elif isinstance(self.min_proba, str):
-            self.min_proba_ = find_floor(scores, len(self.classes_), namespace(scores))
+            self.min_proba_ = find_floor(scores, len(self.classes_), resolution, namespace(scores))
         else:
             self.min_proba_ = max(float(self.min_proba), SMALLEST_PROBABILITY)
 

@@ -129,7 +129,7 @@ class SummaryFitMixin:
             sample = samples[-1]
             codes = sample.outcomes.astype(np.intp)
             scores = self._make_scores(sample.predictions)
-            self._learn_floor(scores)
+            self._learn_floor(scores, SMALLEST_PROBABILITY)
             self._fit(scores, codes, sample.weights)
             return
         self.maps_ = [

@@ -12,12 +12,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from skcal._arrays import read_numbers
+from skcal._arrays import list_column_names, read_numbers
 from skcal._folds import check_rows, cross_fit, make_splits, stack_rows
 from skcal._numerics.shift._density_ratio import weigh_rows
 from skcal._progress import read_progress
 from skcal._typing import RandomState
-from skcal._validation import check_integer, check_number, check_proba, check_rng
+from skcal._validation import (
+    check_integer,
+    check_number,
+    check_proba,
+    check_rng,
+    check_same_columns,
+)
 
 _N_STEPS = 1000
 
@@ -133,6 +139,9 @@ def domain_weights(
     _check_classifier(classifier)
     show = read_progress(progress)
     if classifier is None:
+        columns = list_column_names(X_new), list_column_names(X_old)
+        if None not in columns:
+            check_same_columns("X_new", columns[0], "X_old", columns[1])
         X_old, X_new = _read_features("X_old", X_old), _read_features("X_new", X_new)
     n_old, n_new = _count_rows("X_old", X_old), _count_rows("X_new", X_new)
     clip = np.sqrt(n_old) if clip is None else check_number("clip", clip, 1, allow_infinity=True)

@@ -147,7 +147,8 @@ def estimate_performance(
         Whether the interval is for all rows from which the new ones were drawn. False: for these
         rows alone, whatever labels they will get.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights of the labelled rows, such as those of :func:`domain_weights`.
+        Non-negative weights of the labelled rows, such as those of :func:`domain_weights`; only
+        their proportions matter.
     sample_weight_new : array-like of shape (n_new,), default=None
         Non-negative weights of the new rows.
     pos_label : label, default=None
@@ -279,7 +280,7 @@ def estimate_performance(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
     old, codes, weights = list_vectors(rows.to_vectors())
-    new, new_weights = read_new(y_proba_new, rows, sample_weight_new)
+    new, new_weights = read_new(y_proba_new, y_proba, rows, sample_weight_new)
     check_counts(codes, old.shape[1], rows.labels)
     threshold = _read_threshold(threshold, metric, old.shape[1])
     labels = rows.labels if labels is None else labels

@@ -94,7 +94,7 @@ def estimate_prior(
     y_proba_new : array-like of shape (n_new,), (n_new, 1) or (n_new, n_classes)
         Predicted probabilities of the new rows, in the same columns.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights of the labelled rows.
+        Non-negative weights of the labelled rows; only their proportions matter.
     sample_weight_new : array-like of shape (n_new,), default=None
         Non-negative weights of the new rows.
     pos_label : label, default=None
@@ -199,7 +199,7 @@ def estimate_prior(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
     old, codes, weights = list_vectors(rows.to_vectors())
-    new, new_weights = read_new(y_proba_new, rows, sample_weight_new)
+    new, new_weights = read_new(y_proba_new, y_proba, rows, sample_weight_new)
     check_counts(codes, old.shape[1], rows.labels)
     functions = _find_functions(recalibrator, (old, codes, weights), (new, new_weights))
     of_classes = find_moments(functions[0], weights, codes, old.shape[1])

@@ -7,19 +7,20 @@ from skcal._refinement import list_vectors
 from skcal._validation import (
     check_column_order,
     check_proba,
+    check_same_columns,
     check_sample_weight,
     show_labels,
 )
 
 
-def read_new(y_proba_new, rows, sample_weight):
+def read_new(y_proba_new, y_proba, rows, sample_weight):
     """New rows as vectors in the columns of the old ones, and their weights.
 
     Parameters
     ----------
-    y_proba_new, sample_weight : array-like
+    y_proba_new, y_proba, sample_weight : array-like
     rows : Predictions
-        The old rows.
+        The old rows, those of `y_proba`.
 
     Returns
     -------
@@ -33,8 +34,11 @@ def read_new(y_proba_new, rows, sample_weight):
             "y_proba_new must have the columns of y_proba; got the shapes "
             f"{proba.shape} and {rows.proba.shape}."
         )
+    columns, others = list_column_names(y_proba_new), list_column_names(y_proba)
     if proba.ndim == 2 and rows.labels is not None:
-        check_column_order("y_proba_new", list_column_names(y_proba_new), rows.labels)
+        check_column_order("y_proba_new", columns, rows.labels)
+    if None not in (columns, others):
+        check_same_columns("y_proba_new", columns, "y_proba", others)
     nothing = np.zeros(len(proba), dtype=np.intp)
     vectors = rows._replace(proba=proba, target=nothing, weights=weights).to_vectors()
     proba, _, weights = list_vectors(vectors, "y_proba_new")

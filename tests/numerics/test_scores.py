@@ -63,6 +63,8 @@ HALF_EPS = 2.0**-53
         ([0.0, 1e-9, 0.2], 2, 5e-10),
         ([1 - (1 - HALF_EPS), 0.2, 0.8], 2, 0.1),  # a complement that should be 0
         ([0.0, 1 - sum([0.1] * 10), 0.2, 0.8], 2, 0.1),
+        ([0.0, 1 - 0.9 - 0.1, 0.2, 0.8], 2, 0.1),  # a quarter of the resolution
+        ([0.0, 0.1 - 0.01 - 0.09, 0.2, 0.8], 2, 0.1),  # less, beside smaller numbers
     ],
 )
 def test_a_zero_stands_for_half_of_the_smallest_number_that_was_possible(
@@ -70,3 +72,15 @@ def test_a_zero_stands_for_half_of_the_smallest_number_that_was_possible(
 ):
     column = np.array(proba)[:, None]
     assert scores.find_floor(column, n_classes) == pytest.approx(expected, rel=1e-15, abs=0)
+
+
+def test_rounding_is_that_of_the_type():
+    """1 - p - q of float32 leaves more where it should be 0."""
+    p, q, resolution = np.float32(0.9), np.float32(0.1), float(np.finfo(np.float32).eps)
+    rest = np.float32(1) - p - q
+    assert 1e-9 < rest < 1e-7
+    proba = np.array([[p, q, rest], [0.25, 0.75, 0.0]], dtype=np.float64)
+    assert scores.find_floor(proba, 3, resolution) == pytest.approx(0.05)
+    # Nothing as fine as this is left by rounding.
+    proba[0, 2] = 1e-20
+    assert scores.find_floor(proba, 3, resolution) == 2 * HALF_EPS

@@ -205,6 +205,13 @@ def test_shares_by_their_definition(rng):
             assert found.pvalue == pytest.approx(chi2.sf(statistic, n_bins - 1))
 
 
+def test_the_lower_end_of_a_bin_belongs_to_it():
+    for n_bins in range(2, 101):
+        ends = np.arange(n_bins) / n_bins
+        shares = d_calibration(np.ones(n_bins, dtype=bool), ends, n_bins=n_bins).shares
+        np.testing.assert_allclose(shares, 1 / n_bins)
+
+
 # What SurvivalEVAL 0.9.0 gives, by d_calibration(SURVIVAL, SEEN, num_bins); its bins are counted
 # from 1 downwards.
 SURVIVAL = [0.03, 0.12, 0.18, 0.27, 0.35, 0.41, 0.48, 0.55, 0.63, 0.77, 0.86, 0.94, 0.22, 0.58]

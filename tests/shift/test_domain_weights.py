@@ -159,12 +159,13 @@ def test_bad_input():
         domain_weights(old, new, GaussianNB)
     with pytest.raises(ValueError, match=r"^X_new must have the columns of X_old; got .*\(1,\)"):
         domain_weights(old, new[:, :1])
-    with pytest.raises(ValueError, match=r"^X_new must have the columns of X_old, in the same"):
-        domain_weights(
-            pd.DataFrame(old, columns=["a", "b"]),
-            pd.DataFrame(new, columns=["b", "a"]),
-            GaussianNB(),
-        )
+    for classifier in (None, GaussianNB()):
+        with pytest.raises(ValueError, match=r"^X_new must have the columns of X_old, in the same"):
+            domain_weights(
+                pd.DataFrame(old, columns=["a", "b"]),
+                pd.DataFrame(new, columns=["b", "a"]),
+                classifier,
+            )
     with pytest.raises(ValueError, match=r"^X_new must be a table of the kind of X_old"):
         domain_weights(
             pd.DataFrame(old, columns=["a", "b"]),

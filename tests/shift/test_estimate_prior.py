@@ -148,6 +148,9 @@ def test_bad_input():
     y, old, new = draw(8, n_rows=40)
     with pytest.raises(ValueError, match=r"^y_proba_new must have the columns of y_proba"):
         estimate_prior(y, old, np.column_stack([1 - new, new]))
+    tables = [pd.DataFrame({"p_no": 1 - v, "p_yes": v}) for v in (old, new)]
+    with pytest.raises(ValueError, match=r"^y_proba_new must have the columns of y_proba, in the"):
+        estimate_prior(y, tables[0], tables[1][["p_yes", "p_no"]])
     with pytest.raises(ValueError, match=r"^y_proba_new must lie in \[0, 1\]"):
         estimate_prior(y, old, new + 1)
     with pytest.raises(ValueError, match=r"^sample_weight_new must have shape \(40,\)"):

@@ -30,12 +30,10 @@ def find_shift(log_odds, weights, slope, mean):
     def excess(intercept):
         return weights @ expit(intercept + stretched) - mean
 
-    step, ends = 1.0, [0.0, 0.0]
-    for place, side in enumerate((-1, 1)):
-        while side * excess(ends[place]) < 0:
-            ends[place] += side * step
-            step *= 2
-    return brentq(excess, *ends, xtol=1e-14) if ends[0] < ends[1] else 0.0
+    end = 0.0
+    while not excess(-end) <= 0 <= excess(end):
+        end = 2 * end + 1
+    return brentq(excess, -end, end, xtol=1e-14)
 
 
 def find_variances(log_odds, chances, weights):
@@ -123,13 +121,11 @@ def search_size(find_power, power, alpha, start, largest, slack):
 
 def _guess(low, high, power, alpha, largest):
     """The next number of rows, above that of low and below that of high."""
-    points = [low, high or (0, alpha)]
-    (root, other), (start, end) = zip(
-        *((n_rows**0.5, ndtri(_move_inside(found))) for n_rows, found in points), strict=True
-    )
+    n_rows, powers = np.array([low, high or (0, alpha)]).T
+    (root, other), (start, end) = np.sqrt(n_rows), _find_quantile(powers)
     slope = (end - start) / (other - root)
     # A curve that has not begun to rise says nothing of where it will.
-    guess = (root + (ndtri(_move_inside(power)) - start) / slope) ** 2 if slope > 0 else np.inf
+    guess = (root + (_find_quantile(power) - start) / slope) ** 2 if slope > 0 else np.inf
     bottom, top = _SHORTEST_STEP * low[0], _LONGEST_STEP * low[0]
     if high is not None:
         top = high[0] / _SHORTEST_STEP
@@ -137,5 +133,5 @@ def _guess(low, high, power, alpha, largest):
     return int(np.clip(np.ceil(guess), low[0] + 1, largest if high is None else high[0] - 1))
 
 
-def _move_inside(power):
-    return min(max(power, _EXTREME), 1 - _EXTREME)
+def _find_quantile(power):
+    return ndtri(np.clip(power, _EXTREME, 1 - _EXTREME))

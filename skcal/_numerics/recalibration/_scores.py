@@ -5,10 +5,11 @@ from scipy.special import expit, logsumexp
 
 from skcal._arrays import namespace
 
-# The distance of 1 to the next smaller number: 1 - p is never nearer to 0, but for 0 itself.
-_FINEST_COMPLEMENT = float(np.finfo(np.float64).eps) / 2
-# Complements and sums of probabilities that should be 0 may be as large as this.
-_ROUNDING = 128 * _FINEST_COMPLEMENT
+# A probability of 0 counts as this at least.
+_SMALLEST = float(np.finfo(np.float64).eps)
+# What rounding leaves of probabilities that should be 0, as 1 - p - q may be, lies between these
+# parts of the resolution of their type.
+_RESIDUES = 2.0**-28, 2.0**6
 # Sums of exponentials below this have lost digits.
 _UNDERFLOW = 1e-290
 
@@ -54,7 +55,7 @@ def combine_odds(odds):
     return np.clip(proba, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
 
 
-def find_floor(proba, n_classes, xp=np):
+def find_floor(proba, n_classes, resolution=_SMALLEST, xp=np):
     """What a probability of 0 stands for: half of the smallest positive one.
 
     Where 1 / n is the smallest share of votes that could be seen, 0 means less, and half a vote is
@@ -65,6 +66,8 @@ def find_floor(proba, n_classes, xp=np):
     proba : array of shape (n_samples, ...)
         In [0, 1].
     n_classes : int
+    resolution : float, default=2.2e-16
+        That of the type the probabilities came in, the distance of 1 to the next larger number.
     xp : module, default=numpy
         The library of the array.
 
@@ -75,12 +78,12 @@ def find_floor(proba, n_classes, xp=np):
         so small that 0 can only be the end of a range. At most 1 / (2 n_classes), so that the
         largest probability of a row stays above.
     """
-    smallest = 2 * _FINEST_COMPLEMENT
-    is_fine = (proba > 0) & (proba < _FINEST_COMPLEMENT)
-    if not xp.any(proba < smallest) or xp.any(is_fine):
-        return smallest
-    positive = float(xp.min(xp.where(proba > _ROUNDING, proba, xp.ones_like(proba))))
-    return max(smallest, min(positive, 1 / n_classes) / 2)
+    least, most = (part * resolution for part in _RESIDUES)
+    is_fine = (proba > 0) & (proba < least)
+    if not xp.any(proba < _SMALLEST) or xp.any(is_fine):
+        return _SMALLEST
+    positive = float(xp.min(xp.where(proba > most, proba, xp.ones_like(proba))))
+    return max(_SMALLEST, min(positive, 1 / n_classes) / 2)
 
 
 def normalize_rows(parts):

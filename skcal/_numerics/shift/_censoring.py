@@ -85,7 +85,8 @@ def share_survival(event, survival, n_bins):
     -------
     ndarray of shape (n_bins,)
     """
-    cell = np.minimum((survival * n_bins).astype(np.intp), n_bins - 1)
+    # Compared with its ends, because s * B may be rounded to below k where s = k / B.
+    cell = np.searchsorted(np.arange(1, n_bins) / n_bins, survival, side="right")
     counts = np.bincount(cell[event], minlength=n_bins).astype(np.float64)
     cell, survival = cell[~event], survival[~event]
     share = np.divide(1.0, n_bins * survival, where=cell > 0, out=np.zeros(len(survival)))
