@@ -118,7 +118,7 @@ def brier_refinement(
     recalibrator: Any = None,
     cv: int = 5,
 ) -> float:
-    """Brier score that is left after recalibration: what no calibration can repair.
+    r"""Brier score that is left after recalibration: what no calibration can repair.
 
     Choose a model by it, rather than by its Brier score, if a recalibrator follows. It is no
     calibration error: 0 means that all labels are certain.

@@ -57,7 +57,7 @@ def stop_by_refinement(
     recalibrator: Any = None,
     cv: int | None = None,
 ) -> StagedRefinement:
-    """Find the stage of a training that is best after recalibration.
+    r"""Find the stage of a training that is best after recalibration.
 
     A model that is trained for long becomes over-confident, and its log loss rises while it still
     learns. A recalibrator repairs over-confidence afterwards: stop where the loss *after*
