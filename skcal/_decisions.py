@@ -15,6 +15,8 @@ from skcal._validation import check_confidence_level, check_option
 ACTS = (">", ">=")
 # A band takes the square of the number of thresholds.
 _MOST_OF_A_BAND = 1000
+# Events that are rarer than 10 to the power of minus this have no finer thresholds.
+_MOST_DECADES = 6
 
 
 def read_thresholds(thresholds, default, *, is_open):
@@ -58,9 +60,22 @@ def round_thresholds(thresholds, sample):
     return thresholds.astype(kind).astype(np.float64) if kind.kind == "f" else thresholds
 
 
-def read_net_benefit_thresholds(thresholds):
-    """Thresholds of a net benefit; by default 0.01, 0.02, ..., 0.99."""
-    return read_thresholds(thresholds, np.arange(1, 100) / 100, is_open=True)
+def find_base_rate(sample):
+    """Share of the positive label."""
+    return min(sample.sorted.positive.sum() / sample.sorted.total_weight, 1.0)
+
+
+def read_net_benefit_thresholds(thresholds, base_rate):
+    """Thresholds of a net benefit; by default hundredths, and finer ones for rare events.
+
+    Decisions about a rare event are made near its base rate. Where that is below 1/10, 1/100, ...
+    there are thousandths below 1/10, ten-thousandths below 1/100, ... as well.
+    """
+    rate = max(base_rate, 10.0**-_MOST_DECADES) if base_rate > 0 else 1.0
+    n_decades = int(np.ceil(-np.log10(rate))) - 1 if rate < 0.1 else 0
+    unit = 10 ** (n_decades + 2)
+    steps = [np.arange(1, 100) * 10**k for k in range(n_decades + 1)]
+    return read_thresholds(thresholds, np.unique(steps) / unit, is_open=True)
 
 
 def check_band(thresholds, act, confidence_level):

@@ -26,7 +26,7 @@ from skcal.diagrams._frame import (
     open_figure,
 )
 from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
-from skcal.diagrams._legend import as_list, check_curve_kwargs, check_lengths, label_curves
+from skcal.diagrams._legend import check_curve_kwargs, check_lengths, label_curves, list_names
 from skcal.diagrams._style import check_look, merge_style
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class CurveDisplay(ABC):
         """What is on each axes, checked."""
         n_curves = self._check_curves()
         layers = self._choose_layers(layers)
-        names = as_list(self.name if name is None else name)
+        names = list_names(self.name if name is None else name)
         if not self.panels:
             check_lengths(n_curves, name=names if names and len(names) > 1 else None)
             return [self._plan_square(self.curves, names, curve_kwargs, layers)]
@@ -168,7 +168,7 @@ class CurveDisplay(ABC):
         looks = curve_kwargs if isinstance(curve_kwargs, list) else [curve_kwargs] * n_curves
         check_lengths(n_curves, name=names, curve_kwargs=looks)
         return [
-            self._plan_square([curve], as_list(name), look, layers)
+            self._plan_square([curve], list_names(name), look, layers)
             for curve, name, look in zip(self.curves, names, looks, strict=True)
         ]
 

@@ -40,6 +40,8 @@ _TICKS = (
 _PANEL = 3.2
 # Characters that the labels of an axis may have in all.
 _MOST_LETTERS = 30
+# Longer names of the data lose their middle, so that there is room for the diagram.
+_MOST_OF_A_NAME = 44
 # Where a square on the scale of logits ends at most, and the largest logit of a double below 1:
 # it must leave room for as much again above the square.
 _FIRST, _LAST = 1e-9, 1 - 1e-9
@@ -236,7 +238,18 @@ def name_axes(reduction, pos_label):
 def name_label(reduction, pos_label):
     """What a label stands for."""
     kind = "Predicted label" if reduction == "top-label" else "Positive label"
-    return f"{kind}: {pos_label}"
+    return f"{kind}: {escape_math(pos_label)}"
+
+
+def escape_math(label):
+    """A label of the data as matplotlib draws it letter by letter, dollars too."""
+    return str(label).replace("$", r"\$")
+
+
+def shorten_name(name):
+    """Both ends of a long name of the data: those of groups of two columns differ in either."""
+    name, half = str(name), _MOST_OF_A_NAME // 2
+    return name if len(name) <= _MOST_OF_A_NAME else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def name_sides(reduction):

@@ -9,7 +9,7 @@ import numpy as np
 from skcal._groups import take_columns
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
-from skcal.diagrams._frame import open_figure
+from skcal.diagrams._frame import open_figure, shorten_name
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
 # The legend has a place of its own below the groups.
 _ROWS_OF_LEGEND = 1.3
+_MOST_TICKS = 6
 
 
 class GroupAuditDisplay:
@@ -154,7 +155,7 @@ class GroupAuditDisplay:
         ...     [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["a", "b", "b", "a"], random_state=0
         ... )
         >>> display.ax_.get_title()
-        'Calibrated in all 2 groups: p = 1'
+        'Test of calibration in 2 groups: p = 1'
         """
         check_look(plot_kwargs=plot_kwargs)
         check_plot_options(cls.plot, plot_kwargs or {}, cls.from_predictions)
@@ -310,14 +311,18 @@ class GroupAuditDisplay:
                 self.intervals_.append(bars)
 
     def _label(self, axes, n_shown):
+        from matplotlib.ticker import MaxNLocator
+
         audit, n_groups = self.audit, len(self.audit.names)
         names = zip(audit.names[:n_shown], audit.n_samples[:n_shown], strict=True)
-        labels = [f"{name} ({size})" for name, size in names]
+        labels = [f"{shorten_name(name)} ({size})" for name, size in names]
         axes.set_yticks(np.arange(n_shown), labels, parse_math=False)
         axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
-        axes.set_xlabel(f"Observed minus predicted ({level} intervals of all groups at once)")
+        axes.set_xlabel(f"Observed minus predicted\n({level} intervals of all groups at once)")
+        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))  # beside long names there is no room
         shown = "" if n_shown == n_groups else f" ({n_shown} shown)"
-        title = f"Calibrated in all {n_groups} groups{shown}: p = {audit.pvalue:.3g}"
+        groups = "1 group" if n_groups == 1 else f"{n_groups} groups"
+        title = f"Test of calibration in {groups}{shown}: p = {audit.pvalue:.3g}"
         axes.set_title(title, fontsize="medium")
         axes.legend(loc="lower right", ncols=2, fontsize="small", frameon=False, borderaxespad=0)

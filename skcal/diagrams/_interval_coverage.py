@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from reprlib import repr as shorten
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -22,9 +23,10 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
-from skcal.diagrams._frame import open_figure
+from skcal.diagrams._frame import escape_math, open_figure, shorten_name
+from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+from skcal.diagrams._style import check_look, choose_styles, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
-# From so many groups on their names are written upwards.
-_MOST_LEVEL_NAMES = 6
+# Names of more groups, or of more letters in all, are written upwards.
+_MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
+# Points of one display stand so far to the right of those of the one before.
+_STEP = 0.15
+# How points are found again.
+_POINTS_ID = "skcal coverage"
 
 
 class IntervalCoverageDisplay:
@@ -199,7 +205,7 @@ class IntervalCoverageDisplay:
         check_response(response, response_params)
         y_interval = predict_response(estimator, X, response, response_params)
         if isinstance(by, str | int):
-            by_name = by_name or (by if isinstance(by, str) else f"Feature {by}")
+            by_name = by_name or (escape_math(by) if isinstance(by, str) else f"Feature {by}")
             by = _take_column(X, by)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, y_interval, by=by, by_name=by_name, name=name, **options)
@@ -349,8 +355,13 @@ class IntervalCoverageDisplay:
         check_look(
             point_kwargs=point_kwargs, bar_kwargs=bar_kwargs, ref_line_kwargs=ref_line_kwargs
         )
-        places = np.arange(len(self.groups))
+        names = list_names(self.name if name is None else name)
+        check_lengths(1, name=names)
+        (label,) = label_curves(names, [], 1, separate=True)
         with open_figure(ax) as (axes,):
+            if ax is None:  # names of groups may be long, and are written upwards
+                axes.figure.set_layout_engine("constrained")
+            places = np.arange(len(self.groups)) + _STEP * self._count_others(axes)
             look = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
             look |= {"linestyle": ":", "zorder": 1.9, "label": "_level"}
             look = merge_style(look, ref_line_kwargs, Line2D)
@@ -359,20 +370,25 @@ class IntervalCoverageDisplay:
             if self.low is not None and self.high is not None:
                 share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Bars"
                 look = {"color": "0.6", "alpha": 0.4, "linewidth": 8, "zorder": 2}
-                look |= {"label": f"{share} if all cover {100 * self.level:g} %"}
+                words = f"{share} if all cover {100 * self.level:g} %"
+                is_first = all(area.get_label() != words for area in axes.collections)
+                look |= {"label": words if is_first else None}
                 look = merge_style(look, bar_kwargs, LineCollection)
                 self.bars_ = axes.vlines(places, self.low, self.high, **look)
-            look = {"color": CURVE_STYLES[0]["color"], "marker": "o", "linestyle": "none"}
-            look |= {"label": self.name if name is None else name, "zorder": 2.5}
+            look = {"color": choose_styles(axes, 1)[0]["color"], "marker": "o"}
+            look |= {"linestyle": "none", "label": label, "zorder": 2.5, "gid": _POINTS_ID}
             look = merge_style(look, point_kwargs, Line2D)
             (self.points_,) = axes.plot(places, self.coverage, **look)
-            many = len(places) > _MOST_LEVEL_NAMES
+            names = list(map(shorten_name, self.groups))
+            longest = max(map(len, names))
+            many = len(names) > _MOST_LEVEL_NAMES or len(names) * longest > _MOST_LETTERS
             axes.set_xticks(
-                places,
-                self.groups,
+                np.arange(len(places)),
+                names,
                 rotation=45 if many else 0,
                 ha="right" if many else "center",
                 rotation_mode="anchor",
+                parse_math=False,
             )
             axes.set(xlabel=self.by_name, ylabel="Coverage", xlim=(-0.6, len(places) - 0.4))
             # Above the axes, because bars may be anywhere inside.
@@ -387,6 +403,19 @@ class IntervalCoverageDisplay:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
         return self
+
+    def _count_others(self, axes):
+        """Displays of the same groups that the axes show already."""
+        others = sum(line.get_gid() == _POINTS_ID for line in axes.lines)
+        if others:
+            shown = [text.get_text() for text in axes.get_xticklabels()]
+            if shown != list(map(shorten_name, self.groups)):
+                raise ValueError(
+                    "ax must be empty, or show the same groups; got axes with the groups "
+                    f"{shorten(shown)} for {shorten(self.groups)}. Name groups with by=, or use "
+                    "other axes."
+                )
+        return others
 
 
 def _take_column(X, by):
@@ -428,4 +457,16 @@ def _make_groups(values, n_bins):
     edges = quantile_edges(distinct, counts, count_bins(n_bins, len(values)))
     _, place = np.unique(bin_index(values, edges), return_inverse=True)
     means = np.bincount(place, values) / np.bincount(place)
-    return [f"{mean:.3g}" for mean in means], place
+    for n_digits in range(3, 18):  # as many as tell them apart
+        names = [_write(mean, n_digits) for mean in means]
+        if len(set(names)) == len(names):
+            break
+    return names, place
+
+
+def _write(number, n_digits):
+    if number != 0 and not 1e-4 <= abs(number) < 1e9:
+        return f"{number:.{n_digits}g}"
+    return np.format_float_positional(
+        number, precision=n_digits, unique=False, fractional=False, trim="-"
+    )

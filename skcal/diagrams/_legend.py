@@ -51,9 +51,12 @@ def differs(n_effective, n_rows):
     return n_effective <= 0.999 * n_rows
 
 
-def as_list(values):
-    """List with one string for each curve; None stays None."""
-    return values if values is None or isinstance(values, list) else [values]
+def list_names(name):
+    """Names of the curves as a list; None stays None."""
+    names = name if name is None or isinstance(name, list) else [name]
+    if not all(one is None or isinstance(one, str) for one in names or []):
+        raise ValueError(f"name must be a string, a list of strings or None; got {name!r}.")
+    return names
 
 
 def check_lengths(n_curves, **lists):

@@ -200,6 +200,8 @@ class MonitorDisplay:
         # Rows of one date would make a vertical line.
         history = history.groupby(axis, as_index=False).max()
         look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": "Evidence against calibration"}
+        if len(history) == 1:  # no line has one point
+            look["marker"] = "o"
         look = merge_style(look, line_style, Line2D)
         (self.line_,) = ax.plot(history[axis], history["log_e_value"] / np.log(10), **look)
         self.detector_line_ = None
@@ -216,7 +218,7 @@ class MonitorDisplay:
         self._mark_alarms(ax, axis, history[axis].iloc[0])
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda k, _: f"$10^{{{k:g}}}$"))
+        ax.yaxis.set_major_formatter(FuncFormatter(_write_power))
         ax.set_xlabel(axis.capitalize())
         ax.set_ylabel("Evidence")
         if history[axis].dtype.kind == "M":
@@ -225,8 +227,11 @@ class MonitorDisplay:
             ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))
         else:
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=axis == "row"))
-            show = "{:,.0f}".format if axis == "row" else show_moment
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
+            write = _write_row if axis == "row" else _write_moment
+            ax.xaxis.set_major_formatter(FuncFormatter(write))
+            if axis == "row" and len(history) == 1:
+                row = history[axis].iloc[0]
+                ax.set_xlim(row - 1, row + 1)
 
     def _mark_alarms(self, ax, axis, start):
         """Lines at the alarm and the change point, and points at the alarms of the detector."""
@@ -283,3 +288,16 @@ class MonitorDisplay:
             look = merge_style(look, style, Line2D)
             points, _, _ = ax.errorbar(part["mean_prediction"], means, yerr=reach, **look)
             self.points_.append(points)
+
+
+# Displays can be pickled with their figures, which no lambda can.
+def _write_power(exponent, _):
+    return f"$10^{{{exponent:g}}}$"
+
+
+def _write_row(row, _):
+    return f"{row:,.0f}"
+
+
+def _write_moment(time, _):
+    return show_moment(time)

@@ -27,9 +27,15 @@ from skcal._validation import (
     check_sample_weight,
 )
 from skcal.diagrams._frame import open_figure
-from skcal.diagrams._legend import as_list, count_rows, find_effective_rows, label_curves
+from skcal.diagrams._legend import (
+    check_lengths,
+    count_rows,
+    find_effective_rows,
+    label_curves,
+    list_names,
+)
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+from skcal.diagrams._style import check_look, choose_styles, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -323,17 +329,19 @@ class PITDisplay:
         looks = {"histogram_kwargs": histogram_kwargs, "curve_kwargs": curve_kwargs}
         looks |= {"band_kwargs": band_kwargs, "ref_line_kwargs": ref_line_kwargs}
         check_look(**looks)
-        color, names = CURVE_STYLES[0]["color"], as_list(self.name if name is None else name)
+        names = list_names(self.name if name is None else name)
+        check_lengths(1, name=names)
         (label,) = label_curves(names, [count_rows([self.effective_rows])], 1, separate=True)
         with open_figure(ax, 2, panels=True) as axes:
+            (style,) = choose_styles(axes[1], 1)
             self.bands_ = self._draw_bands(axes, band_kwargs)
             self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
-            look = {"color": color, "fill": True, "alpha": 0.6, "zorder": 1.2}
+            look = {"color": style["color"], "fill": True, "alpha": 0.6, "zorder": 1.2}
             edges = np.linspace(0, 1, len(self.density) + 1)
             self.bars_ = axes[0].stairs(
                 self.density, edges, **merge_style(look, histogram_kwargs, StepPatch)
             )
-            look = {"color": color, "label": label, "zorder": 2.5}
+            look = style | {"label": label, "zorder": 2.5}
             look = merge_style(look, curve_kwargs, Line2D)
             (self.line_,) = axes[1].plot(self.levels, self.share, **look)
             _label(axes)
@@ -355,6 +363,8 @@ class PITDisplay:
             if width is None or not np.isfinite(width):
                 continue
             label = f"{level} if calibrated" if one is axes[1] else None
+            if any(area.get_label() == label for area in one.collections):
+                label = None
             look = merge_style(default | {"label": label}, style, PolyCollection)
             lowest = np.maximum(middle - width, 0.0) if one is axes[0] else middle - width
             drawn.append(one.fill_between(ends, lowest, middle + width, **look))

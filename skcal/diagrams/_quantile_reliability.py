@@ -12,7 +12,7 @@ from skcal._predicted._rows import check_values
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_sample_weight
 from skcal.diagrams._frame import open_figure
-from skcal.diagrams._legend import find_effective_rows
+from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.metrics import (
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
+
+# The legend of more levels stands beside the axes, where these are a figure of their own.
+_MOST_INSIDE = 3
 
 
 class QuantileReliabilityDisplay:
@@ -48,6 +51,8 @@ class QuantileReliabilityDisplay:
         Terms of the pinball loss of each level, for the legend.
     effective_rows : float, default=None
         Effective number of rows, for the title of the legend; None where weights do not differ.
+    name : str, default=None
+        Name of the model for the legend.
 
     Attributes
     ----------
@@ -99,11 +104,13 @@ class QuantileReliabilityDisplay:
         quantiles: list[float],
         decompositions: list[CORPDecomposition] | None = None,
         effective_rows: float | None = None,
+        name: str | None = None,
     ) -> None:
         self.curves = curves
         self.quantiles = quantiles
         self.decompositions = decompositions
         self.effective_rows = effective_rows
+        self.name = name
 
     @classmethod
     def from_estimator(
@@ -164,6 +171,7 @@ class QuantileReliabilityDisplay:
         *,
         quantiles: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        name: str | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -179,6 +187,8 @@ class QuantileReliabilityDisplay:
             Level of every column, distinct and strictly between 0 and 1; or one number.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
+        name : str, default=None
+            Name of the model for the legend. None names the levels alone.
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
@@ -213,6 +223,7 @@ class QuantileReliabilityDisplay:
             quantiles=levels.tolist(),
             decompositions=decompositions,
             effective_rows=rows,
+            name=name,
         )
         return display.plot(ax, **plot_kwargs)
 
@@ -220,6 +231,7 @@ class QuantileReliabilityDisplay:
         self,
         ax: Axes | None = None,
         *,
+        name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         ref_line_kwargs: dict[str, Any] | None = None,
         despine: bool = False,
@@ -230,6 +242,8 @@ class QuantileReliabilityDisplay:
         ----------
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
+        name : str, default=None
+            Name for the legend. None takes the name of the display.
         curve_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the curves.
         ref_line_kwargs : dict, default=None
@@ -246,11 +260,17 @@ class QuantileReliabilityDisplay:
 
         check_flag("despine", despine)
         check_look(curve_kwargs=curve_kwargs, ref_line_kwargs=ref_line_kwargs)
+        names = list_names(self.name if name is None else name)
+        check_lengths(1, name=names)
+        n_curves = len(self.curves)
         with open_figure(ax) as (axes,):
-            styles = choose_styles(axes, len(self.curves))
+            styles = choose_styles(axes, n_curves)
             self.lines_ = []
             for number, (curve, style) in enumerate(zip(self.curves, styles, strict=True)):
-                look = merge_style(style | {"label": self._name(number)}, curve_kwargs, Line2D)
+                look = style | {"label": self._label(number, *names or [None])}
+                if len(curve.y_pred) == 1:  # no line has one point
+                    look["marker"] = "o"
+                look = merge_style(look, curve_kwargs, Line2D)
                 self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
             self._draw_diagonal(axes, ref_line_kwargs)
             axes.set(xlabel="Predicted quantile", ylabel="Quantile of the targets")
@@ -262,14 +282,20 @@ class QuantileReliabilityDisplay:
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
-            axes.legend(loc="best", title=title, fontsize="small", frameon=False)
+            place = {"loc": "best"}
+            if ax is None and n_curves > _MOST_INSIDE:
+                axes.figure.set_layout_engine("constrained")
+                place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+            axes.legend(**place, title=title, fontsize="small", frameon=False)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _name(self, number):
+    def _label(self, number, name):
         label = f"Level {self.quantiles[number]:g}"
+        if name is not None:
+            label = f"{name}, {label[0].lower()}{label[1:]}"
         if self.decompositions is None:
             return label
         parts = self.decompositions[number]

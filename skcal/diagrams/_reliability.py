@@ -99,7 +99,7 @@ class ReliabilityDisplay(CurveDisplay):
     %(layers)s
 
     All densities on the same axes have one scale, also those of displays that were drawn one after
-    another: the highest of them fills 13 % of the height, and adds 1.2 % of the side of the axes to
+    another: the highest of them fills 13 % of the axes, and adds 1.2 % of the side of the axes to
     the width of its curve.
 
     A Wilson band is drawn from Wilson's score interval [2]_ of the mean outcome at each point, with

@@ -16,12 +16,12 @@ from skcal._typing import ArrayLike
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._frame import name_label, open_figure
 from skcal.diagrams._legend import (
-    as_list,
     check_curve_kwargs,
     check_lengths,
     count_rows,
     find_effective_rows,
     label_curves,
+    list_names,
 )
 from skcal.diagrams._response import (
     check_plot_options,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
+# Powers of ten between which values are written as they are.
+_PLAIN = -2, 4
 # Room beside the first and the last threshold.
 _MARGIN = 0.01
 # A legend takes no more than this of the height for itself.
@@ -263,8 +265,7 @@ class ThresholdDisplay(ABC):
                 raise ValueError("y_proba must hold the probabilities of one model at least.")
             models = {str(key): proba for key, proba in y_proba.items()}
         else:
-            if not isinstance(name, str | None):
-                raise ValueError(f"name must be text or None; got {name!r}.")
+            check_lengths(1, name=list_names(name))
             models = {"Classifier" if name is None else name: y_proba}
         check_reduction(reduction)
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
@@ -456,7 +457,7 @@ class ThresholdDisplay(ABC):
         check_look(band_kwargs=band_kwargs, ref_line_kwargs=ref_line_kwargs, despine=despine)
         self._check()
         n_curves = len(self.curves)
-        names = as_list(self.name if name is None else name) or [None]
+        names = list_names(self.name if name is None else name) or [None]
         if len(names) > 1:
             check_lengths(n_curves, name=names)
             if not isinstance(curve_kwargs, list):
@@ -487,6 +488,8 @@ class ThresholdDisplay(ABC):
             places = np.concatenate([line.get_xdata() for line in axes.lines])
             ends = max(places.min() - _MARGIN, 0.0), min(places.max() + _MARGIN, 1.0)
             axes.set(xlabel=f"Threshold probability{info}", ylabel=self._y_label, xlim=ends)
+            # Rare events have small values, whose many zeros would push the label off the figure.
+            axes.ticklabel_format(axis="y", scilimits=_PLAIN)
             self._finish(axes)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)

@@ -136,7 +136,7 @@ class GroupAudit(NamedTuple):
         """
         n_groups, found = check_integer("n_groups", n_groups, minimum=1), len(self.find())
         print(
-            f"Calibrated in all of {len(self.names)} groups: p = {self.pvalue:.3g}. "
+            f"Test of calibration in {len(self.names)} groups: p = {self.pvalue:.3g}. "
             f"Miscalibrated at 5 %: {found}."
         )
         table = self.to_frame().head(n_groups)

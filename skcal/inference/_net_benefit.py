@@ -10,6 +10,7 @@ from skcal._decisions import (
     band_net_benefit,
     check_band,
     count_actions,
+    find_base_rate,
     read_net_benefit_thresholds,
     reduce_to_decisions,
 )
@@ -79,8 +80,9 @@ def net_benefit_difference(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     thresholds : array-like of shape (n_thresholds,), default=None
-        Thresholds strictly between 0 and 1, 1000 at most; by default 0.01, 0.02, ..., 0.99. The
-        fewer they are, the narrower is the band: name those that matter.
+        Thresholds strictly between 0 and 1, 1000 at most; by default those of
+        :func:`~skcal.metrics.net_benefit_curve`. The fewer they are, the narrower is the band:
+        name those that matter.
     act : {">", ">="}, default=">="
         Whether one acts at predictions v > t or v >= t; the latter is the custom in medicine.
     confidence_level : float, default=0.95
@@ -134,21 +136,18 @@ def net_benefit_difference(
     >>> found.low > 0
     array([ True,  True])
     """
-    t = read_net_benefit_thresholds(thresholds)
-    level = check_band(t, act, confidence_level)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-
-    def act_on(proba, name):
-        names = "y_true", name
-        sample = reduce_to_decisions(y_true, proba, reduction=reduction, names=names, **data)
-        return count_actions(sample, t, act)
-
-    own = act_on(y_proba, "y_proba")
+    data["reduction"] = reduction
+    sample = reduce_to_decisions(y_true, y_proba, **data)
+    t = read_net_benefit_thresholds(thresholds, find_base_rate(sample))
+    level = check_band(t, act, confidence_level)
+    own = count_actions(sample, t, act)
     if isinstance(baseline, str):
         check_option("baseline", baseline, ("all", "none"))
         other = baseline
     else:
-        other = act_on(baseline, "baseline")
+        sample = reduce_to_decisions(y_true, baseline, names=("y_true", "baseline"), **data)
+        other = count_actions(sample, t, act)
         if not np.array_equal(other.sample.outcomes, own.sample.outcomes):
             raise ValueError(
                 "baseline must predict the same outcomes; the labels with the largest "

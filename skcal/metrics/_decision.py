@@ -9,6 +9,7 @@ import numpy as np
 from skcal._decisions import (
     ACTS,
     check_act,
+    find_base_rate,
     read_net_benefit_thresholds,
     read_thresholds,
     reduce_to_decisions,
@@ -361,7 +362,7 @@ def elementary_score_curve(
         t, score = _score_jumps(sample, act)
     else:
         score = _score(sample, t, _find_first(sample, t, act))
-    base_rate = _find_base_rate(sample)
+    base_rate = find_base_rate(sample)
     of_base_rate = 1 - t
     of_base_rate *= base_rate
     np.minimum(of_base_rate, t * (1 - base_rate), out=of_base_rate)
@@ -402,7 +403,8 @@ def net_benefit_curve(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     thresholds : array-like of shape (n_thresholds,), default=None
-        Thresholds strictly between 0 and 1; by default 0.01, 0.02, ..., 0.99.
+        Thresholds strictly between 0 and 1; by default 0.01, 0.02, ..., 0.99, and where the base
+        rate is below 1/10, 1/100, ... also 0.001, ..., 0.099, also 0.0001, ..., 0.0099, and so on.
     act : {">", ">="}, default=">="
         Whether one acts at predictions v > t or v >= t; the latter is the custom in medicine.
 
@@ -446,7 +448,6 @@ def net_benefit_curve(
     array([0.375, 0.   ])
     """
     check_act(act)
-    t = read_net_benefit_thresholds(thresholds)
     sample = reduce_to_decisions(
         y_true,
         y_proba,
@@ -455,9 +456,10 @@ def net_benefit_curve(
         labels=labels,
         reduction=reduction,
     )
+    base_rate = find_base_rate(sample)
+    t = read_net_benefit_thresholds(thresholds, base_rate)
     first = _find_first(sample, t, act)
     hits, alarms = _sum_hits(sample, first), _sum_alarms(sample, first)
-    base_rate = _find_base_rate(sample)
     odds = t / (1 - t)
     treat_all = base_rate - odds * (1 - base_rate)
     net_benefit = (hits - odds * alarms) / sample.sorted.total_weight
@@ -473,10 +475,6 @@ def _find_worst(sample):
     )
     error = min(gain / ties.total_weight, 1.0)
     return DecisionCalibrationWitness(threshold, ACTS[is_inclusive], error)
-
-
-def _find_base_rate(sample):
-    return min(sample.sorted.positive.sum() / sample.sorted.total_weight, 1.0)
 
 
 def _find_first(sample, thresholds, act):

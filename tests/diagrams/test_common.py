@@ -1,6 +1,7 @@
 """What holds of every display: constructors, plot, names, labels, folds, bad input."""
 
 import inspect
+import pickle
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.model_selection import cross_validate
 
 from skcal import diagrams
 from skcal.diagrams._legend import Term, label_curves
+from skcal.monitoring import CalibrationMonitor
 from tests.diagrams.artists import assert_same_curve, assert_same_drawing, list_legend, read_values
 
 # Of each display the curve, and the numbers in its legend.
@@ -165,6 +167,39 @@ def test_positive_label_is_shown(Display):
         assert words == ["predicted too low", "predicted too high"]
     by_hand = Display(curves=[make_curve(Display)]).plot()
     assert by_hand.ax_.get_xlabel() == "Predicted probability"
+
+
+# What each display may be drawn of, by its name.
+EXAMPLES = {
+    "ReliabilityDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "CalibrationSharpnessDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "DecisionCurveDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "MurphyDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "GroupAuditDisplay": ([0, 1, 1], [0.2, 0.6, 0.7], ["a", "b", "b"]),
+    "PITDisplay": ([0.0, 1.0, 2.0], norm(1, 1)),
+    "IntervalCoverageDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
+    "QuantileReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
+}
+ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
+
+
+@pytest.mark.parametrize("name", [name for name in diagrams.__all__ if name.endswith("Display")])
+def test_displays_can_be_pickled_with_their_figures(name):
+    if name == "MonitorDisplay":
+        monitor = CalibrationMonitor().update([0, 1, 1], [0.2, 0.6, 0.7])
+        display = diagrams.MonitorDisplay.from_monitor(monitor)
+    else:
+        display = getattr(diagrams, name).from_predictions(*EXAMPLES[name], **ALSO.get(name, {}))
+    pickle.loads(pickle.dumps(display)).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES)[:4])
+def test_labels_of_the_data_are_no_formulas(name):
+    label = "$a_b_c$"
+    Display, y = getattr(diagrams, name), ["no", label, label]
+    display = Display.from_predictions(y, [0.2, 0.6, 0.7], pos_label=label)
+    display.figure_.canvas.draw()  # matplotlib does not know the formula
+    assert rf"(Positive label: \{label[:-1]}\$)" in display.ax_.get_xlabel()
 
 
 @every_display

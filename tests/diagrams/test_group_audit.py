@@ -45,7 +45,7 @@ def test_points_and_intervals(rows):
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert words == ["miscalibrated (adjusted p ≤ 0.1)", "not rejected"]
     assert "95 % intervals" in display.ax_.get_xlabel()
-    assert display.ax_.get_title() == "Calibrated in all 5 groups: p = 0.025"
+    assert display.ax_.get_title() == "Test of calibration in 5 groups: p = 0.025"
     np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
 
 
@@ -81,6 +81,18 @@ def test_names_do_not_touch(rng, n_groups):
     legend = display.ax_.get_legend().get_window_extent()
     lowest = display.ax_.transData.transform([0, n_groups - 1])[1]
     assert legend.y1 < lowest
+
+
+def test_long_names_lose_their_middle(rng):
+    names = np.array([f"{'long ' * 20}{k}" for k in "ab"])[np.arange(600) % 2]
+    v = rng.random(600)
+    display = GroupAuditDisplay.from_predictions(rng.random(600) < v, v, names, **FEW)
+    display.figure_.canvas.draw()
+    texts = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert sorted(text[0] + text[-7:] for text in texts) == ["la (300)", "lb (300)"]
+    width = display.figure_.bbox.width
+    for text in (display.ax_.xaxis.label, display.ax_.title):
+        assert 0 <= text.get_window_extent().x0 < text.get_window_extent().x1 <= width
 
 
 def test_fewer_groups_and_looks(rows):

@@ -134,6 +134,14 @@ def test_the_legend_is_outside_of_the_panel():
     assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
 
 
+def test_one_row_is_a_point():
+    display = MonitorDisplay.from_monitor(CalibrationMonitor().update([1], [0.4]))
+    display.figure_.canvas.draw()
+    assert display.line_.get_marker() == "o"
+    texts = [text.get_text() for text in display.axes_[0].get_xticklabels()]
+    assert len(set(texts)) == len(texts)
+
+
 def test_without_an_alarm_all_rows_are_one_period():
     display = MonitorDisplay.from_monitor(feed())
     assert display.alarm_line_ is display.change_line_ is None

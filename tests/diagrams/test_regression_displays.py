@@ -273,6 +273,55 @@ def test_bars_of_weighted_shares_hold_as_often_as_they_say(rng):
     assert outside / 200 <= 0.2 + 4 * np.sqrt(0.16 / 200)
 
 
+def test_groups_have_names_that_differ(rng):
+    y, ends = rng.normal(size=100), np.array([[-1.0, 1.0]] * 100)
+    for by, first in ((1e5 + np.arange(100), "100000"), (1e-7 * np.arange(100), "4.5e-07")):
+        display = IntervalCoverageDisplay.from_predictions(y, ends, by=by)
+        assert len(set(display.groups)) == 10
+        assert display.groups[0] == first
+    labels = np.array([f"$group_{'long' * 20}_{k}" for k in range(5)])[np.arange(100) % 5]
+    display = IntervalCoverageDisplay.from_predictions(y, ends, by=labels)
+    display.figure_.canvas.draw()
+    boxes = [text.get_window_extent() for text in display.ax_.get_xticklabels()]
+    assert all(box.y0 >= 0 and box.width < 300 for box in boxes)
+    assert display.ax_.xaxis.label.get_window_extent().y0 >= 0
+
+
+def test_models_on_one_axes(rows):
+    y, law = rows
+    ends = np.column_stack([law[0] - 1, law[0] + 1])
+    displays = [IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0, name="one")]
+    ax = displays[0].ax_
+    displays += [IntervalCoverageDisplay.from_predictions(y, 2 * ends, by=y > 0, ax=ax)]
+    assert len({display.points_.get_color() for display in displays}) == 2
+    assert (displays[0].points_.get_xdata() < displays[1].points_.get_xdata()).all()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["False", "True"]
+    assert len(ax.get_legend_handles_labels()[1]) == 3
+    with pytest.raises(ValueError, match=r"^ax must be empty, or show the same groups; got axes"):
+        IntervalCoverageDisplay.from_predictions(y, ends, ax=ax)
+    displays = [PITDisplay.from_predictions(y, law, name="one")]
+    displays += [PITDisplay.from_predictions(y, (law[0], 2 * law[1]), ax=displays[0].ax_)]
+    assert len({display.line_.get_color() for display in displays}) == 2
+    labels = displays[0].ax_[1].get_legend_handles_labels()[1]
+    assert sorted(labels) == ["95 % if calibrated", "Regressor", "one"]
+    options = {"quantiles": 0.5, "name": "one"}
+    display = QuantileReliabilityDisplay.from_predictions(y, law[0], **options)
+    assert display.lines_[0].get_label().startswith("one, level 0.5 (MCB")
+    assert display.plot(name="two").lines_[0].get_label().startswith("two, level 0.5")
+
+
+def test_one_prediction_and_many_levels(rows):
+    y, (mean, _) = rows
+    display = QuantileReliabilityDisplay.from_predictions(y, np.ones(80), quantiles=0.5)
+    assert display.lines_[0].get_marker() == "o"
+    levels = np.arange(1, 6) / 6
+    columns = mean[:, None] + stats.norm.ppf(levels)
+    display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=levels)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert display.ax_.get_window_extent().x1 < legend.x0 < legend.x1 <= display.figure_.bbox.width
+
+
 def test_regressors(rows):
     y, (mean, _) = rows
     X = mean[:, None]
@@ -316,6 +365,8 @@ def test_looks(rows):
         ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
         ({"colour": 1}, TypeError, "unexpected keyword arguments: colour"),
         ({"despine": 1}, ValueError, "despine must be True or False"),
+        ({"name": 3}, ValueError, "name must be a string, a list of strings or None; got 3"),
+        ({"name": ["a", "b"]}, ValueError, "name must have one entry for each of the 1 curves"),
         ({"band_kwargs": 1}, ValueError, "band_kwargs must be None or a dictionary"),
     ],
 )

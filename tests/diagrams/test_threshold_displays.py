@@ -225,3 +225,17 @@ def test_rare_outcomes_fill_the_axes():
     display = DecisionCurveDisplay.from_predictions(y, rare)
     assert display.ax_.get_xlim()[1] < 0.3
     assert display.curves[0].thresholds[-1] == 0.99
+
+
+def test_very_rare_outcomes_are_compared_with_acting_always():
+    rng = np.random.default_rng(0)
+    rare = 0.01 * rng.random(20_000)
+    y = (rng.random(20_000) < rare).astype(int)
+    ax = DecisionCurveDisplay.from_predictions(y, rare).ax_
+    for line in ax.lines:  # all of the legend are seen, around the base rate of .005
+        x, height = line.get_data()
+        (low, high), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        shown = (low <= x) & (x <= high) & (bottom <= height) & (height <= top)
+        assert np.count_nonzero(shown & (x < 0.005)) > 10
+    ax.figure.canvas.draw()
+    assert ax.yaxis.label.get_window_extent().x0 >= 0

@@ -392,7 +392,7 @@ def test_table_of_the_audit(rng, capsys):
     np.testing.assert_array_equal(table["difference"], gap)
     audit.print(n_groups=2)
     head, columns, *rows = capsys.readouterr().out.splitlines()
-    assert head == "Calibrated in all of 3 groups: p = 0.01. Miscalibrated at 5 %: 1."
+    assert head == "Test of calibration in 3 groups: p = 0.01. Miscalibrated at 5 %: 1."
     assert "adjusted_pvalue" in columns
     assert [row.split()[0] for row in rows] == audit.names[:2]
     for alpha in (-1, 1, "x"):

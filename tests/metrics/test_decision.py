@@ -71,6 +71,16 @@ def test_default_thresholds():
     assert elementary_score_curve(y, v).thresholds.tolist() == [0, 0.25, 0.5, 1]
     assert elementary_score_curve([0, 1], [0, 1]).thresholds.tolist() == [0, 1]
     np.testing.assert_allclose(net_benefit_curve(y, v).thresholds, np.linspace(0.01, 0.99, 99))
+    hundredths = np.arange(1, 100) / 100
+    for base_rate in (0.1, 0.05, 0.01, 0.004, 1e-5):
+        rare = net_benefit_curve([0, 1], [0, base_rate], sample_weight=[1 - base_rate, base_rate])
+        t = rare.thresholds
+        assert base_rate / 100 < t[0] <= base_rate / 10 * (1 + 1e-9)
+        assert set(hundredths) <= set(t)
+        # Steps are a tenth of the thresholds at most, and numbers of two digits.
+        assert (np.diff(t)[t[:-1] >= 10 * t[0]] <= 0.1 * t[:-1][t[:-1] >= 10 * t[0]] + 1e-12).all()
+        assert all(float(f"{one:.1e}") == one for one in t)
+    assert net_benefit_curve([0, 0], [0.2, 0.1], labels=[0, 1]).thresholds[0] == 0.01
 
 
 def test_default_acts_at_the_threshold():
