@@ -344,6 +344,12 @@ def test_groups_go_to_the_splitter_without_routing():
         (GaussianNB(), {"njobs": 1}, TypeError, "no option 'njobs'.*Did you mean 'n_jobs'"),
         (GaussianNB(), {"labels": [0, 1]}, TypeError, "labels cannot be an option"),
         (GaussianNB(), {"sample_weight": [1]}, ValueError, r"shape \(\d+,\), one weight for each"),
+        (
+            GaussianNB(),
+            {"sample_weight": np.arange(len(Y)) < 9, "cv": KFold(2)},
+            ValueError,
+            "every fold; in fold 1 all are zero",
+        ),
         (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),
         (GaussianNB(), {"measure": lambda y, p, labels: None}, ValueError, "<lambda> gave None"),
         (SVC(), {}, ValueError, "which SVC does not have.*CalibratedClassifierCV"),

@@ -166,6 +166,12 @@ def pooled_cross_val_score(
     splitter = choose_splitter(cv, target)
     fit_params, split_params = _route_params(estimator, splitter, params)
     splits = make_splits(splitter, X, target, split_params)
+    for fold, (_, test) in enumerate(splits):
+        if weight is not None and not (weight[test] > 0).any():
+            raise ValueError(
+                "sample_weight must hold a positive weight among the test rows of every fold; in "
+                f"fold {fold} all are zero."
+            )
     tests, probas, labels = _predict_folds(estimator, X, target, splits, fit_params, n_jobs, show)
 
     def apply(rows, proba):

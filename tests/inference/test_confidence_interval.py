@@ -91,6 +91,21 @@ def test_cross_fitted_intervals_cover_the_population_value(name, slope):
     assert misses <= binom(n_samples, 0.05).ppf(0.999)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NORMS)
+def test_cross_fitted_intervals_cover_an_error_of_one_sign(name):
+    """All predictions are too high: halves confirm each other's signs, and all of the estimate."""
+    n_samples, misses = NORMS[name], 0
+    places = (np.arange(2000) + 0.5) / 2000
+    true_value = MEASURES[name].function(places**2, places)
+    for seed in range(n_samples):
+        rng = np.random.default_rng(seed)
+        v = rng.random(1000)
+        found = confidence_interval(rng.random(1000) < v**2, v, measure=name, random_state=seed)
+        misses += not found.low <= true_value <= found.high
+    assert misses <= binom(n_samples, 0.05).ppf(0.999)
+
+
 def test_cross_fitted_interval_of_a_mean():
     """One prediction: ECE is the size of a mean residual, far from 0 a plain mean.
 
