@@ -27,8 +27,17 @@ def show_moment(time):
 
 
 def show_error(value):
-    """A number with two digits, or three decimals."""
-    return f"{value:.3f}" if value >= 0.01 or value == 0 else f"{value:.1g}"
+    """A number with three decimals, or two digits if it is small."""
+    return f"{value:.3f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def show_bound(value):
+    """The same of an upper bound, which is never rounded down."""
+    shown = show_error(value)
+    if float(shown) < value:
+        digits = 3 if value >= 0.01 else 1 - int(np.floor(np.log10(value)))
+        shown = show_error(value + 10.0**-digits / 2)
+    return shown
 
 
 def show_pvalue(pvalue):

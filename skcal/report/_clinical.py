@@ -17,6 +17,9 @@ def describe_clinical(problem, *, confidence_level, n_jobs, seed):
     """The `ClinicalSummary` of a problem whose measures read the probability of one label."""
     predictions, outcomes, _ = next(problem.sample.chunks(size=len(problem.codes)))
     rows, level = problem.data, {"confidence_level": confidence_level}
+    keywords = problem.keywords
+    if problem.weights is not None:  # which are counts for some of these
+        keywords["sample_weight"] = problem.shares / np.sum(problem.shares**2)
     has_log_odds = 0 < predictions.min() < predictions.max() < 1
     distances = {
         name: confidence_interval(
@@ -25,16 +28,16 @@ def describe_clinical(problem, *, confidence_level, n_jobs, seed):
             quantile=quantile,
             n_jobs=n_jobs,
             random_state=seed,
-            **problem.keywords,
+            **keywords,
             **level,
         )
         for name, quantile in _QUANTILES.items()
     }
     return ClinicalSummary(
-        observed_expected=observed_expected_ratio(*rows, **problem.keywords, **level)
+        observed_expected=observed_expected_ratio(*rows, **keywords, **level)
         if predictions.any()
         else Interval(np.inf, np.inf, np.inf),
-        recalibration=cox_recalibration(*rows, **problem.keywords, **level)
+        recalibration=cox_recalibration(*rows, **keywords, **level)
         if has_log_odds and outcomes.min() < outcomes.max()
         else None,
         **distances,

@@ -71,7 +71,7 @@ def _write_model(name, model, confidence_level):
     return (
         f'<h4 style="margin:1em 0 0.3em;color:inherit">{escape(title)}</h4>'
         f'<p style="max-width:60em;margin:0.3em 0">{escape(model.sentence)} '
-        f"{escape(judge_recalibration(model.recalibration))}</p>"
+        f"{escape(judge_recalibration(model))}</p>"
         '<div style="display:flex;flex-wrap:wrap;align-items:flex-start">'
         f"{_write_image(name, model.diagram)}<div>{''.join(tables)}</div></div>"
     )

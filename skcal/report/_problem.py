@@ -54,6 +54,11 @@ class Problem:
         return self.reduction == "confidence" or not self.is_binary
 
     @property
+    def has_other_classes(self):
+        """Whether probabilities of other classes than the most probable one are to be judged."""
+        return self.reduction == "auto" and not self.is_binary
+
+    @property
     def data(self):
         """Labels and probabilities, as measures take them."""
         return self.codes, self.proba[:, 1] if self.is_binary else self.proba

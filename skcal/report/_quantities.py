@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal.inference import calibration_test, confidence_interval
+from skcal.metrics import smooth_ece
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
 # The measure of the diagram, that of most papers, one without any choice that is continuous, and
@@ -48,9 +50,10 @@ def describe_scores(problem, frequency, recalibration):
 
 
 def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):
-    """`MeasureSummary` of all measures that are shown, and the exact test.
+    """`MeasureSummary` of all measures that are shown, and exact tests.
 
-    Last come SmoothECE and its mean by chance on the scale of probabilities.
+    The second one, of the probabilities of all classes, is None where they make one binary
+    problem. Last come SmoothECE and its mean by chance on the scale of probabilities.
     """
     rows = problem.keywords | {"reduction": problem.reduction}
     options = rows | {"n_jobs": n_jobs, "random_state": seed}
@@ -65,5 +68,19 @@ def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, 
     smooth = summaries["smooth_ece"]
     if scale != "probability":
         smooth = calibration_test(*problem.data, statistic="smooth_ece", **draws)
-    test = calibration_test(*problem.data, **draws)
-    return summaries, test, (smooth.estimate, smooth.null_mean)
+    test, class_test = calibration_test(*problem.data, **draws), None
+    if problem.has_other_classes:
+        class_test = calibration_test(*problem.data, **draws | {"reduction": "classwise"})
+    return summaries, test, class_test, (smooth.estimate, smooth.null_mean)
+
+
+def find_worst_class(problem, *, n_resamples, n_jobs, seed):
+    """Label of the class with the largest SmoothECE, and this without chance."""
+    rows = [problem.codes == k for k in range(len(problem.names))]
+    pairs = list(zip(rows, problem.proba.T, strict=True))
+    options = {"sample_weight": problem.weights, "labels": [False, True]}
+    errors = [smooth_ece(*pair, **options) for pair in pairs]
+    worst = int(np.argmax(errors))
+    draws = {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
+    test = calibration_test(*pairs[worst], statistic="smooth_ece", **options, **draws)
+    return problem.names[worst], subtract_in_squares(test.estimate, test.null_mean)

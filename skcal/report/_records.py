@@ -222,7 +222,10 @@ class ModelReport(NamedTuple):
         A `MeasureSummary` by name of the measure: ``estimate``, the ends ``low`` and ``high`` of
         its interval, and ``null_mean`` (what chance alone gives).
     test : TestResult
-        Exact test of calibration.
+        Exact test of calibration of what measures read.
+    class_test : TestResult or None
+        The same of the probabilities of all classes; None where measures read one label, and with
+        ``reduction="confidence"``.
     error : float
         Average error without chance, see :func:`calibration_report`.
     error_bound : float
@@ -255,6 +258,7 @@ class ModelReport(NamedTuple):
     scores: dict[str, ScoreSummary]
     measures: dict[str, MeasureSummary]
     test: TestResult
+    class_test: TestResult | None
     error: float
     error_bound: float
     tolerated: float

@@ -26,7 +26,12 @@ from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
 from skcal.report._html import write_html, write_page
 from skcal.report._problem import list_models, read_problem
-from skcal.report._quantities import describe_measures, describe_sample, describe_scores
+from skcal.report._quantities import (
+    describe_measures,
+    describe_sample,
+    describe_scores,
+    find_worst_class,
+)
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
 from skcal.report._sentence import write_groups, write_sentence
@@ -309,8 +314,8 @@ def calibration_report(
     clinical : bool, default=False
         Whether to add a section for a clinical paper: observed to expected events, calibration in
         the large and slope with their tests, and the integrated calibration index with E50, E90
-        and Emax, all with intervals. It needs the probability of one label, and reads weights as
-        counts.
+        and Emax, all with intervals. It needs the probability of one label. Weights are scaled to
+        sum to their effective number of rows.
     n_resamples : int, default=499
         Number of draws of labels, from 2 to 2^24. The smallest possible p-value is
         1 / (1 + n_resamples).
@@ -347,8 +352,13 @@ def calibration_report(
     1. The exact test of :func:`~skcal.inference.calibration_test` rejects at
        1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
        support it, see below; else it is "miscalibrated", and the sentence says what is clear.
+       With more than two classes there is a second test, of the probabilities of all classes
+       (``reduction="classwise"``), and each p-value counts twice (Bonferroni). If it alone
+       rejects, the model is "miscalibrated", and the sentence names the class with the largest
+       SmoothECE.
     2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
-       for a binary problem is at most the mean probability of the rarer label.
+       for a binary problem is at most a quarter of the mean probability of the rarer label: where
+       1 % are predicted an error of 5 points would be five times as much.
     3. Probabilities say no more than the base rate: "uninformative".
     4. Else "calibrated".
 
@@ -504,7 +514,7 @@ def _draw_seed(random_state):
 
 def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n_jobs, seed):
     sample = describe_sample(problem)
-    measures, test, smooth = describe_measures(
+    measures, test, class_test, smooth = describe_measures(
         problem,
         scale=scale,
         confidence_level=confidence_level,
@@ -514,14 +524,19 @@ def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n
     )
     size = estimate_size(sample, *smooth)
     regions = ()
+    # Of two tests each counts twice (Bonferroni).
+    factor = 1 if class_test is None else 2
+    pvalue = min(factor * test.pvalue, 1.0)
     # Where the test finds no error none is to be located: one level holds for both.
-    if test.pvalue <= 1 - confidence_level:
+    if pvalue <= 1 - confidence_level:
         regions = describe_regions(problem, confidence_level, n_resamples, seed)
     direction = describe_direction(problem, confidence_level, regions)
     signs = find_signs(direction)
     facts = {
         "summary": sample,
-        "test": test,
+        "pvalue": pvalue,
+        "has_classes": class_test is not None,
+        "worst_class": None,
         "signs": signs,
         "direction": direction,
         "size": size,
@@ -532,8 +547,15 @@ def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n
     }
     skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
     error = name_error(problem, direction, signs, size, sample.pos_label, confidence_level)
+    if class_test is not None and pvalue > 1 - confidence_level:
+        facts["pvalue"] = pvalue = min(factor * min(test.pvalue, class_test.pvalue), 1.0)
+        if pvalue <= 1 - confidence_level:
+            error = "miscalibrated"
+            facts["worst_class"] = find_worst_class(
+                problem, n_resamples=n_resamples, n_jobs=n_jobs, seed=seed
+            )
     verdict = find_verdict(
-        test, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
+        pvalue, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
     )
     recalibration = describe_recalibration(problem, confidence_level=confidence_level)
     return ModelReport(
@@ -543,6 +565,7 @@ def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n
         scores=describe_scores(problem, sample.frequency, recalibration),
         measures=measures,
         test=test,
+        class_test=class_test,
         error=size,
         error_bound=facts["bound"],
         tolerated=facts["tolerated"],

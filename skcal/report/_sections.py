@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._words import show_error, show_label, show_percentages, show_pvalue
+from skcal._words import show_bound, show_error, show_label, show_percentages, show_pvalue
 from skcal.report._sentence import show_region
 
 MEASURE_TITLES = {
@@ -15,6 +15,8 @@ MEASURE_TITLES = {
 }
 # Groups that stand out most.
 _N_GROUPS, _LONGEST_NAME = 5, 28
+# A gain of a smaller part of the log loss is called small.
+_SMALL_GAIN = 0.005
 SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
 
 
@@ -111,11 +113,20 @@ def _show_measures(model, interval):
 
 def _show_tests(model, confidence_level):
     alpha = 1 - confidence_level
-    found = "an error" if model.test.pvalue <= alpha else "no error"
     knows = "yes" if model.skill_pvalue <= alpha else "not shown"
-    bound, tolerated = show_error(model.error_bound), show_error(model.tolerated)
+    bound, tolerated = show_bound(model.error_bound), show_error(model.tolerated)
+    tests = {"exact test": model.test}
+    if model.class_test is not None:
+        tests = {"test of answers": model.test, "test of all classes": model.class_test}
     rows = [
-        ("exact test", f"{found} beyond chance ({show_pvalue(model.test.pvalue)})"),
+        *(
+            (
+                name,
+                f"{'an' if test.pvalue <= alpha / len(tests) else 'no'} error beyond chance "
+                f"({show_pvalue(test.pvalue)})",
+            )
+            for name, test in tests.items()
+        ),
         ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
         ("beats the base rate", f"{knows} ({show_pvalue(model.skill_pvalue)})"),
     ]
@@ -198,19 +209,24 @@ def _show_recalibration(summary):
     return Section(title, ("now", f"after {summary.method}"), rows)
 
 
-def judge_recalibration(summary):
+def judge_recalibration(model):
     """In words, what recalibration would gain."""
+    summary, score = model.recalibration, model.scores["log_loss"]
     gain = summary.gain
     if gain is None:
         return f"What recalibration would gain is not known: {summary.reason}."
     if np.isinf(gain.estimate):
         return f"Worth it: {summary.method} makes the log loss finite."
     if gain.low > 0:
+        is_small = gain.estimate < _SMALL_GAIN * summary.log_loss
+        useless = ""
+        if summary.log_loss_after >= score.base_rate:
+            useless = ", to no less than that of the base rate"
         return (
-            f"Worth it: {summary.method} lowers the log loss by {show_number(gain.estimate)} "
-            f"({_show_interval(gain)})."
+            f"{'A small gain' if is_small else 'Worth it'}: {summary.method} lowers the log loss "
+            f"by {show_number(gain.estimate)} ({_show_interval(gain)}){useless}."
         )
-    return (
-        f"No clear gain: {summary.method} changes the log loss by "
-        f"{show_number(-gain.estimate)} ({show_number(-gain.high)} to {show_number(-gain.low)})."
-    )
+    loss = f"{show_number(-gain.estimate)} ({show_number(-gain.high)} to {show_number(-gain.low)})"
+    if gain.high < 0:
+        return f"Not worth it: {summary.method} raises the log loss by {loss}."
+    return f"No clear gain: {summary.method} changes the log loss by {loss}; less is better."

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from skcal._words import show_error, show_label, show_percentages, show_places, show_pvalue
+from skcal._words import (
+    show_bound,
+    show_error,
+    show_label,
+    show_percentages,
+    show_places,
+    show_pvalue,
+)
+from skcal.report._verdict import is_reversed
 
 # A clear error below this part of the tolerated one is called small.
 _SMALL = 1 / 3
@@ -12,6 +20,8 @@ _SHIFTED = ("too high", "too low")
 _SIDES = {"over-confident": 1, "under-confident": -1}
 # Points of difference say little about probabilities nearer than this to 0 or to 1.
 _RARE = 0.05
+# A slope of log odds is told where it is so many times as far from 1 as that of probabilities.
+_MUCH = 1.5
 # A region of a larger share is as good as all rows.
 _ALL = 0.995
 
@@ -23,8 +33,10 @@ def write_sentence(verdict, facts):
     ----------
     verdict : str
     facts : dict
-        `summary` (SampleSummary), `test`, `signs`, `direction`, `size`, `bound`, `tolerated`,
-        `tolerance`, `confidence_level`, and what `Problem.describe_accuracy` finds.
+        `summary` (SampleSummary), `pvalue`, `signs`, `direction`, `size`, `bound`, `tolerated`,
+        `tolerance`, `confidence_level`, whether there are tests of other classes, `has_classes`,
+        the `worst_class` and its error where these alone find one, and what
+        `Problem.describe_accuracy` finds.
     """
     writers = {
         "calibrated": _write_calibrated,
@@ -35,11 +47,22 @@ def write_sentence(verdict, facts):
 
 
 def _write_calibrated(_, facts):
+    where = "" if facts["has_classes"] else _name_answers(facts)
     return (
-        "Calibrated: no error beyond chance is found "
-        f"({show_pvalue(facts['test'].pvalue)}), and on average the probabilities are off by "
-        f"{show_error(facts['bound'])} at most."
+        f"Calibrated{where}: no error beyond chance is found ({show_pvalue(facts['pvalue'])}), and "
+        f"on average {_name_probabilities(facts)} off by {show_bound(facts['bound'])} at most."
     )
+
+
+def _name_answers(facts):
+    return " in its answers" if facts["summary"].pos_label is None else ""
+
+
+def _name_probabilities(facts):
+    """What the average error is one of."""
+    if facts["summary"].pos_label is None:
+        return "the largest probability of a row is"
+    return "the probabilities are"
 
 
 def _write_uninformative(_, facts):
@@ -50,20 +73,25 @@ def _write_uninformative(_, facts):
 
 
 def _write_inconclusive(_, facts):
-    n_rows = facts["summary"].n_rows
+    n_rows, n_effective = facts["summary"].n_rows, facts["summary"].effective_sample_size
     rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
+    if n_effective < 0.999 * n_rows:
+        rows = f"{n_rows} rows with the weight of {n_effective:.0f} are"
     is_rare = facts["tolerated"] < facts["tolerance"]
-    rarer = ", the share that the rarer label is predicted," if is_rare else ""
+    rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
+    may = _name_probabilities(facts).removesuffix("are").removesuffix("is")
     return (
         f"Cannot tell: {rows} too few; no error beyond chance is found "
-        f"({show_pvalue(facts['test'].pvalue)}), but the probabilities may be off by up to "
-        f"{show_error(facts['bound'])} on average, and more than "
+        f"({show_pvalue(facts['pvalue'])}), but {may}may be off by up to "
+        f"{show_bound(facts['bound'])} on average, and more than "
         f"{show_error(facts['tolerated'])}{rarer} counts as miscalibrated."
     )
 
 
 def _write_wrong(verdict, facts):
     """What is wrong, by the respect that the verdict names, what else is clear, and by how much."""
+    if facts["worst_class"] is not None:
+        return _tell_worst_class(facts)
     signs = facts["signs"]
     has_bias = facts["summary"].pos_label is not None and abs(signs.bias) > 1
     if verdict in _SHIFTED:
@@ -80,19 +108,30 @@ def _write_wrong(verdict, facts):
     return (
         f"{verdict.capitalize()}{story}; the error is {size}, "
         f"{show_error(facts['size'])} on average, and more than chance "
-        f"({show_pvalue(facts['test'].pvalue)})."
+        f"({show_pvalue(facts['pvalue'])})."
+    )
+
+
+def _tell_worst_class(facts):
+    label, size = facts["worst_class"]
+    return (
+        "Miscalibrated in other labels than its answers: these come true as often as the model "
+        f"expects, but the probabilities of single labels are wrong ({show_pvalue(facts['pvalue'])}"
+        f"), most of all that of {show_label(label)}, by {show_error(size)} on average."
     )
 
 
 def _tell_spread_or_gap(verdict, facts):
     """How confident a model is, by whatever is clear and does not contradict the verdict."""
     signs, side = facts["signs"], _SIDES.get(verdict)
+    if is_reversed(facts["direction"], facts["summary"].pos_label):
+        return ": outcomes become rarer where predictions rise, as those of another label would"
     region = "" if side else _tell_largest_region(facts)
     if not region and abs(signs.gap) > 1 and side in (None, np.sign(signs.gap)):
         return _tell_gap(facts)
     if not region and abs(signs.spread) > 1:
         return f": {_tell_spread(facts)}"
-    return f", in no direction that the rows make clear{region}"
+    return region or ", in no direction that the rows make clear"
 
 
 def _tell_shift(facts):
@@ -124,13 +163,24 @@ def _tell_gap(facts):
 
 def _tell_spread(facts):
     kind = "too extreme" if facts["signs"].spread > 0 else "not extreme enough"
-    slope = facts["direction"].slope
+    slope, of_odds = facts["direction"].slope, facts["direction"].log_odds_slope
     if slope is None:  # where one row has nearly all weight
         return f"its probabilities are {kind}"
+    if of_odds is not None and _is_farther(of_odds.estimate, slope.estimate):
+        change = f"rise by {of_odds.estimate:.2f}" if of_odds.estimate >= 0.005 else "do not rise"
+        return f"its probabilities are {kind}: where log odds rise by 1, those of outcomes {change}"
     points = f"{10 * abs(slope.estimate):.1f}"
     verb = "rise" if slope.estimate >= 0 else "fall"
     change = f"{verb} by {points}" if float(points) else "hardly change"
     return f"its probabilities are {kind}: where they rise by 10 points, outcomes {change}"
+
+
+def _is_farther(slope, other):
+    """Whether a slope is much farther from 1 than another one: the scale that shows what is wrong.
+
+    Near 0 and 1 large differences of log odds are small ones of probabilities.
+    """
+    return max(slope, 1 / slope) > _MUCH * max(other, 1 / other) if min(slope, other) > 0 else False
 
 
 def _tell_largest_region(facts):
@@ -141,7 +191,9 @@ def _tell_largest_region(facts):
     largest = max(
         regions, key=lambda region: region.share * abs(region.mean_prediction - region.mean_outcome)
     )
-    return f": {show_region(largest, facts['summary'].pos_label is None)}"
+    both = ", in places too low and in others too high"
+    where = both if direction.too_low and direction.too_high else ""
+    return f"{where}: {show_region(largest, facts['summary'].pos_label is None)}"
 
 
 def write_groups(audit):
@@ -152,7 +204,7 @@ def write_groups(audit):
         reach = np.maximum(-audit.low, audit.high)
         return (
             f"For {groups} no error beyond chance is found ({show_pvalue(audit.pvalue)}); the mean "
-            f"prediction of one of them may be off by up to {show_error(reach.max())}."
+            f"prediction of one of them may be off by up to {show_bound(reach.max())}."
         )
     return (
         f"Of {groups} it is wrong for {len(found)} ({show_pvalue(audit.pvalue)}), most clearly for "

@@ -25,7 +25,7 @@ def write_report(report):
         blocks += [
             _write_section(section) for section in list_sections(model, report.confidence_level)
         ]
-        blocks[-1] += "\n" + _wrap(judge_recalibration(model.recalibration), _INDENT)
+        blocks[-1] += "\n" + _wrap(judge_recalibration(model), _INDENT)
     return "\n\n".join([*blocks, _wrap(LEGEND, 0)])
 
 

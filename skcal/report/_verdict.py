@@ -31,6 +31,10 @@ VERDICTS = (
 )
 # Share of the average error that a mean residual must have to be what is wrong.
 _MAIN = 0.5
+# The largest part of the frequency of a rare label that may be tolerated.
+_PART_OF_RATE = 0.25
+# What rounding leaves of a frequency of 0.
+_NOTHING = 1e-12
 
 
 class Signs(NamedTuple):
@@ -120,19 +124,23 @@ def bound_size(problem, size, confidence_level):
 
 
 def find_tolerated(summary, tolerance):
-    """The tolerance, but no more than the frequency that the rarer of two labels is given."""
-    if summary.pos_label is None:
+    """The tolerance, but no more than a quarter of the frequency that a rare label is given.
+
+    A label that is never predicted has none.
+    """
+    rarer = min(summary.mean_prediction, max(1 - summary.mean_prediction, 0.0))
+    if summary.pos_label is None or rarer < _NOTHING:
         return tolerance
-    return min(tolerance, summary.mean_prediction, max(1 - summary.mean_prediction, 0.0))
+    return min(tolerance, _PART_OF_RATE * rarer)
 
 
 # --------------------------------------------------------------------------- verdict
 
 
-def find_verdict(test, error, bound, tolerated, skill_pvalue, confidence_level):
+def find_verdict(pvalue, error, bound, tolerated, skill_pvalue, confidence_level):
     """One of the `VERDICTS`, see `calibration_report`; `error` is that of a rejected model."""
     alpha = 1 - confidence_level
-    if test.pvalue <= alpha:
+    if pvalue <= alpha:
         return error
     if bound > tolerated:
         return "inconclusive"
@@ -155,7 +163,14 @@ def name_error(problem, direction, signs, size, pos_label, confidence_level):
         bias, spread = (bias, 0) if shift > stretch else (0, spread)
     if bias:
         return "too high" if bias > 0 else "too low"
+    if is_reversed(direction, pos_label):
+        return "miscalibrated"
     return {1: "over-confident", -1: "under-confident", 0: "miscalibrated"}[spread]
+
+
+def is_reversed(direction, pos_label):
+    """Whether outcomes certainly become rarer where the probability of a label rises."""
+    return pos_label is not None and direction.slope is not None and direction.slope.high < 0
 
 
 def find_shift(direction, signs, size, pos_label, least):

@@ -60,6 +60,15 @@ def test_predictions_of_0_have_no_log_odds(rows):
     assert nothing.observed_expected.estimate == np.inf
 
 
+def test_the_scale_of_weights_does_not_matter(rows):
+    plain = calibration_report(*rows, **FEW).models[None].clinical
+    weighted = calibration_report(*rows, sample_weight=np.full(60, 25.0), **FEW)
+    found = weighted.models[None].clinical
+    np.testing.assert_allclose(found.observed_expected, plain.observed_expected, rtol=1e-9)
+    np.testing.assert_allclose(found.recalibration.slope, plain.recalibration.slope, rtol=1e-9)
+    np.testing.assert_allclose(found.ici, plain.ici, rtol=1e-9)
+
+
 def test_it_needs_one_label(rows):
     assert calibration_report(*rows, n_resamples=9, random_state=0).models[None].clinical is None
     with pytest.raises(ValueError, match="clinical must be False where measures read the conf"):

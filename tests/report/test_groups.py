@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skcal._words import show_bound
 from skcal.inference import audit_groups
 from skcal.report import CalibrationReport, calibration_report
 
@@ -69,7 +70,7 @@ def test_groups_that_are_all_right(rows):
     model = calibration_report(y, v, groups=table, **FEW).models[None]
     assert "For 4 groups no error beyond chance is found (p = " in model.sentence
     reach = np.maximum(-model.groups.low, model.groups.high).max()
-    assert f"may be off by up to {reach:.3f}." in model.sentence
+    assert f"may be off by up to {show_bound(reach)}." in model.sentence
     one = calibration_report(y[:200], v[:200], groups=np.ones(200), **FEW).models[None]
     assert "For one group no error" in one.sentence
 

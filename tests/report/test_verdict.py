@@ -9,14 +9,17 @@ from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
+from skcal._words import show_bound
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
 from skcal.report import calibration_report
 from skcal.report._problem import read_problem
 from skcal.report._records import Direction, Region
-from skcal.report._sentence import show_region
+from skcal.report._sections import judge_recalibration
+from skcal.report._sentence import show_region, write_sentence
 from skcal.report._verdict import (
     VERDICTS,
+    Signs,
     describe_direction,
     find_side,
     find_signs,
@@ -205,7 +208,7 @@ def test_sentence_tells_what_is_wrong():
     assert model.sentence.startswith("Over-confident in its answers: the most probable label is ")
     assert "; besides, the probability of 1 is too high: " in model.sentence
     model = report_one(*draw_rows("in turn", 2000, seed=1))
-    start = "Miscalibrated, in no direction that the rows make clear: between "
+    start = "Miscalibrated, in places too low and in others too high: between "
     assert model.sentence.startswith(start)
     rng = np.random.default_rng(0)
     unrelated = draw_labels(np.full(20_000, 0.005), rng), expit(rng.normal(-1, 1, 20_000))
@@ -365,7 +368,102 @@ def test_tolerance_decides():
     assert report_one(*rows, tolerance=0.01).verdict == "inconclusive"
     # With three events among 300 rows nobody knows the base rate.
     rare = report_one(np.arange(300) < 3, np.full(300, 0.01))
-    assert (rare.verdict, rare.tolerated) == ("inconclusive", pytest.approx(0.01))
+    assert (rare.verdict, rare.tolerated) == ("inconclusive", pytest.approx(0.0025))
+    assert "more than 0.0025, a quarter of what the rarer label is predicted," in rare.sentence
+    # A label that is never predicted has no share to compare with.
+    certain = report_one(np.ones(3000, dtype=int), np.ones(3000), labels=[0, 1])
+    assert (certain.verdict, certain.tolerated) == ("uninformative", 0.05)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_rare_events_that_are_predicted_half_as_often_again_are_not_called_calibrated(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.beta(1, 199, 3000)
+    model = report_one(draw_labels(truth, rng), 1.5 * truth)
+    assert model.verdict in ("inconclusive", "too high")
+    assert model.tolerated == pytest.approx(0.25 * 1.5 * truth.mean())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_other_labels_than_the_answer_are_judged_too(weighted):
+    """The largest probability is right, and those of the two others are exchanged."""
+    rng = np.random.default_rng(1)
+    truth = -np.sort(-rng.dirichlet([4, 1, 1], 3000), axis=1)
+    y = draw_labels(truth, rng)
+    options = {"sample_weight": rng.uniform(0.5, 1, 3000)} if weighted else {}
+    model = report_one(np.array(["a", "b", "c"])[y], truth[:, [0, 2, 1]], **options)
+    assert model.test.pvalue > 0.05 > model.class_test.pvalue
+    assert model.verdict == "miscalibrated"
+    assert model.sentence.startswith("Miscalibrated in other labels than its answers: ")
+    errors = [smooth_ece(y == k, truth[:, j], **options) for k, j in ((1, 2), (2, 1))]
+    worst = "bc"[int(np.argmax(errors))]
+    assert f"most of all that of '{worst}', by {max(errors):.1f}" in model.sentence
+    of_answers = report_one(y, truth[:, [0, 2, 1]], reduction="confidence", **options)
+    assert of_answers.class_test is None
+    assert of_answers.sentence.startswith("Calibrated in its answers: no error beyond chance")
+    right = report_one(y, truth, **options)
+    assert right.class_test.pvalue > 0.05
+    assert right.verdict == "calibrated"
+    assert "the largest probability of a row is off by" in right.sentence
+
+
+def test_the_column_of_the_other_label_is_recognised():
+    rng = np.random.default_rng(0)
+    v = rng.beta(2, 2, 3000)
+    report = calibration_report(draw_labels(v, rng), 1 - v, n_resamples=39, random_state=0)
+    assert report.verdict == "miscalibrated"
+    start = "Miscalibrated: outcomes become rarer where predictions rise, as those of another label"
+    assert report.models[None].sentence.startswith(start)
+    assert "Worth it: " in str(report)
+    assert "to no less than that of the base rate." in " ".join(str(report).split())
+
+
+def test_effective_rows_are_too_few():
+    rng = np.random.default_rng(0)
+    v = rng.random(2000)
+    model = report_one(draw_labels(v, rng), v, sample_weight=np.where(np.arange(2000) < 20, 1e3, 1))
+    assert model.sentence.startswith("Cannot tell: 2000 rows with the weight of 24 are too few; ")
+
+
+def test_the_scale_on_which_it_is_wrong_is_told():
+    """Near 0 and 1 predictions that are far too extreme differ little in points."""
+    interval, none = Interval(0.25, 0.2, 0.3), Interval(0, -0.1, 0.1)
+    for slope, of_odds, words in (
+        (0.94, 0.25, "where log odds rise by 1, those of outcomes rise by 0.25"),
+        (0.94, -0.1, "where they rise by 10 points, outcomes rise by 9.4"),
+        (0.8, 0.7, "where they rise by 10 points, outcomes rise by 8.0"),
+        (0.2, 0.25, "where they rise by 10 points, outcomes rise by 2.0"),
+    ):
+        slopes = (interval._replace(estimate=one) for one in (slope, of_odds))
+        model = report_case("calibrated").models[None]
+        facts = {"summary": model.sample, "signs": Signs(0, 0, 2.0), "worst_class": None}
+        facts |= {"direction": Direction(none, none, *slopes, (), ())}
+        facts |= {"size": 0.01, "tolerated": 0.05, "pvalue": 0.01}
+        assert words in write_sentence("over-confident", facts)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0.000"), (0.05, "0.050"), (0.0161, "0.017"), (0.00137, "0.0014"), (0.00141, "0.0015")],
+)
+def test_bounds_are_never_rounded_down(value, shown):
+    assert show_bound(value) == shown
+
+
+def test_gains_of_recalibration_in_words():
+    model = report_one(*draw_rows("calibrated", 400, seed=1))
+    rest = model.scores["log_loss"].base_rate / 2
+    for gain, words in (
+        ((0.1, 0.05, 0.15), "Worth it: AutoRecalibration lowers the log loss by 0.1000 (0.0500"),
+        ((0.001, 0.0005, 0.0015), "A small gain: AutoRecalibration lowers"),
+        ((0.0, -0.1, 0.1), "No clear gain: AutoRecalibration changes the log loss"),
+        ((-0.2, -0.3, -0.1), "Not worth it: AutoRecalibration raises the log loss by 0.2000 (0.1"),
+    ):
+        loss = rest + gain[0]
+        found = model.recalibration._replace(
+            gain=Interval(*gain), log_loss=loss, log_loss_after=rest
+        )
+        assert judge_recalibration(model._replace(recalibration=found)).startswith(words)
 
 
 def find_sides(case, n_samples, n_times):
