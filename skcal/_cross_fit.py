@@ -14,9 +14,11 @@ from skcal._numerics.inference._cross_fit import (
     find_factor,
     find_lower_end,
     find_reach,
+    find_square_reach,
 )
 from skcal._reduction import REDUCTIONS, Predictions
 from skcal.metrics import (
+    averaged_two_bin_calibration_error,
     decision_calibration_error,
     integrated_calibration_index,
     smooth_calibration_error,
@@ -189,6 +191,19 @@ class Residuals:
             sizes.append(np.average(size, weights=self.weights[problem.number]))
         return float(self._mass @ sizes)
 
+    def find_chance(self):
+        """Standard deviation of a mean residual, no less than that of a calibrated model."""
+        variances = []
+        for problem in self.problems:
+            expected, squares = problem.expected, problem.residual**2
+            variance = expected * (1 - expected)
+            if expected.ndim == 2:
+                squares, variance = squares.sum(axis=1), variance.sum(axis=1)
+            if not self.is_soft:
+                squares = np.maximum(squares, variance)
+            variances.append(np.average(squares, weights=self.weights[problem.number]))
+        return float(np.sqrt(self.parts.unit * (self._mass @ variances)))
+
     def measure(self, shares):
         """Value where these shares of the residuals are left."""
         values = [
@@ -334,13 +349,18 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
     if is_signed:
         # A square may be nearly flat in the residuals, where its own chance is of second order.
-        deviation = float(np.hypot(deviation, confirmed.std(ddof=1)))
-        reach = factor * deviation
-        if deviation == 0 and not residuals.is_soft:  # nothing has been seen to vary
-            reach = find_reach(0.0, residuals.parts.unit, factor)
-        return float(confirmed.mean()) - reach, estimate + reach
+        spread = float(confirmed.std(ddof=1))
+        low = float(confirmed.mean()) - factor * float(np.hypot(deviation, spread))
+        chance = residuals.find_chance()
+        reach = find_square_reach(estimate, deviation, chance, residuals.parts.unit, factor)
+        # The estimate is free of the bias of a square, which the root of the mean is not.
+        return low, float(estimate + chance**2 + np.hypot(reach, factor * spread))
     unit = _find_unit(residuals, whole)
-    high = min(estimate + find_reach(deviation, unit, factor), most)
+    reach = find_reach(deviation, unit, factor)
+    if statistic.function is averaged_two_bin_calibration_error:  # a square, with its bias
+        chance = residuals.find_chance()
+        reach = find_square_reach(estimate, deviation, chance, residuals.parts.unit, factor)
+    high = min(estimate + reach, most)
     if not statistic.is_norm:
         # A curve may see nothing of an error, and on a callable scale distances may mean anything.
         is_index = statistic.function is integrated_calibration_index

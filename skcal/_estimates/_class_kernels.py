@@ -60,6 +60,18 @@ class ClassKernel:
         """Residuals times the label kernel."""
         return residual if self.label_kernel is None else residual @ self.label_kernel
 
+    def expect_squares(self, proba, others):
+        """Means of squared products of residuals of two rows, whose labels come true as predicted.
+
+        The trace of L S L S' with the label kernel L and the covariances S = diag(p) - p p'.
+        """
+        projected, others_projected = self.project(proba), self.project(others)
+        squared = proba if self.label_kernel is None else proba @ self.label_kernel**2
+        expected = (projected @ others.T) ** 2 + squared @ others.T
+        expected -= projected**2 @ others.T
+        expected -= proba @ (others_projected**2).T
+        return np.maximum(expected, 0.0)  # certain rows have none, but for rounding
+
     def largest_step(self, n_classes):
         """Largest square L_aa + L_bb - 2 L_ab of a residual; of all r' L r' it is the supremum."""
         matrix = np.eye(n_classes) if self.label_kernel is None else self.label_kernel

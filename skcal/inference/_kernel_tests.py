@@ -20,6 +20,7 @@ from skcal._numerics.inference._kernel_tests import (
     find_chi_squared,
     standardize_mean,
     sum_resampled_pairs,
+    widen,
 )
 from skcal._parallel import run_parallel
 from skcal._progress import read_progress
@@ -123,13 +124,16 @@ def kernel_calibration_test(
       at most u with a probability of at most u. The statistic is T.
     - "block": the statistic is the mean of the unbiased estimates of all blocks over its standard
       error; p is the upper tail of the normal distribution. Larger blocks have more power, but
-      the normal approximation needs many blocks: the test turns conservative for few.
+      the normal approximation needs many blocks, with events in most of them: with few rows it is
+      conservative, but samples of a rare event without a single one are rejected.
     - "bootstrap": under calibration the unbiased estimate is degenerate, so that it is not normal.
       The statistic :math:`\frac{n}{n-1} \mathrm{SKCE}_u - \mathrm{SKCE}_b` is compared with
       :math:`n^{-2} \sum_i C_i \sum_j (\frac{n}{n-1} (C_j - \delta_{ij}) - 2)\, h_{ij}` for
       multinomial counts C; :math:`p = (1 + \#\{T^* \ge T\}) / (1 + \text{n\_resamples})`. Only
       differences between statistics have a meaning. The cost is n^2 times `n_resamples`; the
-      memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h.
+      memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h. Where
+      resamples vary less than the statistic does if labels come true as predicted, which is the
+      case where hardly any event was seen, they are spread to that standard deviation.
 
     A p-value that is too small for a float is given as the smallest normal float. Small p-values
     show that a model is not calibrated; large ones do not prove that it is.
@@ -244,17 +248,19 @@ def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
         show,
     )
     row_sums, own = np.zeros((2, n_rows))
-    resampled_pairs = np.zeros(n_resamples)
-    for start, (strip_sums, strip_own, strip_pairs) in zip(
+    resampled_pairs, variance = np.zeros(n_resamples), 0.0
+    for start, (strip_sums, strip_own, strip_pairs, strip_variance) in zip(
         range(0, n_rows, TILE), strips, strict=True
     ):
         row_sums[start:] += strip_sums
         own[start : start + TILE] = strip_own
         resampled_pairs += strip_pairs
+        variance += strip_variance
     resampled_own, resampled_rows = _sum_counts(counts, own), _sum_counts(counts, row_sums)
     statistic, resampled, estimate, null_mean = compare_degenerate(
         row_sums, own, resampled_pairs, resampled_own, resampled_rows
     )
+    resampled = widen(resampled, null_mean, np.sqrt(2 * variance) / n_rows**2)
     pvalue = count_exceedances(statistic, resampled)
     return TestResult(float(statistic), pvalue, float(estimate), null_mean=float(null_mean))
 
@@ -276,6 +282,9 @@ def _sum_strip(vectors, kernel, counts, start):
         Sums of all rows from `start` on; pairs with earlier rows belong to other strips.
     own : ndarray of shape (<= TILE,)
     resampled_pairs : ndarray of shape (n_resamples,)
+    variance : float
+        Sum over pairs of different rows of the variance that a term has if labels come true as
+        predicted.
     """
     n_rows = len(vectors.proba)
     strip = slice(start, min(start + TILE, n_rows))
@@ -283,6 +292,8 @@ def _sum_strip(vectors, kernel, counts, start):
     projected = kernel.project(residual)
     strip_counts = counts[strip].astype(np.float64)
     terms = kernel.evaluate_square(proba)
+    expected = terms**2 * kernel.expect_squares(proba, proba)
+    variance = expected.sum() - expected.diagonal().sum()
     own = terms.diagonal() * square_residuals(outcomes, proba, kernel.label_kernel)
     terms *= projected @ residual.T
     row_sums = np.zeros(n_rows - start)
@@ -292,11 +303,12 @@ def _sum_strip(vectors, kernel, counts, start):
         columns = slice(other, min(other + TILE, n_rows))
         other_proba, _, other_residual, _ = read_rows(vectors, columns)
         terms = kernel(proba, other_proba)
+        variance += 2 * (terms**2 * kernel.expect_squares(proba, other_proba)).sum()
         terms *= projected @ other_residual.T
         row_sums[: len(proba)] += terms.sum(axis=1)
         row_sums[columns.start - start : columns.stop - start] += terms.sum(axis=0)
         pairs += 2 * sum_resampled_pairs(terms, strip_counts, counts[columns].astype(np.float64))
-    return row_sums, own, pairs
+    return row_sums, own, pairs, variance
 
 
 def mean_embedding_test(

@@ -106,6 +106,28 @@ def test_cross_fitted_intervals_cover_an_error_of_one_sign(name):
     assert misses <= binom(n_samples, 0.05).ppf(0.999)
 
 
+@pytest.mark.parametrize(("predicted", "true"), [(0.01, 0.03), (0.3, 0.34), (0.3, 0.45)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "squared_calibration_error",
+        "squared_kernel_calibration_error",
+        "averaged_two_bin_calibration_error",
+    ],
+)
+def test_intervals_of_squares_cover_them(name, predicted, true):
+    """Also where the root is small by chance, and with it the derivative of the square."""
+    size = {"squared_kernel_calibration_error": 2}.get(name, 1) * (true - predicted) ** 2
+    misses, options = 0, {"measure": name, "labels": [0, 1], "pos_label": 1}
+    for seed in range(60):
+        y = np.random.default_rng(seed).random(150) < true
+        found = confidence_interval(
+            y.astype(int), np.full(150, predicted), random_state=seed, **options
+        )
+        misses += not found.low <= size <= found.high
+    assert misses <= binom(60, 0.05).ppf(0.999)
+
+
 def test_cross_fitted_interval_of_a_mean():
     """One prediction: ECE is the size of a mean residual, far from 0 a plain mean.
 

@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
+from skcal._estimates._class_kernels import ClassKernel
 from skcal._numerics.inference._kernel_tests import (
     compare_degenerate,
     find_chi_squared,
@@ -93,6 +94,38 @@ def test_bootstrap_agrees_with_its_definition(rng, monkeypatch):
         )
         assert result.pvalue == (1 + np.sum(resampled >= statistic)) / 100
     assert 0.01 < result.pvalue < 1  # both sides of the count are tried
+
+
+@pytest.mark.parametrize(
+    "label_kernel", [None, [[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 1.0]]]
+)
+def test_expected_squares_over_all_labels(rng, label_kernel):
+    matrix = None if label_kernel is None else np.array(label_kernel)
+    kernel = ClassKernel("total_variation", 1.0, matrix)
+    proba, others = rng.dirichlet(np.ones(3), 4), rng.dirichlet(np.ones(3), 5)
+    found = kernel.expect_squares(proba, others)
+    inner = np.eye(3) if matrix is None else matrix
+    for i, j in np.ndindex(4, 5):
+        expected = sum(
+            proba[i, a] * others[j, b]
+            * ((np.eye(3)[a] - proba[i]) @ inner @ (np.eye(3)[b] - others[j])) ** 2
+            for a, b in np.ndindex(3, 3)
+        )  # fmt: skip
+        assert found[i, j] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("n_rows", [50, 200])
+@pytest.mark.parametrize("law", ["constant", "uniform", "nearly certain"])
+def test_calibrated_rare_events_are_not_rejected(n_rows, law):
+    """A sample without a single event is the most likely one of 50 rows."""
+    rejected, options = 0, {"n_resamples": 99, "labels": [0, 1], "pos_label": 1}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        v = np.full(n_rows, 0.01) if law == "constant" else 0.02 * rng.random(n_rows)
+        v = 1 - v if law == "nearly certain" else v
+        y = (rng.random(n_rows) < v).astype(int)
+        rejected += kernel_calibration_test(y, v, random_state=seed, **options).pvalue <= 0.05
+    assert rejected <= binom(60, 0.05).ppf(0.999)
 
 
 def test_bootstrap_counts_are_multinomial(rng):

@@ -10,6 +10,7 @@ from skcal._numerics.inference._cross_fit import (
     find_factor,
     find_lower_end,
     find_reach,
+    find_square_reach,
 )
 from skcal.metrics import smooth_ece
 
@@ -38,6 +39,20 @@ def test_reach_is_the_root_of_its_equation(deviation, unit):
     confirmed = np.array([0.1, 0.3])  # pairs of halves that vary: a standard error of 0.1
     low = find_lower_end(confirmed, deviation, unit, 2.0)
     assert low == pytest.approx(0.2 - find_reach(np.hypot(deviation, 0.1), unit, 2.0))
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.02, 0.3])
+def test_reach_of_a_square_is_that_of_its_root(chance):
+    for square in (-0.01, 0.0, 0.04):
+        root = np.sqrt(max(square, 0.0))
+        reach = find_reach(chance, 1e-3, 2.0)
+        found = find_square_reach(square, 2 * root * chance, chance, 1e-3, 2.0)
+        assert found == pytest.approx((root + reach) ** 2 - root**2, rel=1e-12)
+    # Derivatives may know of more, as those of many bins do.
+    found = find_square_reach(0.04, 0.1, 0.02, 1e-3, 2.0)
+    assert found == pytest.approx(
+        5 * find_reach(0.02, 1e-3, 2.0) + find_reach(0.02, 1e-3, 2.0) ** 2
+    )
 
 
 @pytest.fixture

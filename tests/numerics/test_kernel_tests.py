@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import f
+from scipy.stats import chi2, f
 
 from skcal._numerics.inference import _kernel_tests as tests
 
@@ -32,6 +32,19 @@ def test_degenerate_bootstrap(rng, n):
         assert value == pytest.approx(expected, abs=1e-12)
     if n < 4:
         assert null_mean == pytest.approx(resampled.mean(), abs=1e-14)
+
+
+def test_resamples_vary_as_calibrated_models_do_at_least(rng):
+    resampled = rng.normal(3.0, 2.0, 500)
+    np.testing.assert_array_equal(tests.widen(resampled, 3.0, 1.0), resampled)
+    wider = tests.widen(resampled, 3.0, 20.0)
+    assert wider.std() == pytest.approx(20)
+    np.testing.assert_allclose((wider - 3) / (resampled - 3), wider.std() / resampled.std())
+    # The square of a normal number, less its mean.
+    alone = tests.widen(np.full(4000, 3.0), 3.0, 0.5) - 3
+    assert alone.mean() == pytest.approx(0, abs=0.01)
+    assert alone.std() == pytest.approx(0.5, rel=0.03)
+    assert np.mean(alone > 2 * 0.5) == pytest.approx(chi2(1).sf(1 + 2 * np.sqrt(2)), abs=0.002)
 
 
 def test_exceedances_count_ties_and_the_statistic_itself():

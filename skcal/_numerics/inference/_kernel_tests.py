@@ -4,7 +4,7 @@ p-values are kept above 0: the smallest normal float stands for all that are sma
 """
 
 import numpy as np
-from scipy.special import fdtrc, ndtr
+from scipy.special import chdtri, fdtrc, ndtr
 
 from skcal._numerics.inference._classical_tests import clip_pvalue
 
@@ -82,6 +82,22 @@ def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_
     statistic = n / (n - 1) * estimate + null_mean
     resampled = (n / (n - 1) * (resampled_pairs - resampled_own) - 2 * resampled_rows) / n**2
     return statistic, resampled, estimate, null_mean
+
+
+def widen(resampled, null_mean, deviation):
+    """Resamples whose standard deviation is at least that of a calibrated model.
+
+    Without an event all terms of a rare event are nearly alike, and resamples hardly vary. Where
+    they do not at all, they have the law of a single square of a normal number.
+    """
+    away = resampled - null_mean
+    spread = away.std()
+    if spread >= deviation:
+        return resampled
+    if spread <= _SINGULAR * max(deviation, np.abs(resampled).max()):
+        levels = (np.arange(len(away)) + 0.5) / len(away)
+        away, spread = chdtri(1, levels) - 1, np.sqrt(2)
+    return null_mean + away * (deviation / spread)
 
 
 def count_exceedances(statistic, resampled):
