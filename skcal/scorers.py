@@ -49,6 +49,11 @@ __all__ = [
     "make_distribution_scorer",
 ]
 
+
+def __dir__():
+    return sorted(__all__)
+
+
 # The class of scikit-learn's own scorers has no public name. What goes by it shares predictions
 # with them, and is a scorer to other packages.
 _Scorer: Any = type(make_scorer(log_loss))

@@ -93,7 +93,10 @@ def cumulative_calibration_test(
 
     :math:`\bar\Phi` the tail of the normal distribution [2]_. Their 5 % points are 2.497672 and
     2.241403. The steps of a finite sample miss some of the extremes, so the test is conservative
-    for few rows and for heavily tied predictions.
+    for few rows and for heavily tied predictions. But where events are few, or weights differ much,
+    a sum of residuals is not normal, and very small p-values come too often: calibrated rare events
+    of 1 % in 50 to 500 rows, or log-normal weights, had p-values up to 0.001 in up to 2 % of 3000
+    samples. :func:`calibration_test` with this statistic is exact.
 
     Where all predictions are 0 or 1 the statistic is 0 and the p-value 1, or, if one was wrong,
     the statistic is infinite and the p-value the smallest normal float, which also stands for all

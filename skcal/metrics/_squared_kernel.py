@@ -98,8 +98,8 @@ def squared_kernel_calibration_error(
         \mathrm{SKCE}_u = \frac{\sum_{ij} w_i w_j h_{ij} - \sum_i w_i h_{ii}}{W (W - 1)}, \qquad
         \mathrm{SKCE}_b = \frac{1}{W^2} \sum_{ij} w_i w_j h_{ij},
 
-    where W is the sum of the weights, the number of rows without weights. A single row (W at most
-    1) says nothing about the error: its unbiased estimate is 0. A soft label stands for labels
+    where W is the sum of the weights, the number of rows without weights. Less than two rows
+    (W below 2) make no pair: their unbiased estimate is 0. A soft label stands for labels
     that share the weight of the row.
 
     With weights a block holds `block_size` units of weight in place of rows, and a row that spans
