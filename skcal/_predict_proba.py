@@ -50,10 +50,12 @@ def _explain_missing_proba(estimator):
             "A calibration measure needs a classifier with predict_proba; "
             f"{name} is a regressor and predicts no probabilities of classes."
         )
+    wrap = ""
+    if hasattr(estimator, "decision_function"):
+        wrap = f", or wrap it: skcal.recalibration.RecalibratedClassifierCV({name}(...))"
     return (
         f"A calibration measure needs predict_proba, which {name} does not have as it is set. "
-        "Choose a classifier, or parameters, that give probabilities, or wrap a classifier with "
-        f"decision_function: sklearn.calibration.CalibratedClassifierCV({name}(...))."
+        f"Choose a classifier, or parameters, that give probabilities{wrap}."
     )
 
 

@@ -352,7 +352,7 @@ def test_groups_go_to_the_splitter_without_routing():
         ),
         (GaussianNB(), {"cv": []}, ValueError, "cv must give at least one pair"),
         (GaussianNB(), {"measure": lambda y, p, labels: None}, ValueError, "<lambda> gave None"),
-        (SVC(), {}, ValueError, "which SVC does not have.*CalibratedClassifierCV"),
+        (SVC(), {}, ValueError, "which SVC does not have.*RecalibratedClassifierCV"),
         (LinearRegression(), {}, ValueError, "LinearRegression is a regressor"),
         (GaussianNB(), {"measure": unweighted_gap, "sample_weight": Y}, ValueError, "no weights"),
     ],

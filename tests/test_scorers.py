@@ -472,7 +472,7 @@ def test_estimators_that_cannot_be_scored():
     two, hard = np.column_stack([Y, 1 - Y]), VotingClassifier([("nb", GaussianNB())], voting="hard")
     one_column = OneColumn().fit(X, Y)
     for model, target, error, message in (
-        (SVC().fit(X, Y), Y, ValueError, "which SVC does not have.*CalibratedClassifierCV"),
+        (SVC().fit(X, Y), Y, ValueError, "which SVC does not have.*RecalibratedClassifierCV"),
         (hard.fit(X, Y), Y, ValueError, "which VotingClassifier does not have"),
         (LinearRegression().fit(X, Y), Y, ValueError, "LinearRegression is a regressor"),
         (MultiOutputClassifier(GaussianNB()).fit(X, two), two, ValueError, "needs one output"),

@@ -33,7 +33,7 @@ def predict_class_probabilities(estimator, X, y):
         raise ValueError(
             f"estimator must be a classifier with predict_proba; {name} has none. A classifier "
             "that only has decision_function gets it from "
-            "sklearn.calibration.CalibratedClassifierCV; probabilities from elsewhere go to "
+            "skcal.recalibration.RecalibratedClassifierCV; probabilities from elsewhere go to "
             "from_predictions."
         )
     if not hasattr(estimator, "classes_"):

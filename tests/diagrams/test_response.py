@@ -26,7 +26,10 @@ def make_model(classes, predict_proba=lambda X: X[:, 0]):
 
 def test_estimators_without_probabilities_of_labels(binary):
     for estimator, message in (
-        (SimpleNamespace(), "with predict_proba; Simple.*has none.*CalibratedClassifierCV.*from_"),
+        (
+            SimpleNamespace(),
+            "with predict_proba; Simple.*has none.*RecalibratedClassifierCV.*from_",
+        ),
         (SimpleNamespace(predict_proba=len), "attribute classes_; Simple.* has none.*from_pred"),
         (make_model(["no", "yes"]), r"must give a column for each of its 2 .* shape \(150,\)"),
         (make_model(["only"]), "estimator must know at least two classes; .* single label 'only'"),
