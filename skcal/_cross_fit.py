@@ -23,6 +23,7 @@ from skcal.metrics import (
     integrated_calibration_index,
     smooth_calibration_error,
     smooth_calibration_witness,
+    squared_kernel_calibration_error,
 )
 
 # Pairs of random halves of the rows, unless the user says how many.
@@ -192,17 +193,46 @@ class Residuals:
         return float(self._mass @ sizes)
 
     def find_chance(self):
-        """Standard deviation of a mean residual, no less than that of a calibrated model."""
+        """Variance of a mean residual, no less than that of a calibrated model, and its unit.
+
+        In the units of a square.
+        """
         variances = []
         for problem in self.problems:
             expected, squares = problem.expected, problem.residual**2
-            variance = expected * (1 - expected)
+            calibrated = expected * (1 - expected)
             if expected.ndim == 2:
-                squares, variance = squares.sum(axis=1), variance.sum(axis=1)
+                squares, calibrated = squares.sum(axis=1), calibrated.sum(axis=1)
             if not self.is_soft:
-                squares = np.maximum(squares, variance)
+                squares = np.maximum(squares, calibrated)
             variances.append(np.average(squares, weights=self.weights[problem.number]))
-        return float(np.sqrt(self.parts.unit * (self._mass @ variances)))
+        unit, scale = self.parts.unit, self._find_scale()
+        return scale * unit * float(self._mass @ variances), unit * np.sqrt(scale)
+
+    def find_bias(self, variance):
+        """What the estimate of a square is freed of, of one direction alone for hard labels.
+
+        Soft labels are known, so that none of their square is bias.
+        """
+        if not self.is_soft:
+            return variance
+        name = "unbiased" if self.statistic.find_option("debias") is None else "debias"
+        plain, ones = copy(self), np.ones(len(self.weights))
+        plain.statistic = self.statistic._replace(options=self.statistic.options | {name: False})
+        return plain.measure(ones) - self.measure(ones)
+
+    def _find_scale(self):
+        """What a squared residual is worth in the units of a kernel."""
+        if self.statistic.function is not squared_kernel_calibration_error:
+            return 1.0
+        (problem,) = self.problems
+        size = np.sum(problem.residual**2) / len(problem.residual)
+        if size == 0:
+            return 1.0
+        # Blocks of one row each have the kernel of the row with itself.
+        alone = self.statistic.options | {"unbiased": False, "block_size": 1}
+        rows = problem.rows._replace(weights=None)
+        return self.statistic._replace(options=alone).measure_rows(rows) / size
 
     def measure(self, shares):
         """Value where these shares of the residuals are left."""
@@ -351,15 +381,16 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
         # A square may be nearly flat in the residuals, where its own chance is of second order.
         spread = float(confirmed.std(ddof=1))
         low = float(confirmed.mean()) - factor * float(np.hypot(deviation, spread))
-        chance = residuals.find_chance()
-        reach = find_square_reach(estimate, deviation, chance, residuals.parts.unit, factor)
-        # The estimate is free of the bias of a square, which the root of the mean is not.
-        return low, float(estimate + chance**2 + np.hypot(reach, factor * spread))
+        variance, unit = residuals.find_chance()
+        reach = find_square_reach(estimate, deviation, variance, unit, factor)
+        bias = residuals.find_bias(variance)
+        high = float(estimate + bias + np.hypot(reach, factor * spread))
+        return low, min(high, max(1.0, estimate)) if statistic.row.reduces else high
     unit = _find_unit(residuals, whole)
     reach = find_reach(deviation, unit, factor)
     if statistic.function is averaged_two_bin_calibration_error:  # a square, with its bias
-        chance = residuals.find_chance()
-        reach = find_square_reach(estimate, deviation, chance, residuals.parts.unit, factor)
+        variance, unit = residuals.find_chance()
+        reach = find_square_reach(estimate, deviation, variance, unit, factor)
     high = min(estimate + reach, most)
     if not statistic.is_norm:
         # A curve may see nothing of an error, and on a callable scale distances may mean anything.

@@ -23,7 +23,7 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
-from skcal.diagrams._frame import escape_math, open_figure, shorten_name
+from skcal.diagrams._frame import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Names of more groups, or of more letters in all, are written upwards.
 _MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
 # Points of one display stand so far to the right of those of the one before.
-_STEP = 0.15
+_STEP = 0.12
 # How points are found again.
 _POINTS_ID = "skcal coverage"
 
@@ -205,7 +205,7 @@ class IntervalCoverageDisplay:
         check_response(response, response_params)
         y_interval = predict_response(estimator, X, response, response_params)
         if isinstance(by, str | int):
-            by_name = by_name or (escape_math(by) if isinstance(by, str) else f"Feature {by}")
+            by_name = by_name or (by if isinstance(by, str) else f"Feature {by}")
             by = _take_column(X, by)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, y_interval, by=by, by_name=by_name, name=name, **options)
@@ -361,7 +361,8 @@ class IntervalCoverageDisplay:
         with open_figure(ax) as (axes,):
             if ax is None:  # names of groups may be long, and are written upwards
                 axes.figure.set_layout_engine("constrained")
-            places = np.arange(len(self.groups)) + _STEP * self._count_others(axes)
+            offset = _STEP * self._count_others(axes)
+            places = np.arange(len(self.groups)) + offset
             look = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
             look |= {"linestyle": ":", "zorder": 1.9, "label": "_level"}
             look = merge_style(look, ref_line_kwargs, Line2D)
@@ -390,7 +391,9 @@ class IntervalCoverageDisplay:
                 rotation_mode="anchor",
                 parse_math=False,
             )
-            axes.set(xlabel=self.by_name, ylabel="Coverage", xlim=(-0.6, len(places) - 0.4))
+            # Names of columns are no formulas.
+            axes.set_xlabel(self.by_name, parse_math=False)
+            axes.set(ylabel="Coverage", xlim=(-0.6, len(places) - 0.4 + offset))
             # Above the axes, because bars may be anywhere inside.
             axes.legend(
                 loc="lower center",

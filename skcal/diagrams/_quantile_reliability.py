@@ -282,7 +282,7 @@ class QuantileReliabilityDisplay:
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
-            place = {"loc": "best"}
+            place: dict[str, Any] = {"loc": "best"}
             if ax is None and n_curves > _MOST_INSIDE:
                 axes.figure.set_layout_engine("constrained")
                 place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}

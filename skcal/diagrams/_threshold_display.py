@@ -266,6 +266,7 @@ class ThresholdDisplay(ABC):
             models = {str(key): proba for key, proba in y_proba.items()}
         else:
             check_lengths(1, name=list_names(name))
+            (name,) = list_names(name) or [None]
             models = {"Classifier" if name is None else name: y_proba}
         check_reduction(reduction)
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}

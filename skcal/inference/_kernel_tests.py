@@ -132,8 +132,8 @@ def kernel_calibration_test(
       multinomial counts C; :math:`p = (1 + \#\{T^* \ge T\}) / (1 + \text{n\_resamples})`. Only
       differences between statistics have a meaning. The cost is n^2 times `n_resamples`; the
       memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h. Where
-      resamples vary less than the statistic does if labels come true as predicted, which is the
-      case where hardly any event was seen, they are spread to that standard deviation.
+      resamples vary less than half as much as the statistic does if labels come true as
+      predicted, because hardly any event was seen, they are spread to that standard deviation.
 
     A p-value that is too small for a float is given as the smallest normal float. Small p-values
     show that a model is not calibrated; large ones do not prove that it is.

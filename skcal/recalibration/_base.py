@@ -330,7 +330,9 @@ class BaseRecalibrator(
         if self.input == "logits":
             self._depth = find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
-        self._learn_floor(scores, float(xp.finfo(X.dtype).eps))
+        # Of one column the other one is computed exactly.
+        kind = X.dtype if X.shape[1] > 1 else xp.float64
+        self._learn_floor(scores, float(xp.finfo(kind).eps))
         self._fit(scores, codes, sample_weight)
 
     @abstractmethod

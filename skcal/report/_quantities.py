@@ -45,7 +45,7 @@ def describe_scores(problem, frequency, recalibration):
         score, rest = (getattr(recalibration, name + end) for end in ("", "_after"))
         unknown = rest is None or np.isinf(rest)
         miscalibration = None if unknown else score - rest
-        scores[name] = ScoreSummary(score, miscalibration, rest, max(base_rate, 0.0))
+        scores[name] = ScoreSummary(score, miscalibration, rest, max(base_rate, 0.0) + 0.0)
     return scores
 
 
@@ -68,9 +68,12 @@ def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, 
     smooth = summaries["smooth_ece"]
     if scale != "probability":
         smooth = calibration_test(*problem.data, statistic="smooth_ece", **draws)
-    test, class_test = calibration_test(*problem.data, **draws), None
+    class_test = None
     if problem.has_other_classes:
+        # Each of two p-values counts twice, so that they have to be half as small.
+        draws["n_resamples"] = min(2 * n_resamples + 1, 1 << 24)
         class_test = calibration_test(*problem.data, **draws | {"reduction": "classwise"})
+    test = calibration_test(*problem.data, **draws)
     return summaries, test, class_test, (smooth.estimate, smooth.null_mean)
 
 

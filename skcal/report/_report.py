@@ -317,8 +317,8 @@ def calibration_report(
         and Emax, all with intervals. It needs the probability of one label. Weights are scaled to
         sum to their effective number of rows.
     n_resamples : int, default=499
-        Number of draws of labels, from 2 to 2^24. The smallest possible p-value is
-        1 / (1 + n_resamples).
+        Number of draws of labels, from 2 to 2^24; twice as many for the two tests of more than two
+        classes. The smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     progress : bool or callable, default=None

@@ -119,18 +119,18 @@ def _show_tests(model, confidence_level):
     if model.class_test is not None:
         tests = {"test of answers": model.test, "test of all classes": model.class_test}
     rows = [
-        *(
-            (
-                name,
-                f"{'an' if test.pvalue <= alpha / len(tests) else 'no'} error beyond chance "
-                f"({show_pvalue(test.pvalue)})",
-            )
-            for name, test in tests.items()
-        ),
+        *((name, _describe_test(test, len(tests), alpha)) for name, test in tests.items()),
         ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
         ("beats the base rate", f"{knows} ({show_pvalue(model.skill_pvalue)})"),
     ]
     return Section("Tests", (), rows)
+
+
+def _describe_test(test, n_tests, alpha):
+    """One of several tests, whose p-value counts as often (Bonferroni)."""
+    pvalue = min(n_tests * test.pvalue, 1.0)
+    found = "an error" if pvalue <= alpha else "no error"
+    return f"{found} beyond chance ({show_pvalue(pvalue)})"
 
 
 def _show_scores(scores):
@@ -221,7 +221,7 @@ def judge_recalibration(model):
         is_small = gain.estimate < _SMALL_GAIN * summary.log_loss
         useless = ""
         if summary.log_loss_after >= score.base_rate:
-            useless = ", to no less than that of the base rate"
+            useless = ", but a constant base rate is as good"
         return (
             f"{'A small gain' if is_small else 'Worth it'}: {summary.method} lowers the log loss "
             f"by {show_number(gain.estimate)} ({_show_interval(gain)}){useless}."
@@ -229,4 +229,4 @@ def judge_recalibration(model):
     loss = f"{show_number(-gain.estimate)} ({show_number(-gain.high)} to {show_number(-gain.low)})"
     if gain.high < 0:
         return f"Not worth it: {summary.method} raises the log loss by {loss}."
-    return f"No clear gain: {summary.method} changes the log loss by {loss}; less is better."
+    return f"No clear gain: {summary.method} changes the log loss by {loss}; below 0 is a gain."

@@ -76,7 +76,7 @@ def _write_inconclusive(_, facts):
     n_rows, n_effective = facts["summary"].n_rows, facts["summary"].effective_sample_size
     rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
     if n_effective < 0.999 * n_rows:
-        rows = f"{n_rows} rows with the weight of {n_effective:.0f} are"
+        rows = f"{n_rows} rows, which count as {n_effective:.0f}, are"
     is_rare = facts["tolerated"] < facts["tolerance"]
     rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
     may = _name_probabilities(facts).removesuffix("are").removesuffix("is")
@@ -115,9 +115,9 @@ def _write_wrong(verdict, facts):
 def _tell_worst_class(facts):
     label, size = facts["worst_class"]
     return (
-        "Miscalibrated in other labels than its answers: these come true as often as the model "
-        f"expects, but the probabilities of single labels are wrong ({show_pvalue(facts['pvalue'])}"
-        f"), most of all that of {show_label(label)}, by {show_error(size)} on average."
+        "Miscalibrated in the probabilities of single labels: of its answers no error is shown, "
+        f"but others are wrong ({show_pvalue(facts['pvalue'])}), most of all that of "
+        f"{show_label(label)}, by {show_error(size)} on average."
     )
 
 

@@ -37,7 +37,7 @@ def read_new(y_proba_new, y_proba, rows, sample_weight):
     columns, others = list_column_names(y_proba_new), list_column_names(y_proba)
     if proba.ndim == 2 and rows.labels is not None:
         check_column_order("y_proba_new", columns, rows.labels)
-    if None not in (columns, others):
+    if columns is not None and set(columns) == set(others or []):  # others may have new names
         check_same_columns("y_proba_new", columns, "y_proba", others)
     nothing = np.zeros(len(proba), dtype=np.intp)
     vectors = rows._replace(proba=proba, target=nothing, weights=weights).to_vectors()

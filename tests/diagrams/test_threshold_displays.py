@@ -202,6 +202,12 @@ def test_what_is_refused(Display, options, message):
     assert plt.get_fignums() == before
 
 
+def test_a_name_may_stand_in_a_list():
+    for Display in (DecisionCurveDisplay, MurphyDisplay):
+        display = Display.from_predictions([0, 1, 1], [0.2, 0.6, 0.7], name=["model"])
+        assert display.lines_[0].get_label() == "model"
+
+
 def test_unknown_options_are_named():
     with pytest.raises(TypeError, match="unexpected keyword arguments: bnad_kwargs"):
         DecisionCurveDisplay.from_predictions([0, 1], [0.2, 0.7], bnad_kwargs={})

@@ -128,6 +128,33 @@ def test_intervals_of_squares_cover_them(name, predicted, true):
     assert misses <= binom(60, 0.05).ppf(0.999)
 
 
+def test_intervals_of_squares_have_the_units_of_their_kernel():
+    rng = np.random.default_rng(0)
+    v = rng.random(150)
+    options = {"measure": "squared_kernel_calibration_error", "random_state": 0, "labels": [0, 1]}
+    rows = (rng.random(150) < v**2).astype(int), v
+    plain = confidence_interval(*rows, pos_label=1, **options)
+    for size in (0.01, 100.0):
+        found = confidence_interval(*rows, pos_label=1, label_kernel=size * np.eye(2), **options)
+        np.testing.assert_allclose(found, size * np.array(plain), rtol=1e-6)
+        constant = {"kernel": lambda p, q, size=size: np.full((len(p), len(q)), size)}
+        scaled = confidence_interval(*rows, pos_label=1, **constant, **options)
+        constant = {"kernel": lambda p, q: np.ones((len(p), len(q)))}
+        found = confidence_interval(*rows, pos_label=1, **constant, **options)
+        np.testing.assert_allclose(scaled, size * np.array(found), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [100, 1000])
+def test_intervals_of_squares_of_soft_labels_hold_them(n_rows):
+    """Estimates are freed of a bias that soft labels do not have."""
+    v = np.random.default_rng(0).uniform(0.1, 0.8, n_rows)
+    options = {"measure": "squared_calibration_error", "random_state": 0}
+    found = confidence_interval(v + 0.05, v, **options)
+    assert found.low < 0.05**2 <= found.high
+    # No square of mean residuals is above 1.
+    assert confidence_interval([1, 0, 1], [0.3, 0.2, 0.8], **options).high <= 1
+
+
 def test_cross_fitted_interval_of_a_mean():
     """One prediction: ECE is the size of a mean residual, far from 0 a plain mean.
 

@@ -46,11 +46,11 @@ def test_reach_of_a_square_is_that_of_its_root(chance):
     for square in (-0.01, 0.0, 0.04):
         root = np.sqrt(max(square, 0.0))
         reach = find_reach(chance, 1e-3, 2.0)
-        found = find_square_reach(square, 2 * root * chance, chance, 1e-3, 2.0)
+        found = find_square_reach(square, 2 * root * chance, chance**2, 1e-3, 2.0)
         assert found == pytest.approx((root + reach) ** 2 - root**2, rel=1e-12)
     # Derivatives may know of more, as those of many bins do.
-    found = find_square_reach(0.04, 0.1, 0.02, 1e-3, 2.0)
     reach = find_reach(0.02, 1e-3, 2.0)
+    found = find_square_reach(0.04, 0.1, 0.02**2, 1e-3, 2.0)
     assert found == pytest.approx(5 * reach + reach**2)
 
 

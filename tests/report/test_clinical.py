@@ -67,6 +67,8 @@ def test_the_scale_of_weights_does_not_matter(rows):
     np.testing.assert_allclose(found.observed_expected, plain.observed_expected, rtol=1e-9)
     np.testing.assert_allclose(found.recalibration.slope, plain.recalibration.slope, rtol=1e-9)
     np.testing.assert_allclose(found.ici, plain.ici, rtol=1e-9)
+    alone = calibration_report(*rows, sample_weight=np.r_[1e6, np.ones(59)], **FEW)
+    assert alone.models[None].clinical.observed_expected.high > 1
 
 
 def test_it_needs_one_label(rows):

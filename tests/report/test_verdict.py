@@ -394,7 +394,7 @@ def test_other_labels_than_the_answer_are_judged_too(weighted):
     model = report_one(np.array(["a", "b", "c"])[y], truth[:, [0, 2, 1]], **options)
     assert model.test.pvalue > 0.05 > model.class_test.pvalue
     assert model.verdict == "miscalibrated"
-    assert model.sentence.startswith("Miscalibrated in other labels than its answers: ")
+    assert model.sentence.startswith("Miscalibrated in the probabilities of single labels: ")
     errors = [smooth_ece(y == k, truth[:, j], **options) for k, j in ((1, 2), (2, 1))]
     worst = "bc"[int(np.argmax(errors))]
     assert f"most of all that of '{worst}', by {max(errors):.1f}" in model.sentence
@@ -407,6 +407,17 @@ def test_other_labels_than_the_answer_are_judged_too(weighted):
     assert "the largest probability of a row is off by" in right.sentence
 
 
+def test_two_tests_may_reject_with_few_draws():
+    """Both p-values count twice, so that the smallest ones have to be half as small."""
+    y, proba = draw_network(600, 3, 0.3, np.random.default_rng(0))
+    report = calibration_report(y, proba, n_resamples=19, random_state=0)
+    assert report.verdict == "over-confident"
+    assert report.models[None].test.pvalue == 1 / 40
+    for line in ("test of answers ", "test of all classes "):
+        assert f"{line.strip()}" in str(report)
+    assert str(report).count("an error beyond chance (p = 0.05)") == 2
+
+
 def test_the_column_of_the_other_label_is_recognised():
     rng = np.random.default_rng(0)
     v = rng.beta(2, 2, 3000)
@@ -415,14 +426,14 @@ def test_the_column_of_the_other_label_is_recognised():
     start = "Miscalibrated: outcomes become rarer where predictions rise, as those of another label"
     assert report.models[None].sentence.startswith(start)
     assert "Worth it: " in str(report)
-    assert "to no less than that of the base rate." in " ".join(str(report).split())
+    assert "but a constant base rate is as good." in " ".join(str(report).split())
 
 
 def test_effective_rows_are_too_few():
     rng = np.random.default_rng(0)
     v = rng.random(2000)
     model = report_one(draw_labels(v, rng), v, sample_weight=np.where(np.arange(2000) < 20, 1e3, 1))
-    assert model.sentence.startswith("Cannot tell: 2000 rows with the weight of 24 are too few; ")
+    assert model.sentence.startswith("Cannot tell: 2000 rows, which count as 24, are too few; ")
 
 
 def test_the_scale_on_which_it_is_wrong_is_told():

@@ -151,6 +151,10 @@ def test_bad_input():
     tables = [pd.DataFrame({"p_no": 1 - v, "p_yes": v}) for v in (old, new)]
     with pytest.raises(ValueError, match=r"^y_proba_new must have the columns of y_proba, in the"):
         estimate_prior(y, tables[0], tables[1][["p_yes", "p_no"]])
+    # Other names say nothing of an order.
+    renamed = tables[1].set_axis(["new_no", "new_yes"], axis=1)
+    found = estimate_prior(y, tables[0], renamed)
+    np.testing.assert_array_equal(found.estimate, estimate_prior(y, *tables).estimate)
     with pytest.raises(ValueError, match=r"^y_proba_new must lie in \[0, 1\]"):
         estimate_prior(y, old, new + 1)
     with pytest.raises(ValueError, match=r"^sample_weight_new must have shape \(40,\)"):

@@ -67,7 +67,7 @@ def find_reach(deviation, unit, factor):
     return float(half + np.hypot(half, factor * deviation))
 
 
-def find_square_reach(square, deviation, chance, unit, factor):
+def find_square_reach(square, deviation, variance, unit, factor):
     """How far a square may be above its estimate, because its root is off by `find_reach`.
 
     (D + d)^2 is 2 D d + d^2 above D^2. Near 0 the second term, which no derivative knows, is the
@@ -79,10 +79,11 @@ def find_square_reach(square, deviation, chance, unit, factor):
         The estimate, which may be negative where it is free of bias.
     deviation : float
         Standard deviation of the square by its derivatives, 2 D times that of the root.
-    chance : float
-        Standard deviation of the root.
+    variance : float
+        That of the root.
     unit, factor : float
     """
+    chance = np.sqrt(variance)
     reach = find_reach(chance, unit, factor)
     slope = 2 * np.sqrt(max(square, 0.0))
     if chance > 0:

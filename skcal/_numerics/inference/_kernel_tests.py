@@ -11,6 +11,8 @@ from skcal._numerics.inference._classical_tests import clip_pvalue
 # What varies less than this, of columns with a largest entry of 1 or a length of 1, is rounding:
 # that of exponentials is some hundred times the rounding of numbers near 1.
 _SINGULAR = 1e-12
+# Resamples of ordinary samples vary by this part of what is expected, or more.
+_MUCH_LESS = 0.5
 
 
 def bound_unbiased(estimate, n_rows, bound):
@@ -85,14 +87,14 @@ def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_
 
 
 def widen(resampled, null_mean, deviation):
-    """Resamples whose standard deviation is at least that of a calibrated model.
+    """Resamples with the standard deviation of a calibrated model, if they vary much less.
 
     Without an event all terms of a rare event are nearly alike, and resamples hardly vary. Where
     they do not at all, they have the law of a single square of a normal number.
     """
     away = resampled - null_mean
     spread = away.std()
-    if spread >= deviation:
+    if spread >= _MUCH_LESS * deviation:
         return resampled
     if spread <= _SINGULAR * max(deviation, np.abs(resampled).max()):
         levels = (np.arange(len(away)) + 0.5) / len(away)
