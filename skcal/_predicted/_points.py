@@ -10,6 +10,8 @@ from skcal._records import show_record
 
 # Members of an ensemble that are sorted at a time.
 _BLOCK = 1 << 20
+# A level that is rounded up by this part of it still means the member that it is at.
+_ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 class Ensemble(NamedTuple):
@@ -49,7 +51,8 @@ class Ensemble(NamedTuple):
         members = _read_matrix("members", self.members)
         if not 0 < q < 1:
             raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
-        return np.quantile(members, q, axis=1, method="inverted_cdf")
+        # Rounding of (1 - level) / 2 must not take the next member.
+        return np.quantile(members, q * (1 - _ROUNDING), axis=1, method="inverted_cdf")
 
 
 class Quantiles(NamedTuple):

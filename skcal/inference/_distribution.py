@@ -87,7 +87,8 @@ def distribution_calibration_test(
     a continuous distribution is uniform under the hypothesis, whatever the prediction is, and
     uniform numbers are all that is drawn. For discrete distributions a target is drawn for each
     row, for quantiles the interval between two of them, with the probability that the levels give
-    it. For an ensemble the hypothesis is that the target is exchangeable with the members: a draw
+    it; so targets must not tie with quantiles, as counts do, whose right quantiles are rejected.
+    For an ensemble the hypothesis is that the target is exchangeable with the members: a draw
     takes one of the m + 1 numbers of each row for the target.
 
     The PIT does not see everything: predictions that are wrong for most rows may balance. With

@@ -379,13 +379,15 @@ def mean_embedding_test(
     :math:`\bar f` and covariance S, the statistic :math:`n \bar f^\top S^{-1} \bar f` is about
     chi-squared with m degrees of freedom for a calibrated model [1]_. The p-value is that of
     Hotelling's F distribution, which has the same limit and is nearer at a finite n. The
-    approximation needs some hundred rows for each test point; with ten, a test at 5 % rejects a
-    calibrated model in up to a quarter of samples. Points close to each other need more: ten random
-    ones between two classes reject in 25 % of samples of 1000 rows, and in 7 % of 10 000, at any
-    bandwidth. Rows are divided by their sums. The differences of all labels at one prediction sum
-    to 0. So leave out one class where test points share a prediction; with two classes use one
-    label only. Spread the points among the predictions: beyond all of them the differences at two
-    points are multiples of each other with an exponential kernel.
+    approximation needs some hundred rows for each test point, and of a rare label some dozens of
+    events near it: without an event S is that of the predictions alone, and p-values next to 0 say
+    nothing. With ten rows, a test at 5 % rejects a calibrated model in up to a quarter of samples.
+    Points close to each other need more: ten random ones between two classes reject in 25 % of
+    samples of 1000 rows, and in 7 % of 10 000, at any bandwidth. Rows are divided by their sums.
+    The differences of all labels at one prediction sum to 0. So leave out one class where test
+    points share a prediction; with two classes use one label only. Spread the points among the
+    predictions: beyond all of them the differences at two points are multiples of each other with
+    an exponential kernel.
 
     References
     ----------

@@ -80,7 +80,8 @@ def probability_integral_transform(
       are below the target, to the share of those up to it. It is uniform if the target is
       exchangeable with the members, the hypothesis of the rank histogram;
     - of quantiles from the level of the last one below the target, or 0, to that of the first
-      one above, or 1; if it equals quantiles, between their levels.
+      one above, or 1; if it equals quantiles, between their levels. Levels do not tell how
+      probable such a tie is: of counts even right quantiles have an error.
 
     References
     ----------

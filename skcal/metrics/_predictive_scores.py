@@ -9,6 +9,7 @@ from scipy import stats
 
 from skcal._numerics.distributions._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics.distributions._isotonic_distributions import StepDistributions
+from skcal._numerics.distributions._normal_scores import NormalScores
 from skcal._numerics.distributions._predictive_scores import (
     score_by_quantiles,
     score_ensemble,
@@ -42,6 +43,8 @@ from skcal._validation import check_sample_weight
 CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
 # Probability left out at both ends of a discrete distribution, and error of quadrature.
 _TAIL, _TOLERANCE = 1e-15, 1e-8
+# Values of a discrete distribution are whole numbers apart, but for rounding.
+_NEARLY_WHOLE = 1e-9
 
 
 def continuous_ranked_probability_score(
@@ -247,6 +250,8 @@ def interval_score(
 
 def _average(scores, weights):
     """Mean of scores, which are finite or refused."""
+    if weights is not None:  # a weight of zero equals absence, also of an infinite score
+        scores, weights = scores[weights > 0], weights[weights > 0]
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(np.average(scores, weights=weights))
     if not np.isfinite(value):
@@ -274,6 +279,9 @@ def _score_rows(targets, distribution):
         return _score_family(targets, distribution)
     if isinstance(distribution, StepDistributions):
         return distribution.score(targets)
+    if family is NormalScores:
+        _, *place = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
+        return distribution.dist.score(targets, *place)
     if is_discrete(distribution):
         return _score_discrete(targets, distribution)
     return _integrate(targets, distribution)
@@ -306,7 +314,8 @@ def _score_family(targets, distribution):
 def _score_discrete(targets, distribution):
     n_rows = len(targets)
     values = getattr(getattr(distribution, "dist", distribution), "xk", None)
-    if values is not None and np.any(np.diff(values) % 1):
+    gaps = np.diff(values if values is not None else [])
+    if np.any(np.abs(gaps - np.rint(gaps)) > _NEARLY_WHOLE):
         raise ValueError(
             "The values of distribution must be whole numbers apart if it is discrete; got "
             f"{np.asarray(values).tolist()}."
@@ -340,9 +349,12 @@ def _integrate(targets, distribution):
         return read_ppf(n_rows, distribution, level)
 
     def isf(level):
-        if hasattr(distribution, "isf"):
-            return evaluate_rows(distribution, ("isf",), level, n_rows)
-        return ppf(np.clip(1 - level, 2.0**-53, 1 - 2.0**-53))
+        clipped = ppf(np.clip(1 - level, 2.0**-53, 1 - 2.0**-53))
+        if not hasattr(distribution, "isf"):
+            return clipped
+        found = evaluate_rows(distribution, ("isf",), level, n_rows)
+        # That of SciPy, where a distribution has none of its own, is the quantile at 1 - 1e-17 = 1.
+        return np.where(np.isfinite(found), found, clipped)
 
     with np.errstate(all="ignore"):
         scores, errors = score_by_quantiles(targets, (below, beyond), ppf, isf, _TOLERANCE)

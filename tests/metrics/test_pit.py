@@ -130,6 +130,12 @@ def test_coverage_of_ensembles_and_quantiles():
     members = Ensemble([[0, 1, 2, 3]] * 4)
     # The quantiles at 1/4 and 3/4 of four members are the first and the third.
     np.testing.assert_array_equal(interval_coverage(y, members, levels=[0.5]), [0.5])
+    # Those at .15 and .85 of twenty are the third and the seventeenth, however .3 / 2 is rounded.
+    for n_members, level in ((20, 0.7), (40, 0.95), (1000, 0.99)):
+        members = Ensemble([np.arange(1.0, n_members + 1)] * 3)
+        ends = round((1 - level) / 2 * n_members), round((1 + level) / 2 * n_members)
+        y_true = [*ends, ends[0] - 0.5]
+        assert interval_coverage(y_true, members, levels=[level]) == pytest.approx(2 / 3)
     quantiles = Quantiles([[0.5, 2.5]] * 4, [0.25, 0.75])
     np.testing.assert_array_equal(interval_coverage(y, quantiles, levels=[0.5]), [0.5])
     with pytest.raises(ValueError, match=r"must hold 0.1; got \[0.25, 0.75\]"):

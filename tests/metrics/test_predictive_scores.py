@@ -124,6 +124,36 @@ def test_discrete_laws_by_their_definition(law):
     assert score(y, law) == pytest.approx(expected.mean())
 
 
+@pytest.mark.parametrize("start", [0.1, 0.3, 0.4, 0.7, 1e9 + 0.1])
+def test_discrete_laws_may_start_anywhere(start):
+    """Points of the lattice are rounded to either side of the jumps."""
+    expected = score([2.5], stats.poisson(3))
+    assert score([start + 2.5], stats.poisson(3, loc=start)) == pytest.approx(expected, rel=1e-6)
+    if start < 1:
+        values, mass = np.arange(3), [0.2, 0.5, 0.3]
+        expected = score([1.2], stats.rv_discrete(values=(values, mass)))
+        law = stats.rv_discrete(values=(values + start, mass))
+        assert score([start + 1.2], law) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("law", [stats.genlogistic(0.5), stats.moyal()])
+def test_laws_without_quantiles_from_above(law):
+    """SciPy's own are infinite next to 0."""
+    expected = quad(lambda x: law.cdf(x) ** 2, -50, 1.2)[0]
+    expected += quad(lambda x: law.sf(x) ** 2, 1.2, 100)[0]
+    assert score([1.2], law) == pytest.approx(expected, rel=1e-6)
+
+
+def test_rows_of_weight_zero_are_absent():
+    y, weights = [1e308, 1.0], [0.0, 2.0]
+    assert score(y, ([-1e308, 0.0], [1.0, 1.0]), sample_weight=weights) == score(
+        [1.0], ([0.0], [1.0])
+    )
+    assert pinball_loss(y, [-1e308, 0.0], quantiles=0.5, sample_weight=weights) == 0.5
+    ends = [[-1e308, -1e308], [0.0, 2.0]]
+    assert interval_score(y, ends, level=0.5, sample_weight=weights) == 2
+
+
 @pytest.mark.parametrize("block", [1 << 20, 20])
 def test_ensembles_by_their_definition(rng, monkeypatch, block):
     monkeypatch.setattr(_predictive_scores, "_BLOCK", block)  # two rows at a time

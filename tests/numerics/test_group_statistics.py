@@ -45,6 +45,16 @@ def test_slope():
         assert logs[k] == pytest.approx(chi2(2 - k).logsf(expected), rel=1e-12)
 
 
+def test_equal_predictions_that_are_rounded_apart_have_no_slope():
+    places = np.array([0.02, np.nextafter(0.02, 1), 0.02, np.nextafter(0.02, 0)])
+    found = SlopeStatistic(MEMBERS, PATTERN, CELL, places, VARIANCE)
+    values = found.measure(RESIDUALS[:, None])[:, 0]
+    for value, rows in zip(values, ATOMS, strict=True):
+        assert value == pytest.approx(RESIDUALS[rows].sum() ** 2 / VARIANCE[rows].sum())
+    (logs,) = found.find_log_pvalues(values[None])
+    np.testing.assert_allclose(logs, chi2(1).logsf(values))
+
+
 def test_kuiper():
     values, _ = measure(KuiperStatistic)
     running = np.cumsum([0, 1.5, 1.0, -0.5])  # in the order of the cells

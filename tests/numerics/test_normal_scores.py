@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from skcal._numerics.distributions._normal_scores import NormalScores
+from skcal._numerics.distributions._predictive_scores import score_normal
 
 # Levels next to 0 and 1 count as so far from them.
 FARTHEST = -ndtri(2.0**-53)
@@ -30,6 +32,26 @@ def test_one_knot_has_the_slope_1():
     assert_normal(NormalScores(np.array([3.0]), np.array([0.5])), 3, 1)
     both = NormalScores(np.array([3.0, 4.0]), np.ones(2))
     np.testing.assert_allclose(both.ppf([0.1, 0.5]), 3 + ndtri([0.1, 0.5]) - FARTHEST)
+
+
+def test_score_is_that_of_the_normal_law_and_of_its_definition():
+    law = NormalScores(ndtri(np.array([0.2, 0.5, 0.9])), np.array([0.2, 0.5, 0.9]))
+    for y in (-9.0, -0.5, 0.0, 0.7, 9.0):
+        found = law.score(np.array([y]), np.array([1.0]), np.array([6.0]))
+        assert found == pytest.approx(6 * score_normal((y - 1) / 6), rel=1e-9)
+    law = NormalScores(np.array([-1.0, 0.0, 0.5, 4.0]), np.array([0.1, 0.3, 0.8, 0.8]))
+    for y in (-3.0, -0.5, 0.2, 3.0, 5.0):
+        below = quad(lambda x: law.cdf(x) ** 2, -60, y, points=[-1, 0, 0.5, 4], limit=200)[0]
+        above = quad(lambda x: law.sf(x) ** 2, y, 60, points=[-1, 0, 0.5, 4], limit=200)[0]
+        found = law.score(np.array([y]), 0.0, 1.0)
+        assert found == pytest.approx(below + above, rel=1e-6)
+
+
+def test_quantiles_from_above():
+    law = NormalScores(np.array([0.0, 1.0, 3.0]), np.array([0.2, 0.5, 0.9]))()
+    for level in (1e-300, 1e-17, 0.05, 0.4, 0.9):
+        assert law.sf(law.isf(level)) == pytest.approx(level, rel=1e-10)
+    assert law.isf(0.25) == pytest.approx(law.ppf(0.75), rel=1e-12)
 
 
 def test_levels_of_0_and_1():

@@ -358,6 +358,17 @@ def test_coverage_has_its_exact_distribution(input, level, n_rows):
     assert np.mean(coverage) >= level - 4 * law.std() / np.sqrt(1000)
 
 
+@pytest.mark.parametrize("n_rows", [1, 5, 50])
+def test_recalibrated_distributions_have_a_score(n_rows):
+    X, y = make_predictions(QuantileRecalibration, n_rows + 10)
+    law = QuantileRecalibration().fit(X[10:], y[10:]).predict_distribution(X[:1])
+    x = np.linspace(-60, 60, 400_001)
+    for target in (y[0], -20.0, 20.0):
+        expected = np.trapezoid((law.cdf(x) - (x >= target)) ** 2, x)
+        found = continuous_ranked_probability_score([target], law)
+        assert found == pytest.approx(expected, rel=1e-3)
+
+
 # ----------------------------------------------------------------- IsotonicDistributionalRegression
 
 
@@ -466,3 +477,13 @@ def test_between_and_beyond_the_predictors():
     draws = np.stack([found.rvs(random_state=seed) for seed in range(400)])
     np.testing.assert_allclose((draws == 10).mean(axis=0), [1, 0.75, 0.25, 0], atol=0.1)
     np.testing.assert_array_equal(found.rvs(random_state=7), draws[7])
+
+
+def test_probabilities_stay_between_0_and_1_with_any_weights():
+    """All rows of one prediction may be used up while others have rows left."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        x, y, weights = rng.integers(0, 5, 300), rng.normal(size=300), rng.lognormal(0, 4, 300)
+        law = fit_idr(x, y, weights).predict_distribution(np.arange(5.0)[:, None])
+        for place in np.sort(y)[::7]:
+            assert np.all((law.cdf(place) >= 0) & (law.cdf(place) <= 1))

@@ -56,6 +56,7 @@ def regress_distributions(places, targets, weights, n_predictors):
     for k, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
         rows = order[first:last]
         np.subtract.at(above, places[rows], weights[rows])
+        np.maximum(above, 0.0, out=above)  # what rounding leaves where all rows are taken off
         if last == len(order):
             above[:] = 0
         starts = isotonic_regression(above / mass, weights=mass).blocks[:-1]

@@ -22,6 +22,8 @@ from skcal._numerics.inference._brownian import exceed_range
 IMPOSSIBLE = float(np.log(np.nextafter(0.0, 1.0)))
 # Determinants that are smaller, relative to the product of the diagonal, are 0 but for rounding.
 _EQUAL = 1e-9
+# What rounding leaves of differences between log odds, beside their size.
+_ROUNDING = 1e-13
 # From here on the first term of the tail of the range is all that doubles can see.
 _FAR = 8.0
 
@@ -82,7 +84,9 @@ class SlopeStatistic(MeanStatistic):
     def __init__(self, members, pattern, cell, places, variance):
         super().__init__(members, pattern, cell, places, variance)
         log_odds = logit(places)
+        size = np.abs(log_odds).max(initial=0.0)
         log_odds -= variance @ log_odds / variance.sum()
+        log_odds[np.abs(log_odds) <= _ROUNDING * size] = 0.0  # of predictions that are all alike
         one, first, second = (self._sum(variance * log_odds**k) for k in range(3))
         determinant = one * second - first**2
         self._flat = determinant <= _EQUAL * one * second
