@@ -322,6 +322,8 @@ def _score_discrete(targets, distribution):
         )
 
     def cdf(points):
+        if isinstance(getattr(distribution, "dist", distribution), stats.rv_discrete):
+            return distribution.cdf(points + 0.5)  # at the jump rounding may fall one step
         if not hasattr(distribution, "get_tag"):
             return distribution.cdf(points)
         # Those of skpro take one number for each row.

@@ -134,7 +134,7 @@ def score_on_lattice(targets, first, last, cdf):
     scores = np.abs(targets - inside)
     for shift in range(0, int(n_points), _POINTS):
         points = first + np.arange(shift, shift + _POINTS)[:, None]
-        values = cdf(points + 0.5)  # at a jump itself rounding may fall one step
+        values = cdf(points)
         below = np.clip(inside - points, 0.0, 1.0)
         scores += np.sum(below * values**2 + (1 - below) * (1 - values) ** 2, axis=0)
     return scores
