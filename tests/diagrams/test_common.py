@@ -183,7 +183,7 @@ EXAMPLES = {
 ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
 
 
-@pytest.mark.parametrize("name", [name for name in diagrams.__all__ if name.endswith("Display")])
+@pytest.mark.parametrize("name", [*EXAMPLES, "MonitorDisplay"])
 def test_displays_can_be_pickled_with_their_figures(name):
     if name == "MonitorDisplay":
         monitor = CalibrationMonitor().update([0, 1, 1], [0.2, 0.6, 0.7])
