@@ -6,6 +6,7 @@ Scores are class scores as ``_recalibrate`` of the recalibrator gets them.
 import numpy as np
 
 from skcal._numerics.recalibration._histogram import EDGE_TOLERANCE, raise_edges
+from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
 from skcal._numerics.recalibration._venn_abers import VennAbersSteps
 from skcal._numerics.shift._prior_shift import find_factors
 from skcal.export._graph import (
@@ -45,8 +46,6 @@ from skcal.recalibration import (
     VennAbers,
 )
 from skcal.shift import PriorShift
-
-_SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
 def recalibrate(fitted, columns):
@@ -102,7 +101,7 @@ def _find_probabilities(fitted, scores):
 def _find_logits(fitted, scores):
     if fitted.input == "logits":
         return scores
-    return log(maximum(scores, max(getattr(fitted, "min_proba_", 0.0), _SMALLEST_PROBABILITY)))
+    return log(maximum(scores, max(getattr(fitted, "min_proba_", 0.0), SMALLEST_PROBABILITY)))
 
 
 def _find_log_odds(fitted, scores):

@@ -28,6 +28,7 @@ from skcal._arrays import (
     search_sorted,
     to_numpy,
 )
+from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
 from skcal._parallel import run_parallel
 from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
@@ -47,9 +48,6 @@ from skcal.recalibration._class_scores import (
     refuse_one_dimension,
 )
 from skcal.recalibration._dict import pack_recalibrator, unpack_recalibrator
-
-# Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
-SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from skcal._arrays import namespace
-from skcal._numerics.recalibration._scores import find_floor
+from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY, find_floor
 from skcal._typing import ArrayLike
 from skcal._validation import check_number
-from skcal.recalibration._base import SMALLEST_PROBABILITY, BaseRecalibrator
+from skcal.recalibration._base import BaseRecalibrator
 
 
 class LogitRecalibrator(BaseRecalibrator):

@@ -5,8 +5,8 @@ from scipy.special import expit, logsumexp
 
 from skcal._arrays import namespace
 
-# A probability of 0 counts as this at least.
-_SMALLEST = float(np.finfo(np.float64).eps)
+# Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
+SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 # What rounding leaves of probabilities that should be 0, as 1 - p - q may be, lies between these
 # parts of the resolution of their type.
 _RESIDUES = 2.0**-28, 2.0**6
@@ -55,7 +55,7 @@ def combine_odds(odds):
     return np.clip(proba, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
 
 
-def find_floor(proba, n_classes, resolution=_SMALLEST, xp=np):
+def find_floor(proba, n_classes, resolution=SMALLEST_PROBABILITY, xp=np):
     """What a probability of 0 stands for: half of the smallest positive one.
 
     Where 1 / n is the smallest share of votes that could be seen, 0 means less, and half a vote is
@@ -80,10 +80,10 @@ def find_floor(proba, n_classes, resolution=_SMALLEST, xp=np):
     """
     least, most = (part * resolution for part in _RESIDUES)
     is_fine = (proba > 0) & (proba < least)
-    if not xp.any(proba < _SMALLEST) or xp.any(is_fine):
-        return _SMALLEST
+    if not xp.any(proba < SMALLEST_PROBABILITY) or xp.any(is_fine):
+        return SMALLEST_PROBABILITY
     positive = float(xp.min(xp.where(proba > most, proba, xp.ones_like(proba))))
-    return max(_SMALLEST, min(positive, 1 / n_classes) / 2)
+    return max(SMALLEST_PROBABILITY, min(positive, 1 / n_classes) / 2)
 
 
 def normalize_rows(parts):
