@@ -214,9 +214,11 @@ class Residuals:
 
         Soft labels are known, so that none of their square is bias.
         """
+        name = "unbiased" if self.statistic.find_option("debias") is None else "debias"
+        if not self.statistic.find_option(name):
+            return 0.0
         if not self.is_soft:
             return variance
-        name = "unbiased" if self.statistic.find_option("debias") is None else "debias"
         plain, ones = copy(self), np.ones(len(self.weights))
         plain.statistic = self.statistic._replace(options=self.statistic.options | {name: False})
         return plain.measure(ones) - self.measure(ones)
@@ -377,20 +379,19 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     whole = residuals.measure(np.ones(len(residuals.weights)))
     deviation = find_deviation(*residuals.take_off(batches, whole))
     confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
+    unit = _find_unit(residuals, whole)
+    if is_signed or statistic.function is averaged_two_bin_calibration_error:
+        variance, unit_of_root = residuals.find_chance()
+        reach = find_square_reach(estimate, deviation, variance, unit_of_root, factor)
+    else:
+        reach = find_reach(deviation, unit, factor)
     if is_signed:
         # A square may be nearly flat in the residuals, where its own chance is of second order.
         spread = float(confirmed.std(ddof=1))
         low = float(confirmed.mean()) - factor * float(np.hypot(deviation, spread))
-        variance, unit = residuals.find_chance()
-        reach = find_square_reach(estimate, deviation, variance, unit, factor)
         bias = residuals.find_bias(variance)
         high = float(estimate + bias + np.hypot(reach, factor * spread))
         return low, min(high, max(1.0, estimate)) if statistic.row.reduces else high
-    unit = _find_unit(residuals, whole)
-    reach = find_reach(deviation, unit, factor)
-    if statistic.function is averaged_two_bin_calibration_error:  # a square, with its bias
-        variance, unit = residuals.find_chance()
-        reach = find_square_reach(estimate, deviation, variance, unit, factor)
     high = min(estimate + reach, most)
     if not statistic.is_norm:
         # A curve may see nothing of an error, and on a callable scale distances may mean anything.
