@@ -265,8 +265,9 @@ class ThresholdDisplay(ABC):
                 raise ValueError("y_proba must hold the probabilities of one model at least.")
             models = {str(key): proba for key, proba in y_proba.items()}
         else:
-            check_lengths(1, name=list_names(name))
-            (name,) = list_names(name) or [None]
+            names = list_names(name) or [None]
+            check_lengths(1, name=names)
+            (name,) = names
             models = {"Classifier" if name is None else name: y_proba}
         check_reduction(reduction)
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}

@@ -45,7 +45,8 @@ def describe_scores(problem, frequency, recalibration):
         score, rest = (getattr(recalibration, name + end) for end in ("", "_after"))
         unknown = rest is None or np.isinf(rest)
         miscalibration = None if unknown else score - rest
-        scores[name] = ScoreSummary(score, miscalibration, rest, max(base_rate, 0.0) + 0.0)
+        base_rate = max(base_rate, 0.0) + 0.0  # which makes 0 of -0
+        scores[name] = ScoreSummary(score, miscalibration, rest, base_rate)
     return scores
 
 

@@ -47,22 +47,20 @@ def write_sentence(verdict, facts):
 
 
 def _write_calibrated(_, facts):
-    where = "" if facts["has_classes"] else _name_answers(facts)
+    reads_confidence = facts["summary"].pos_label is None
+    where = " in its answers" if reads_confidence and not facts["has_classes"] else ""
+    verb = "is" if reads_confidence else "are"
     return (
         f"Calibrated{where}: no error beyond chance is found ({show_pvalue(facts['pvalue'])}), and "
-        f"on average {_name_probabilities(facts)} off by {show_bound(facts['bound'])} at most."
+        f"on average {_name_probabilities(facts)} {verb} off by {show_bound(facts['bound'])} at "
+        "most."
     )
-
-
-def _name_answers(facts):
-    return " in its answers" if facts["summary"].pos_label is None else ""
 
 
 def _name_probabilities(facts):
     """What the average error is one of."""
-    if facts["summary"].pos_label is None:
-        return "the largest probability of a row is"
-    return "the probabilities are"
+    reads_confidence = facts["summary"].pos_label is None
+    return "the largest probability of a row" if reads_confidence else "the probabilities"
 
 
 def _write_uninformative(_, facts):
@@ -79,10 +77,9 @@ def _write_inconclusive(_, facts):
         rows = f"{n_rows} rows, which count as {n_effective:.0f}, are"
     is_rare = facts["tolerated"] < facts["tolerance"]
     rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
-    may = _name_probabilities(facts).removesuffix("are").removesuffix("is")
     return (
         f"Cannot tell: {rows} too few; no error beyond chance is found "
-        f"({show_pvalue(facts['pvalue'])}), but {may}may be off by up to "
+        f"({show_pvalue(facts['pvalue'])}), but {_name_probabilities(facts)} may be off by up to "
         f"{show_bound(facts['bound'])} on average, and more than "
         f"{show_error(facts['tolerated'])}{rarer} counts as miscalibrated."
     )
@@ -180,7 +177,9 @@ def _is_farther(slope, other):
 
     Near 0 and 1 large differences of log odds are small ones of probabilities.
     """
-    return max(slope, 1 / slope) > _MUCH * max(other, 1 / other) if min(slope, other) > 0 else False
+    if min(slope, other) <= 0:
+        return False
+    return max(slope, 1 / slope) > _MUCH * max(other, 1 / other)
 
 
 def _tell_largest_region(facts):
