@@ -106,6 +106,7 @@ def test_cross_fitted_intervals_cover_an_error_of_one_sign(name):
     assert misses <= binom(n_samples, 0.05).ppf(0.999)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("predicted", "true"), [(0.01, 0.03), (0.3, 0.34), (0.3, 0.45)])
 @pytest.mark.parametrize(
     "name",
