@@ -5,8 +5,10 @@
 
 The command needs `pip install "mutmut>=3.8"`. It works on copies of the repository in a temporary
 folder, prints each change that no test noticed, and at last the share of those that were noticed.
-Each module is tested by its own tests and by those of the modules that import it, not by the whole
-suite, which would take days: a change should be noticed by the tests that are about the formula.
+Each module is tested by its own tests, and what these do not notice by those of the modules that
+import it; not by the whole suite, which would take days: a change should be noticed by the tests
+that are about the formula. Tests that use polars are left out where there are others: they need
+processes that were not forked, which takes fifteen seconds for each change.
 """
 
 import argparse
@@ -73,29 +75,30 @@ def _find_own_tests(file):
 
 
 def _find_tests(path):
-    """The tests that import a module, and those of it or of what reads it.
+    """The tests of a module, and with them those of what reads it, as lists of files.
 
-    The latter are the modules that import it, and in turn what imports formulas or has no tests.
+    The first have its name or import it. The latter are those of the modules that import it, and in
+    turn of what imports formulas or has no tests.
     """
     modules = [file for file in PACKAGE.rglob("*.py") if file.stem != "__init__"]
-    tests = set(_find_importers(path, (ROOT / "tests").rglob("test_*.py")))
+    own = set(_find_importers(path, (ROOT / "tests").rglob("test_*.py"))) | _find_own_tests(path)
     if path.parent == PACKAGE:
-        tests.add(ROOT / "tests" / "test_common.py")
+        own.add(ROOT / "tests" / "test_common.py")
+    tests = set(own)
     if "skcal._arrays" in _read_imports(path):  # branches for other libraries than NumPy
         tests.add(ROOT / "tests" / "test_array_api.py")
     waiting = [path]
     for file in waiting:  # which grows
-        own = _find_own_tests(file)
-        tests |= own
-        if file == path or NUMERICS in file.parents or not own:
+        found = _find_own_tests(file)
+        tests |= found
+        if file == path or NUMERICS in file.parents or not found:
             waiting += [one for one in _find_importers(file, modules) if one not in waiting]
-    return sorted(str(file.relative_to(ROOT)) for file in tests)
+    quick = {file for file in tests if "polars" not in file.read_text()} or tests
+    return [sorted(str(f.relative_to(ROOT)) for f in files & quick) for files in (own, tests)]
 
 
-def _mutate(module, folder):
-    """The exit code of the tests for each change of one module; the copy holds the changes."""
-    copy = folder / module
-    shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what older tests had found
+def _copy_tracked(copy):
+    """Copy the repository, and return the names of what lies in it."""
     tracked = subprocess.run(
         ["git", "ls-files", "-z"],
         cwd=ROOT,
@@ -107,11 +110,16 @@ def _mutate(module, folder):
     for name in names:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
-    others = sorted({name.split("/")[0] for name in names} - {"skcal"})  # tests read some of them
-    source, tests = str(MODULES[module].relative_to(ROOT)), _find_tests(MODULES[module])
+    return names
+
+
+def _run(source, copy, tests, mutants=()):
+    """The exit code of the tests for each change of a file, or for some of them."""
+    shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what other tests had found
+    names = _copy_tracked(copy)
     # A fork of a process in which polars has started threads may wait for them for ever.
     threaded = any("polars" in (ROOT / name).read_text() for name in tests)
-    isolation = "forkserver" if threaded else "fork"
+    others = sorted({name.split("/")[0] for name in names} - {"skcal"})  # tests read some of them
     with open(copy / "pyproject.toml", "a") as file:
         file.write(
             "\n[tool.mutmut]\n"
@@ -121,13 +129,13 @@ def _mutate(module, folder):
             f"pytest_add_cli_args_test_selection = {json.dumps(tests)}\n"
             "timeout_multiplier = 3.0\n"
             "timeout_constant = 15.0\n"
-            f'process_isolation = "{isolation}"\n'
+            f'process_isolation = "{"forkserver" if threaded else "fork"}"\n'
         )
     # One thread for each process, because the processes already use all cores.
     alone = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     with open(copy / "mutmut.log", "w") as log:
         subprocess.run(
-            [sys.executable, "-m", "mutmut", "run", "--max-children", "1"],
+            [sys.executable, "-m", "mutmut", "run", "--max-children", "1", *mutants],
             cwd=copy,
             env=os.environ | alone,
             stdout=log,
@@ -136,9 +144,26 @@ def _mutate(module, folder):
         )
     results = copy / "mutants" / f"{source}.meta"
     codes = json.loads(results.read_text())["exit_code_by_key"] if results.exists() else {}
-    if not codes or None in codes.values():
+    wanted = {name: codes.get(name) for name in mutants or codes}
+    if not wanted or None in wanted.values():
         end = (copy / "mutmut.log").read_text()[-2000:]
-        raise RuntimeError(f"mutmut did not finish {module}:\n{end}")
+        raise RuntimeError(f"mutmut did not finish {source}:\n{end}")
+    return wanted
+
+
+def _is_survivor(code):
+    return code not in FAILED | TIMED_OUT
+
+
+def _mutate(module, folder):
+    """The exit code of the tests for each change of one module; the copy holds the changes."""
+    source, codes = str(MODULES[module].relative_to(ROOT)), {}
+    own, tests = _find_tests(MODULES[module])
+    if own:
+        codes = _run(source, folder / module, own)
+    survivors = [name for name, code in codes.items() if _is_survivor(code)]
+    if tests != own and (survivors or not codes):
+        codes |= _run(source, folder / module, tests, survivors)
     return codes
 
 
@@ -170,7 +195,7 @@ def main():
         for module, codes in zip(
             modules, pool.map(lambda module: _mutate(module, folder), modules), strict=True
         ):
-            survivors = [n for n, code in codes.items() if code not in FAILED | TIMED_OUT]
+            survivors = [name for name, code in codes.items() if _is_survivor(code)]
             for mutant in survivors:
                 print(f"--- {mutant}", _show(folder / module, mutant), sep="\n")
             n_late = sum(code in TIMED_OUT for code in codes.values())
