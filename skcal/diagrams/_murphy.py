@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._decisions import band_elementary_score
+from skcal._decisions import (
+    band_elementary_score,
+    find_base_rate,
+    read_net_benefit_thresholds,
+    reduce_to_decisions,
+)
 from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
 from skcal.metrics import ElementaryScoreCurve, elementary_score_curve
 
@@ -80,9 +85,12 @@ class MurphyDisplay(ThresholdDisplay):
     _act = ">"
 
     @classmethod
-    def _compute(cls, y_true, y_proba, *, thresholds, **options):
-        t = np.arange(201) / 200 if thresholds is None else thresholds
-        return elementary_score_curve(y_true, y_proba, thresholds=t, **options)
+    def _compute(cls, y_true, y_proba, *, thresholds, act, **data):
+        if thresholds is None:  # a rare event has its losses at thresholds near its base rate
+            base_rate = find_base_rate(reduce_to_decisions(y_true, y_proba, **data))
+            fine = read_net_benefit_thresholds(None, base_rate)
+            thresholds = np.union1d(np.arange(201) / 200, fine)
+        return elementary_score_curve(y_true, y_proba, thresholds=thresholds, act=act, **data)
 
     @classmethod
     def _compute_band(cls, actions, thresholds, level):
