@@ -7,8 +7,8 @@ The command needs `pip install "mutmut>=3.8"`. It works on copies of the reposit
 folder, prints each change that no test noticed, and at last the share of those that were noticed.
 Each module is tested by its own tests, and what these do not notice by those of the modules that
 import it; not by the whole suite, which would take days: a change should be noticed by the tests
-that are about the formula. Tests that use polars are left out where there are others: they need
-processes that were not forked, which takes fifteen seconds for each change.
+that are about the formula. Tests that use polars are left out: they need processes that were not
+forked, which takes fifteen seconds for each change.
 """
 
 import argparse
@@ -93,8 +93,27 @@ def _find_tests(path):
         tests |= found
         if file == path or NUMERICS in file.parents or not found:
             waiting += [one for one in _find_importers(file, modules) if one not in waiting]
-    quick = {file for file in tests if "polars" not in file.read_text()} or tests
-    return [sorted(str(f.relative_to(ROOT)) for f in files & quick) for files in (own, tests)]
+    return [sorted(str(file.relative_to(ROOT)) for file in files) for files in (own, tests)]
+
+
+def _find_threaded(names):
+    """The tests in some files that use polars, or whole files, as pytest calls them.
+
+    A fork of a process in which polars has started threads may wait for them for ever.
+    """
+    for name in names:
+        text = (ROOT / name).read_text()
+        tests = {
+            node.name: range(
+                min(one.lineno for one in [node, *node.decorator_list]), node.end_lineno + 1
+            )
+            for node in ast.parse(text).body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        }
+        for number, line in enumerate(text.splitlines(), start=1):
+            if re.search(r"\bpl\.|import .*\bWAYS\b", line):
+                found = [test for test, lines in tests.items() if number in lines]
+                yield "::".join([name, *found])
 
 
 def _copy_tracked(copy):
@@ -117,8 +136,7 @@ def _run(source, copy, tests, mutants=()):
     """The exit code of the tests for each change of a file, or for some of them."""
     shutil.rmtree(copy, ignore_errors=True)  # mutmut would keep what other tests had found
     names = _copy_tracked(copy)
-    # A fork of a process in which polars has started threads may wait for them for ever.
-    threaded = any("polars" in (ROOT / name).read_text() for name in tests)
+    deselected = [f"--deselect={test}" for test in _find_threaded(tests)]
     others = sorted({name.split("/")[0] for name in names} - {"skcal"})  # tests read some of them
     with open(copy / "pyproject.toml", "a") as file:
         file.write(
@@ -129,7 +147,7 @@ def _run(source, copy, tests, mutants=()):
             f"pytest_add_cli_args_test_selection = {json.dumps(tests)}\n"
             "timeout_multiplier = 3.0\n"
             "timeout_constant = 15.0\n"
-            f'process_isolation = "{"forkserver" if threaded else "fork"}"\n'
+            f"pytest_add_cli_args = {json.dumps(deselected)}\n"
         )
     # One thread for each process, because the processes already use all cores.
     alone = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
