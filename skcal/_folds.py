@@ -1,6 +1,5 @@
 """What the meta-estimators share: rows, metadata, folds, and the scores of classifiers."""
 
-import warnings
 from collections.abc import Iterable
 from inspect import signature
 from reprlib import repr as shorten
@@ -28,6 +27,7 @@ from skcal._arrays import (
     refuse_other_libraries,
 )
 from skcal._validation import check_labels, check_same_columns, show_labels
+from skcal._warnings import warn
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -145,11 +145,10 @@ def route_weights(owner, estimator, sample_weight, params):
     if sample_weight is not None and not routing and not takes_weight:
         sample_weight = None
         if refits:
-            warnings.warn(
+            warn(
                 f"{type(estimator).__name__} takes no sample_weight in fit: the weights are "
                 "used for the recalibration alone. With metadata routing an estimator inside "
                 "another one can request them.",
-                stacklevel=3,
             )
     return route_metadata(owner, "fit", {"sample_weight": sample_weight, **params})
 
@@ -250,11 +249,10 @@ def check_training_folds(splits, y, classes, method):
             "Use stratified folds."
         )
     if len(unknown):
-        warnings.warn(
+        warn(
             f"Training folds miss the class of {len(unknown)} test rows, "
             f"{show_labels(np.unique(unknown))}. Its score is 0 there, which a recalibrator takes "
             "for a mistake. Use stratified folds, and leave out classes of a single row.",
-            stacklevel=4,
         )
 
 
@@ -376,8 +374,10 @@ def check_one_vs_rest(classifier):
 
 def spread_columns(scores, labels, classes):
     """Columns of `labels` moved to those of the sorted `classes`, 0 for what is missed."""
-    if np.array_equal(labels, classes) or scores.shape[1] < len(labels):
-        return scores  # fewer: the one column of a decision function
+    if np.array_equal(labels, classes):
+        return scores
+    if scores.shape[1] < len(labels):  # the decision function of two, for the last of them
+        return -scores
     out = np.zeros((len(scores), len(classes)), dtype=scores.dtype)
     out[:, np.searchsorted(classes, labels)] = scores
     return out

@@ -7,6 +7,8 @@ from numbers import Integral
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn import config_context, get_config
 
+from skcal._warnings import warn
+
 
 def run_parallel(tasks, n_jobs, show=iter, *, prefer="threads", require=None):
     """Results of calls, where `prefer` says unless the caller's joblib context has another backend.
@@ -46,7 +48,7 @@ def run_parallel(tasks, n_jobs, show=iter, *, prefer="threads", require=None):
     )
     for _, messages in answers:
         for message in messages:
-            warnings.warn(message, stacklevel=2)
+            warn(message)
     return [value for value, _ in answers]
 
 

@@ -3,13 +3,12 @@
 Columns are added for labels that an estimator has not seen.
 """
 
-import warnings
-
 import numpy as np
 from sklearn.base import is_regressor
 
 from skcal._arrays import NUMPY, read
 from skcal._folds import spread_columns
+from skcal._warnings import warn
 
 
 def predict_labelled(estimator, X, proba=None):
@@ -78,13 +77,12 @@ def find_unseen_labels(y_true, labels):
     return sorted(unseen)
 
 
-def warn_of_unseen_labels(estimator, unseen, stacklevel):
+def warn_of_unseen_labels(estimator, unseen):
     """Warn that test rows hold labels that the training rows have not."""
-    warnings.warn(
+    warn(
         f"y holds labels that {type(estimator).__name__} was not fitted on, {unseen}: they have "
         "probability 0. Stratified splits keep every class in every training set.",
         UserWarning,
-        stacklevel=stacklevel + 1,
     )
 
 

@@ -382,7 +382,7 @@ class _CalibrationScorer(_Scorer):
         proba, labels = _predict_proba(method_caller, estimator, X)
         unseen = find_unseen_labels(y_true, labels)
         if unseen:
-            warn_of_unseen_labels(estimator, unseen, stacklevel=3)
+            warn_of_unseen_labels(estimator, unseen)
             proba, labels = add_labels(proba, labels, unseen)
         options = {**self._kwargs, **metadata}
         columns = options.pop("group_columns", None)
@@ -449,8 +449,9 @@ def _predict_proba(method_caller, estimator, X):
     """Probabilities of shape (n, K) and the K labels of their columns, shared where possible."""
     try:
         proba = _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
-    except (AttributeError, IndexError, TypeError, ValueError):
-        # scikit-learn needs more, such as two classes; what is wrong besides comes up again.
+    except Exception:
+        # scikit-learn needs more, such as two classes or columns by number; what is wrong besides
+        # comes up again.
         proba = None
     return predict_labelled(estimator, X, proba)
 

@@ -31,7 +31,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from skcal.metrics import expected_calibration_error, smooth_ece
+from skcal.inference import make_groups
+from skcal.metrics import expected_calibration_error, multicalibration_error, smooth_ece
 from skcal.model_selection import PooledScore, calibrated_within_one_se, pooled_cross_val_score
 from skcal.scorers import get_scorer
 from tests.test_scorers import X3, Y3, unweighted_gap
@@ -284,6 +285,27 @@ def test_the_estimator_is_left_alone_and_other_settings():
             score = pool_smooth(model, data, target, **options)
         np.testing.assert_allclose(score.folds, expected.folds, rtol=1e-6)
         assert score.pooled == pytest.approx(expected.pooled, rel=1e-6)
+
+
+def test_groups_of_all_rows_are_taken_apart():
+    options = {"measure": multicalibration_error, "min_samples": 20, "n_bins": 2, "scale": "noise"}
+    table = pd.DataFrame(X[:, :3], columns=list("abc"))
+    groups = make_groups(table, min_samples=20, n_bins=2)
+    expected = pooled_cross_val_score(GaussianNB(), X, Y, groups=groups, **options)
+    found = pooled_cross_val_score(GaussianNB(), X, Y, groups=table, **options)
+    assert found.pooled == expected.pooled
+    folds = list(StratifiedKFold(5).split(X, Y))
+    proba = [GaussianNB().fit(X[train], Y[train]).predict_proba(X[test]) for train, test in folds]
+    rows = np.concatenate([test for _, test in folds])
+    value = multicalibration_error(
+        Y[rows], np.concatenate(proba), groups.to_matrix()[rows], scale="noise"
+    )
+    assert found.pooled == pytest.approx(value)
+    by_columns = pooled_cross_val_score(GaussianNB(), table, Y, **options)
+    again = pooled_cross_val_score(GaussianNB(), table, Y, groups=table, **options)
+    np.testing.assert_array_equal(by_columns.folds, again.folds)
+    with pytest.raises(ValueError, match="groups must be given where X is no data frame"):
+        pooled_cross_val_score(GaussianNB(), X, Y, measure=multicalibration_error)
 
 
 rng = np.random.default_rng(5)

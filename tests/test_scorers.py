@@ -325,6 +325,11 @@ def test_columns_of_two_classes_are_told_apart(layout, label):
     check_scores(model, X, NAMED, {"first": first, "last": make_gain()})
 
 
+def test_probabilities_in_a_frame():
+    model = type("Model", (LaidOutNB,), {"layout": staticmethod(pd.DataFrame)})()
+    check_scores(model, X, NAMED, {"smooth": SMOOTH, "own": make_gain()})
+
+
 def test_a_candidate_without_predict_proba_does_not_stop_a_search():
     pipeline, grid = Pipeline([("model", GaussianNB())]), {"model": [GaussianNB(), SVC()]}
     scoring = {"cal": SMOOTH, "acc": "accuracy"}

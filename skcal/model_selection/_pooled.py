@@ -19,6 +19,7 @@ from skcal._folds import (
     make_splits,
     spread_columns,
 )
+from skcal._groups import read_groups, take_columns
 from skcal._predict_proba import (
     complete_labels,
     find_unseen_labels,
@@ -29,6 +30,7 @@ from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_sample_weight
+from skcal.metrics import multicalibration_error
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -101,7 +103,8 @@ def pooled_cross_val_score(
         function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
-        ``pos_label="yes"``. Their names are checked at once.
+        ``pos_label="yes"``. Their names are checked at once. Groups, of which each fold takes
+        its rows, are those of all rows of X; without `groups` its columns make them.
 
     Returns
     -------
@@ -172,16 +175,29 @@ def pooled_cross_val_score(
                 "sample_weight must hold a positive weight among the test rows of every fold; in "
                 f"fold {fold} all are zero."
             )
+    groups = _read_groups(bound, X, len(target))
     tests, probas, labels = _predict_folds(estimator, X, target, splits, fit_params, n_jobs, show)
 
     def apply(rows, proba):
         weights = None if weight is None else weight[rows]
         complete = complete_labels(proba, labels, options.get("pos_label"))
-        return bound(target[rows], complete[0], weights, labels=complete[1])
+        own = {} if groups is None else {"groups": groups.take(rows)}
+        measure = bound._replace(options=bound.options | own)
+        return measure(target[rows], complete[0], weights, labels=complete[1])
 
     folds = np.array([apply(rows, proba) for rows, proba in zip(tests, probas, strict=True)])
     pooled = apply(np.concatenate(tests), np.concatenate(probas))
     return PooledScore(pooled, float(folds.mean()), folds)
+
+
+def _read_groups(bound, X, n_samples):
+    """Groups of all rows for a measure that has them, of which each fold takes its own."""
+    if bound.function is not multicalibration_error:
+        return None
+    names = ("max_depth", "min_samples", "n_bins", "max_groups")
+    options = {name: bound.find_option(name) for name in names}
+    groups = bound.options["groups"] if "groups" in bound.options else take_columns(X)
+    return read_groups("groups", groups, np.ones(n_samples, dtype=bool), **options)
 
 
 def _route_params(estimator, splitter, params):
@@ -213,7 +229,7 @@ def _predict_folds(estimator, X, y, splits, fit_params, n_jobs, show):
     }
     labels = [known for _, known in folds]
     if unseen:
-        warn_of_unseen_labels(estimator, sorted(unseen), stacklevel=3)
+        warn_of_unseen_labels(estimator, sorted(unseen))
         labels.append(np.array(sorted(unseen)))
     labels = np.unique(np.concatenate(labels))
     return tests, [spread_columns(proba, known, labels) for proba, known in folds], labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -19,6 +18,7 @@ from skcal._numerics.recalibration._mixture import fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
+from skcal._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator
@@ -365,9 +365,8 @@ class AutoRecalibration(BaseRecalibrator):
             found = f"weights, which count rows, with a sum of {n_rows:.3g}"
         else:
             found = f"{len(codes)} rows for {n_folds} folds"
-        warnings.warn(
+        warn(
             f"There is too little to learn from, {found}: the scores are left as they are.",
-            stacklevel=5,
         )
         return []
 
@@ -431,7 +430,10 @@ class _Stack:
         leave_it = min(float(leave_it), _MOST_ROWS)
         self.prior = np.array([leave_it, *[1.0] * (len(self.names) - 1)])
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-        self.masses = [weight[test] for _, test in splits]
+        tests = [test for _, test in splits]
+        n_tests = np.bincount(np.concatenate([[], *tests]).astype(np.intp), minlength=len(codes))
+        # A row that several splits test counts once in all.
+        self.masses = [weight[test] / n_tests[test] for test in tests]
         self.likelihoods = [
             np.array([held_out[name][k] for name in self.names]) for k in range(len(splits))
         ]
@@ -497,10 +499,9 @@ def _try_fit(member, scores, codes, sample_weight):
 def _warn_of_failures(failures):
     if failures:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-        warnings.warn(
+        warn(
             f"These recalibrators are left out of the mixture, because they cannot be fitted: "
             f"{reasons}",
-            stacklevel=6,
         )
 
 

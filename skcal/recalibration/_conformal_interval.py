@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from skcal._numerics.distributions._conformal import conformal_quantile
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level, check_option
+from skcal._warnings import warn
 from skcal.recalibration._base_regression import RegressionRecalibrator, find_ratios
 
 
@@ -173,10 +173,9 @@ class ConformalInterval(RegressionRecalibrator):
         level = self.confidence_level
         self.margin_ = conformal_quantile(scores, rows.weights, level)
         if np.isinf(self.margin_):
-            warnings.warn(
+            warn(
                 f"The intervals are infinite: a level of {level:g} needs at least "
                 f"{np.ceil(level / (1 - level) - 1e-9):g} rows; got {rows.weights.sum():g}.",
-                stacklevel=4,
             )
 
     def _find_middles(self, predictions):

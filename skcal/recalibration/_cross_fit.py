@@ -24,6 +24,7 @@ from skcal._folds import (
     refuse_text,
     route_metadata,
     score_rows,
+    spread_columns,
 )
 from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
@@ -207,7 +208,8 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             One column for each of `classes_`; one in all for the decision function of two.
         """
         check_is_fitted(self)
-        return score_rows(self.estimator_, X, self.method)
+        scores = score_rows(self.estimator_, X, self.method)
+        return spread_columns(scores, self.estimator_.classes_, self.classes_)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the output columns.
@@ -260,8 +262,8 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
 
     @property
     def classes_(self) -> np.ndarray:
-        """Labels of the columns of the output."""
-        return self.estimator_.classes_
+        """Sorted labels of the columns of the output."""
+        return np.sort(self.estimator_.classes_)
 
     @property
     def n_features_in_(self) -> int:

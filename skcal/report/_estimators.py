@@ -38,7 +38,7 @@ def _predict(estimator, X, y):
     proba, labels = predict_labelled(estimator, X)
     unseen = find_unseen_labels(y, labels)
     if unseen:
-        warn_of_unseen_labels(estimator, unseen, stacklevel=4)
+        warn_of_unseen_labels(estimator, unseen)
         proba, labels = add_labels(proba, labels, unseen)
     if len(labels) < 2:
         raise ValueError(

@@ -183,6 +183,13 @@ def test_weights_are_repetitions_where_copies_share_a_fold():
     np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), atol=1e-9)
 
 
+def test_rows_count_once_however_often_they_are_tested():
+    X, y = make_scores(3, 120)
+    splits = list(StratifiedKFold(3).split(X, y))
+    once, twice = (AutoRecalibration(cv=cv).fit(X, y) for cv in (splits, 2 * splits))
+    np.testing.assert_allclose(twice.weights_, once.weights_, rtol=1e-6)
+
+
 def test_folds_do_not_depend_on_the_order_of_rows_nor_on_ties():
     X, y = make_scores(3, 300)
     order = np.random.default_rng(0).permutation(300)

@@ -13,7 +13,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import pairwise_distances
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -279,6 +286,43 @@ def test_estimator_that_shows_its_methods_only_when_fitted(route):
     assert np.isfinite(answer(route, hidden, X, Y)).all()
 
 
+class Reversed(ClassifierMixin, BaseEstimator):
+    """A classifier whose labels are in no order."""
+
+    def fit(self, X, y):
+        self.fitted_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.fitted_.classes_[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return self.fitted_.predict_proba(X)[:, ::-1]
+
+    def decision_function(self, X):
+        scores = self.fitted_.decision_function(X)
+        return -scores if scores.ndim == 1 else scores[:, ::-1]
+
+
+@every_route
+@pytest.mark.parametrize("recalibrator", [ISOTONIC, LOGITS])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_in_no_order(route, recalibrator, n_classes):
+    rows = n_classes > Y
+    options = {"recalibrator": recalibrator}
+    found = answer(route, Reversed(), X[rows], NAMES[Y[rows]], **options)
+    expected = answer(route, LogisticRegression(), X[rows], NAMES[Y[rows]], **options)
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+def test_transform_has_the_columns_of_sorted_labels(method):
+    found, expected = (
+        CrossFitProba(classifier, method=method).fit(X, NAMES[Y])
+        for classifier in (Reversed(), LogisticRegression())
+    )
+    np.testing.assert_array_equal(found.classes_, expected.classes_)
+    np.testing.assert_allclose(found.transform(X), expected.transform(X))
+
+
 class Tagged(ClassifierMixin, BaseEstimator):
     """A classifier with tags that few have."""
 
@@ -381,6 +425,16 @@ def test_any_probabilistic_classifier_may_recalibrate():
     model = RecalibratedClassifierCV(GaussianNB(), last, cv=4, ensemble=False)
     pipeline = make_pipeline(CrossFitProba(GaussianNB(), cv=4), last)
     np.testing.assert_array_equal(fit_and_predict(model, X, Y), fit_and_predict(pipeline, X, Y))
+
+
+def test_scores_are_what_a_pipeline_or_a_search_reads():
+    steps = make_pipeline("passthrough", LOGITS, ISOTONIC)
+    for recalibrator in (steps, GridSearchCV(steps, {}), LOGITS):
+        model = RecalibratedClassifierCV(LogisticRegression(), recalibrator).fit(X, Y)
+        assert model.response_method_ == "decision_function"
+        model.set_params(response_method="predict_proba")
+        with pytest.raises(ValueError, match="are no logits: give the recalibrator input='proba'"):
+            model.fit(X, Y)
 
 
 @pytest.mark.parametrize("R", [type(ISOTONIC), TemperatureScaling])

@@ -1,9 +1,9 @@
 """Newton's method for smooth convex functions with lower bounds."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg.lapack import dposv
+
+from skcal._warnings import warn
 
 # The Newton decrement, twice what a step promises to gain. After a step that promised, or gained,
 # this share of the value the arithmetic resolves no further one.
@@ -119,11 +119,10 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
             return x, n_evaluations
     if _MAX_ITERATIONS * min(decrement, fall) <= _NEGLIGIBLE_GAIN * (1 + abs(value)):
         return x, n_evaluations
-    warnings.warn(
+    warn(
         f"The fit stopped after {_MAX_ITERATIONS} iterations; the gradient has the norm "
         f"{np.linalg.norm(gradient[free]):.1e}. The scores may be of very different scales.",
         RuntimeWarning,
-        stacklevel=2,
     )
     return x, n_evaluations
 

@@ -1,0 +1,25 @@
+"""Warnings that show the line of the caller's own program."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import joblib
+import sklearn
+
+_PACKAGES = tuple(
+    str(Path(file).parent) + os.sep for file in (__file__, sklearn.__file__, joblib.__file__)
+)
+
+
+def warn(message, category=UserWarning):
+    """Warn at the last call that was made outside this package, scikit-learn and joblib.
+
+    How many calls lie between depends on scikit-learn's version, and on the pipeline or the search
+    that an estimator is in.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
