@@ -81,7 +81,7 @@ def _fix_bins(cells, options):
     """Options with the number of bins for the rows of the cells, for those that depend on it."""
     if options.get("n_bins") != "cube_root":
         return options
-    return options | {"n_bins": count_bins("cube_root", cells.n_counted)}
+    return options | {"n_bins": count_bins("cube_root", cells.n_rows)}
 
 
 def measure_cells(cells, name, options):

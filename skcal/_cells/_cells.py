@@ -30,7 +30,7 @@ class Cells:
         See `make_cells`.
     places : ndarray of shape (n_cells + 1,)
     n_rows : int
-        Number of rows that came.
+        Number of rows whose weight is not zero.
     is_counted : bool
         Whether weights were 0 and 1 and labels hard throughout, so that sums of weights are numbers
         of rows. Sums of other weights can be whole, too.
@@ -50,11 +50,9 @@ class Cells:
         """Cells without rows."""
         return cls(*make_cells(n_cells))
 
-    def add(self, sample, *, is_absent=False):
-        """Cells with the rows of a Sample more, which only count where they are absent."""
-        n_rows = self.n_rows + len(sample.predictions)
-        if is_absent:
-            return Cells(self.sums, self.places, n_rows, self.is_counted)
+    def add(self, sample):
+        """Cells with the rows of a Sample more."""
+        n_rows = self.n_rows + sample.n_present
         sums, places = self.sums.copy(), self.places.copy()
         kernel = load_kernel() if n_rows >= MANY_ROWS else None
         is_hard = add_rows(sums, places, _read_rows(sample), kernel)
@@ -83,11 +81,6 @@ class Cells:
     def total_weight(self):
         """Sum of the weights."""
         return float(self.sums[0].real.sum())
-
-    @property
-    def n_counted(self):
-        """Number of rows; those of weight zero count where other weights than 1 came, too."""
-        return int(self.total_weight) if self.is_counted else self.n_rows
 
     @cached_property
     def moments_and_places(self):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binomtest
 
+from skcal._numerics.monitoring._evidence import find_price
 from skcal._validation import check_flag
 from skcal._words import show_moment
 from skcal.diagrams._estimate import name_problem
@@ -23,7 +24,7 @@ _MARKERS = "os^"
 
 
 class MonitorDisplay:
-    """Evidence of a monitor over rows or dates, and calibration before and after a change.
+    r"""Evidence of a monitor over rows or dates, and calibration before and after a change.
 
     On the left the evidence against calibration, as powers of ten, with the line that it crosses
     at an alarm, the alarm, and the estimated change point; of many rows, and of those of one date,
@@ -45,7 +46,8 @@ class MonitorDisplay:
     detector_line_ : matplotlib Artist or None
         Course of the detector of changes, of a monitor with `run_length`.
     threshold_line_ : matplotlib Artist
-        Line at 1 / `alpha`.
+        Line at 1 / `alpha`; with a lag of h that times :math:`e \log h` (2 for h = 2), where an
+        alarm may come a little before the line is crossed.
     alarm_line_ : matplotlib Artist or None
         Vertical line at the alarm of the evidence, if there is one.
     change_alarm_points_ : matplotlib Artist or None
@@ -212,9 +214,10 @@ class MonitorDisplay:
             look |= {"linewidth": 0.8, "label": f"Its threshold {monitor.run_length:,}"}
             ax.axhline(np.log10(monitor.run_length), **look)
         look = {"color": CURVE_STYLES[1]["color"], "linestyle": "--", "linewidth": 1.2}
-        look["label"] = f"Threshold {1 / monitor.alpha:.4g}"
+        threshold = find_price(monitor.lag) / monitor.alpha
+        look["label"] = f"Threshold {threshold:.4g}"
         look = merge_style(look, threshold_style, Line2D)
-        self.threshold_line_ = ax.axhline(-np.log10(monitor.alpha), **look)
+        self.threshold_line_ = ax.axhline(np.log10(threshold), **look)
         self._mark_alarms(ax, axis, history[axis].iloc[0])
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))

@@ -118,7 +118,7 @@ class CellSource:
             for outcomes, predictions, weights in (cells.matched, cells.averaged)
         )
         self.is_counted = cells.is_counted
-        self.n_rows = cells.n_counted
+        self.n_rows = cells.n_rows
         self.n_samples = float(self.n_rows)
 
     @property

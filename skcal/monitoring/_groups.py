@@ -169,9 +169,10 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
             try:
                 updated[key] = monitor.update(target, proba, time=own[0] if own else times)
             except ValueError as error:
-                # It names the row of the whole.
-                copy(self._blank).update(columns["y_true"], columns["y_proba"], time=times)
-                raise ValueError(f"Group {key!r}: {error}") from error
+                # It names the row of the whole. Times need no order from group to group.
+                copy(self._blank).update(columns["y_true"], columns["y_proba"])
+                counted = " Rows are those of the group." if own else ""
+                raise ValueError(f"Group {key!r}: {error}{counted}") from error
         self._take(updated)
         return self
 

@@ -202,8 +202,8 @@ class CalibrationSummary:
             y_true, y_proba, weights, self._settings, self._negative
         )
         cells = list(self._cells)
-        for problem, sample in samples:
-            cells[problem] = cells[problem].add(sample, is_absent=absent)
+        for problem, sample in samples if not absent else ():
+            cells[problem] = cells[problem].add(sample)
         self._cells, self._negative, self.n_samples_ = cells, negative, self.n_samples_ + n_rows
 
     def merge(self, *others: CalibrationSummary) -> CalibrationSummary:

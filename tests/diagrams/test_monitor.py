@@ -49,6 +49,16 @@ def test_course_alarm_and_change():
     ]
 
 
+@pytest.mark.parametrize(("lag", "price"), [(2, 2), (14, np.e * np.log(14))])
+def test_several_streams_need_more_evidence(lag, price):
+    monitor = feed(lag=lag)
+    display = MonitorDisplay.from_monitor(monitor)
+    threshold = display.threshold_line_.get_ydata()
+    np.testing.assert_allclose(threshold, np.log10(20 * price))
+    assert monitor.alarm_ is None
+    assert display.line_.get_ydata().max() < threshold[0]
+
+
 def test_points_are_those_of_the_table_with_intervals_of_wilson():
     monitor = feed(0.2)
     display = MonitorDisplay.from_monitor(monitor)

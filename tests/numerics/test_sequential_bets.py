@@ -35,6 +35,14 @@ def bet_by_a_loop(predictions, outcomes, weights, v):
     return score[0] / information[0, 0], line, own[0] / own[1]
 
 
+@pytest.mark.parametrize("n_bins", [10, 25, 50, 100])
+def test_edges_belong_to_the_cell_below(n_bins):
+    places = np.arange(n_bins + 1) / n_bins
+    assert bets.find_cells(places, n_bins).tolist() == [*range(n_bins), n_bins + 1]
+    between = (places[1:] + places[:-1]) / 2
+    assert bets.find_cells(between, n_bins).tolist() == [*range(1, n_bins + 1)]
+
+
 @pytest.mark.parametrize("cuts", [[], [1, 2, 90], [255], range(1, 300, 3)])
 def test_bets_are_those_of_a_loop(rng, cuts):
     predictions, outcomes = draw_rows(rng, 300)

@@ -65,12 +65,19 @@ def test_what_is_not_merged(kind):
 def test_rows_of_weight_zero_change_no_answer(rows):
     y, proba, weights = rows
     summary = CalibrationSummary().update(y, proba, weights)
-    value, table = summary.measure("smooth_ece"), summary.to_frame()
-    summary.update([1, 0], [0.123456, 0.5], [0, 0])
-    added = np.append(y, 1), np.append(proba, 0.123456), np.append(weights, 0.0)
-    both = CalibrationSummary().update(*added)
-    assert summary.measure("smooth_ece") == both.measure("smooth_ece") == value
-    assert summary.n_samples_ == len(y) + 2
+
+    def ask_bins(one):
+        return one.measure("expected_calibration_error", n_bins="cube_root")
+
+    values, table = (summary.measure("smooth_ece"), ask_bins(summary)), summary.to_frame()
+    n, absent = len(y), np.full(len(y), 0.123456)
+    summary.update(y, absent, np.zeros(n))
+    both = CalibrationSummary().update(
+        np.append(y, y), np.append(proba, absent), np.append(weights, np.zeros(n))
+    )
+    for one in (summary, both):
+        assert (one.measure("smooth_ece"), ask_bins(one)) == values
+        assert one.n_samples_ == 2 * n
     pd.testing.assert_frame_equal(summary.to_frame(), table)
 
 

@@ -138,9 +138,12 @@ def merge_delayed(log_maxima):
     -------
     ndarray of shape (...)
     """
-    n_streams = len(log_maxima)
-    price = {1: 1.0, 2: 2.0}.get(n_streams) or np.e * np.log(n_streams)
-    return log_mean_exp(log_maxima) - np.log(price)
+    return log_mean_exp(log_maxima) - np.log(find_price(len(log_maxima)))
+
+
+def find_price(n_streams):
+    """How many times as much evidence several streams need as one, in `merge_delayed`."""
+    return {1: 1.0, 2: 2.0}.get(n_streams) or np.e * np.log(n_streams)
 
 
 def reject_by_evidence(log_e_values, fdr, n_hypotheses):
