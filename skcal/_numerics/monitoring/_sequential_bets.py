@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from skcal._numerics.errors._binned import bin_index, uniform_edges
-
 # What experts move: all log odds, log odds and their spread, and those of single cells.
 EXPERTS = ("shift", "slope", "cell")
 # Newton steps are drawn towards 0 as by this much curvature: 2.5 events of a rare outcome, or 10
@@ -59,8 +57,8 @@ def choose_block(memories):
 
 def find_cells(predictions, n_bins):
     """Cell of each prediction: one for 0, `n_bins` closed on the right, and one for 1."""
-    cells = bin_index(predictions, uniform_edges(n_bins)) + 1
-    cells[predictions == 0] = 0
+    cells = np.ceil(predictions * n_bins)
+    cells -= predictions <= (cells - 1) * (1 / n_bins)  # the product rounds up into the next cell
     cells[predictions == 1] = n_bins + 1
     return cells.astype(np.uint16)  # which are sorted in one pass
 
