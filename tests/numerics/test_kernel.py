@@ -82,6 +82,19 @@ def test_one_pair_gives_the_product_of_its_residuals_and_its_kernel(kernel, weig
     np.testing.assert_allclose(np.unique(np.round(values, 12)), expected, atol=1e-12)
 
 
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(0)
+    v, y, weight = rng.random(20), rng.random(20), rng.integers(1, 5, 20).astype(float)
+    copies = np.repeat(np.arange(20), weight.astype(int))
+    once = v, weight, weight * y
+    often = v[copies], np.ones(len(copies)), y[copies]
+    found, expected = (
+        kernels.estimate_by_pairs(*sample, "laplace", 0.3, 500, np.random.default_rng(1))
+        for sample in (once, often)
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 @every_weight
 @pytest.mark.parametrize("n_terms", [1, 20])
 def test_mean_of_equal_pairs_is_each_of_them(rng, monkeypatch, weight, n_terms):

@@ -5,7 +5,12 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from skcal._numerics.errors import _squared_kernel
-from skcal._numerics.errors._squared_kernel import find_median_distance, read_binary
+from skcal._numerics.errors._squared_kernel import (
+    find_median_distance,
+    read_binary,
+    square_residuals,
+    sum_pairs,
+)
 
 
 def measure_median(proba, weights, name="euclidean"):
@@ -64,3 +69,21 @@ def test_the_same_column_is_read_in_either_order(rng):
         np.testing.assert_array_equal(chosen, swapped)
         assert other == 1 - column == vectors.mean(axis=0).argmax()
         np.testing.assert_allclose(chosen, [1 - positive, positive][column], atol=1e-15)
+
+
+def test_sum_of_pairs_in_pieces(rng, monkeypatch):
+    matrix, left, right = rng.random((50, 20)), rng.random((50, 3)), rng.random((20, 3))
+    expected = np.einsum("ij,ik,jk->", matrix, left, right)
+    for n_rows in (15, 16, 17, 49, 50):
+        monkeypatch.setattr(_squared_kernel, "_FEW_MULTIPLICATIONS", n_rows * right.size)
+        assert sum_pairs(matrix, left, right) == pytest.approx(expected, rel=1e-13)
+
+
+def test_squared_residual_of_a_soft_label_is_the_mean_over_its_labels(rng):
+    soft, proba = rng.dirichlet(np.ones(3), 10), rng.dirichlet(np.ones(3), 10)
+    root = rng.random((3, 3))
+    for kernel in (None, root @ root.T):
+        full = np.eye(3) if kernel is None else kernel
+        by_label = [np.einsum("ij,jk,ik->i", one - proba, full, one - proba) for one in np.eye(3)]
+        expected = (soft * np.transpose(by_label)).sum(axis=1)
+        np.testing.assert_allclose(square_residuals(soft, proba, kernel), expected)
