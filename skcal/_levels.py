@@ -10,6 +10,8 @@ from skcal._arrays import as_readable, list_column_names, refuse_query
 
 # Significant digits of the edges of bins, or more where edges would look alike.
 _N_DIGITS = 4
+# As many tell any two floats apart, but not all integers.
+_MOST_DIGITS = 17
 # Larger numbers, and smaller ones than one over this, are shown with an exponent.
 _LARGEST_PLAIN = 1e6
 
@@ -41,6 +43,8 @@ def read_column(argument, name, column):
     if np.ma.is_masked(column):  # what is masked is missing
         mask, column = np.ma.getmaskarray(column), column.data.astype(object)
         column[mask] = None
+    if isinstance(column, list | tuple):  # of which NumPy would make texts, or several columns
+        return pd.Series(list(column), dtype=object).infer_objects()
     values = np.asarray(as_readable(column))
     if values.ndim != 1:
         raise ValueError(
@@ -196,7 +200,7 @@ def _cut(numbers, n_bins):
         return [f"= {_show_exactly(value)}" for value in places], places[1:]
     inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
     inner = inner[inner > ordered[0]]
-    if len(inner) == 0:  # most values are the least one
+    if len(inner) == 0 and n_bins > 1:  # most values are the least one
         inner = places[1:2]
     shown = _show([ordered[0], *inner, ordered[-1]])
     names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
@@ -205,7 +209,10 @@ def _cut(numbers, n_bins):
 
 def _show(numbers, n_digits=_N_DIGITS):
     """Texts of few digits, but different ones for different numbers."""
-    if all(float(number).is_integer() and abs(number) < _LARGEST_PLAIN for number in numbers):
+    are_whole = all(
+        float(number).is_integer() and abs(number) < _LARGEST_PLAIN for number in numbers
+    )
+    if are_whole or n_digits > _MOST_DIGITS:
         return [_show_exactly(number) for number in numbers]
     shown = [_show_number(number, n_digits) for number in numbers]
     return shown if len(set(shown)) == len(set(numbers)) else _show(numbers, n_digits + 1)

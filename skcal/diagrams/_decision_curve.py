@@ -169,6 +169,6 @@ def _find_base_rate(curve):
     """From the net benefit of acting always, at the first threshold."""
     t = curve.thresholds[0]
     rate = (1 - t) * curve.treat_all[0] + t
-    if rate <= 0:
+    if rate <= 4 * np.finfo(np.float64).eps:  # which rounding leaves of 0
         raise ValueError("standardized must be False where no row has the positive label.")
     return rate

@@ -27,10 +27,11 @@ _SMALLEST_VARIANCE = 1e-6
 
 
 class GroupBoostingMap(NamedTuple):
-    """The correction of one class."""
+    """The correction of one class, of rows whose levels were seen, by column and level."""
 
     edges: np.ndarray
     trees: list[HistGradientBoostingRegressor]
+    seen: list[np.ndarray]
 
 
 class GroupBoosting(GroupCorrection):
@@ -61,7 +62,8 @@ class GroupBoosting(GroupCorrection):
     def _apply(self, fitted, odds, numbers):
         features = self._make_features(odds, numbers, fitted.edges)
         with _limit_threads(len(odds)):
-            return sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
+            correction = sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
+        return np.where(_are_known(numbers, fitted.seen), correction, 0.0)
 
     def _boost(self, odds, outcomes, mass, numbers, rows, n_rounds, test=None):
         """Trees grown on some rows, and after each the correction and the log loss of test rows.
@@ -69,7 +71,15 @@ class GroupBoosting(GroupCorrection):
         With test rows it ends once their log loss has not fallen for some rounds.
         """
         edges = np.unique(np.quantile(odds[rows], np.arange(1, _N_BINS) / _N_BINS))
-        fitted, features = GroupBoostingMap(edges, []), self._make_features(odds, numbers, edges)
+        seen = [
+            np.bincount(own, minlength=len(levels.titles) + 1) > 0
+            for own, levels in zip(numbers[rows].T, self.levels, strict=True)
+        ]
+        fitted, features = (
+            GroupBoostingMap(edges, [], seen),
+            self._make_features(odds, numbers, edges),
+        )
+        is_known = _are_known(numbers, seen)
         scores, steps, losses, best = odds.copy(), [], [], 0
         for number in range(n_rounds + 1):
             if test is not None:
@@ -82,7 +92,7 @@ class GroupBoosting(GroupCorrection):
             if number < n_rounds:
                 tree = self._grow(features[rows], scores[rows], outcomes[rows], mass[rows])
                 fitted.trees.append(tree)
-                scores += tree.predict(features)
+                scores += np.where(is_known, tree.predict(features), 0.0)
         return fitted, steps, losses
 
     def _grow(self, features, scores, outcomes, mass):
@@ -106,6 +116,12 @@ class GroupBoosting(GroupCorrection):
         known = numbers < [len(own.titles) for own in self.levels]
         columns = np.where(known, numbers, np.nan)
         return np.column_stack([columns, np.searchsorted(edges, odds, side="right")])
+
+
+def _are_known(numbers, seen):
+    """Rows all of whose levels were seen; a tree would take others for the most frequent ones."""
+    known = [own[column] for own, column in zip(seen, numbers.T, strict=True)]
+    return np.logical_and.reduce(known)
 
 
 def _limit_threads(n_rows):

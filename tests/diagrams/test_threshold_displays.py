@@ -62,8 +62,11 @@ def test_standardized_curves_are_in_units_of_the_base_rate(rows):
     every, _ = display.ref_lines_
     np.testing.assert_allclose(every.get_ydata()[0], 1 - 0.01 / 0.99 * (1 - rate) / rate)
     assert display.ax_.get_ylabel() == "Net benefit / base rate"
-    with pytest.raises(ValueError, match="standardized must be False where no row has the pos"):
-        DecisionCurveDisplay.from_predictions([0, 0], [0.2, 0.3], standardized=True)
+    for t in (0.01, 0.06, 0.41):
+        with pytest.raises(ValueError, match="standardized must be False where no row has the pos"):
+            DecisionCurveDisplay.from_predictions(
+                [0, 0], [0.2, 0.3], thresholds=[t], standardized=True
+            )
 
 
 def test_murphy_diagram(rows):

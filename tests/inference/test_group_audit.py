@@ -260,11 +260,22 @@ def test_names_of_values():
         ([0.0, -0.0, -1.0, 2.0, -0.0, 0.0], 2, ["in [-1, 0)", "in [0, 2]"]),
         ([1e-9, 1e30, np.inf], 4, ["= 1e-09", "= 1e+30", "= inf"]),
         ([0] * 90 + [1, 2, 3], 3, ["in [0, 1)", "in [1, 3]"]),
+        (np.arange(1, 8) / 7, 1, []),
+        (
+            2**60 + np.arange(8),
+            2,
+            [
+                "in [1152921504606846976, 1152921504606846980)",
+                "in [1152921504606846980, 1152921504606846983]",
+            ],
+        ),
+        (["a", np.nan, "nan"], 4, ["= a", "= nan", "is missing"]),
+        ([("a", 1), ("b", 2)], 4, ["= ('a', 1)", "= ('b', 2)"]),
         ([1.5, 12345.678, 123456.0, 7e5], 2, ["in [1.5, 123500)", "in [123500, 700000]"]),
         (np.ma.array([1, 2, 999], mask=[0, 0, 1]), 4, ["= 1", "= 2", "is missing"]),
     ],
 )
-def test_names_of_numbers(column, n_bins, names):
+def test_names_of_levels(column, n_bins, names):
     """They look different, are exact for values, and do not depend on the order of the rows."""
     for rows in (column, column[::-1]):
         groups = make_groups({"x": rows}, n_bins=n_bins, min_samples=1)

@@ -171,7 +171,15 @@ def find_truth(draw, case):
     return total / n
 
 
-def find_coverage(draw, case, n, n_samples):
+# Weights that say nothing of predictions and outcomes.
+WEIGHTS = {
+    "none": lambda rng, n: None,
+    "some are heavy": lambda rng, n: np.where(rng.random(n) < 0.3, 5.0, 1.0),
+    "any": lambda rng, n: rng.lognormal(size=n),
+}
+
+
+def find_coverage(draw, case, n, n_samples, weights="none"):
     """Share of samples whose band covers the truth at all thresholds."""
     baseline, gains = CASES[case]
     truth, n_covered = find_truth(draw, case), 0
@@ -180,18 +188,27 @@ def find_coverage(draw, case, n, n_samples):
         rate, v = draw(rng, n)
         y = (rng.random(n) < rate).astype(float)
         acting = np.searchsorted(THRESHOLDS, v, side="right")
-        _, low, high = band_decisions(acting, baseline, y, None, gains, 0.95)
+        w = WEIGHTS[weights](rng, n)
+        _, low, high = band_decisions(acting, baseline, y, w, gains, 0.95)
         slack = 0.005 * (high - low)  # the truth is known to so much
         n_covered += ((low - slack <= truth) & (truth <= high + slack)).all()
     return n_covered / n_samples
 
 
+@pytest.mark.parametrize("weights", ["some are heavy", "any"])
+def test_unseen_rows_may_be_heavy(weights):
+    """Of a rare event few rows gain by acting, and all of these may have small weights."""
+    # 200 samples have a standard error of .015 at 95 %.
+    assert find_coverage(draw_rare, "all", 300, 200, weights) >= 0.9
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("n", [300, 1000, 5000])
-def test_whole_bands_cover(n):
+def test_whole_bands_cover(n, weights):
     """In 93 % of the samples at least: of all kinds together, and of each but for chance."""
     n_samples = 100
-    shares = [find_coverage(draw, case, n, n_samples) for draw in MODELS for case in CASES]
+    shares = [find_coverage(draw, case, n, n_samples, weights) for draw in MODELS for case in CASES]
     # 1500 samples have a standard error of .006 at 95 %.
     assert np.mean(shares) >= 0.93
     # A coverage of 93 % falls below this by chance in one of 250 tests.

@@ -76,7 +76,8 @@ def test_corrections_in_groups_come_back_the_same(method, monkeypatch):
     model = MulticalibratedClassifierCV(make_pipeline(reads, GaussianNB()), method=method, cv=2)
     fitted = model.fit(X, y)
     found = set(skops.io.get_untrusted_types(data=skops.io.dumps(fitted))) - set(TRUSTED_TYPES)
-    assert all(name.startswith("sklearn.") for name in found), found
+    # Trees of categories hold a check of scikit-learn with its arguments.
+    assert all(name.startswith("sklearn.") for name in found - {"functools.partial"}), found
     check_every_format(fitted, X, [*TRUSTED_TYPES, *found])
 
 
