@@ -91,15 +91,16 @@ class _Sums:
 def _count_rows(spread, values, variance, total, squares):
     """Rows of equal weight from which the mean would vary as much, by threshold.
 
-    The weights of the rows that gain or lose tell, and one more row of the largest spread and of
-    mean weight: such rows may be light by chance where they are few, and unseen ones heavy.
+    The weights of the rows that gain or lose tell. Where these are the lighter ones, it may be by
+    chance that they are: one more row counts, of the largest spread and with the weights of all.
     """
     n_effective = total**2 / squares
     if squares <= total * (1 + _ROUNDING):  # equal weights
         return np.full(len(variance), n_effective)
-    reach = np.ptp(values, axis=0)
+    spread, reach = spread.sum(axis=0), np.ptp(values, axis=0)
     more = np.where(reach > 0, reach, 1.0) ** 2 / n_effective
-    return total**2 * (spread.sum(axis=0) + more) / (variance + more * squares)
+    more[spread * squares < variance] = 0.0
+    return total**2 * (spread + more) / (variance + more * squares)
 
 
 def _spread_row(gains):
