@@ -7,8 +7,8 @@ The command needs `pip install "mutmut>=3.8"`. It works on copies of the reposit
 folder, prints each change that no test noticed, and at last the share of those that were noticed.
 Each module is tested by its own tests, and what these do not notice by those of the modules that
 import it; not by the whole suite, which would take days: a change should be noticed by the tests
-that are about the formula. Tests that use polars are left out: they need processes that were not
-forked, which takes fifteen seconds for each change.
+that are about the formula. Tests that use polars are left out, and files where helpers do: they
+need processes that were not forked, which takes fifteen seconds for each change.
 """
 
 import argparse

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse, vstack
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, get_tags, indexable
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -381,6 +382,16 @@ def spread_columns(scores, labels, classes):
     out = np.zeros((len(scores), len(classes)), dtype=scores.dtype)
     out[:, np.searchsorted(classes, labels)] = scores
     return out
+
+
+def find_input(recalibrator):
+    """What the scores of a recalibrator are, of a pipeline's first step, or of what is searched."""
+    if isinstance(recalibrator, Pipeline):
+        steps = [step for _, step in recalibrator.steps if step not in (None, "passthrough")]
+        return find_input(steps[0]) if steps else None
+    if isinstance(recalibrator, MetaEstimatorMixin) and hasattr(recalibrator, "estimator"):
+        return find_input(recalibrator.estimator)
+    return getattr(recalibrator, "input", None)
 
 
 def check_method(classifier, method):

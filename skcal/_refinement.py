@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._folds import find_input
 from skcal._held_out import deal_splits, predict_held_out, predict_split
 from skcal._numerics.recalibration._losses import find_losses
 from skcal._reduction import check_class_vectors
@@ -28,7 +29,7 @@ def choose_recalibrator(recalibrator, default):
             "recalibrator must be None, a name such as 'platt', or an instance of a recalibrator, "
             f"such as PlattScaling(); got {recalibrator!r}."
         )
-    if getattr(recalibrator, "input", None) == "logits":
+    if find_input(recalibrator) == "logits":
         raise ValueError(
             "recalibrator must read probabilities, with input='proba'; got one with input='logits'."
         )

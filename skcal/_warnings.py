@@ -17,7 +17,7 @@ def warn(message, category=UserWarning):
     """Warn at the last call that was made outside this package, scikit-learn and joblib.
 
     How many calls lie between depends on scikit-learn's version, and on the pipeline or the search
-    that an estimator is in.
+    that an estimator is in. A thread of several jobs knows no such call.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):

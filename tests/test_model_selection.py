@@ -304,6 +304,17 @@ def test_groups_of_all_rows_are_taken_apart():
     by_columns = pooled_cross_val_score(GaussianNB(), table, Y, **options)
     again = pooled_cross_val_score(GaussianNB(), table, Y, groups=table, **options)
     np.testing.assert_array_equal(by_columns.folds, again.folds)
+    partly = partial(multicalibration_error, min_samples=20, n_bins=2, scale="noise")
+    again = pooled_cross_val_score(GaussianNB(), table, Y, measure=partly, groups=None)
+    np.testing.assert_array_equal(again.folds, by_columns.folds)
+    # Rows that no fold tests, or that weigh nothing, are in no group.
+    twice, rows = pd.concat([table, table + 9]), [(np.arange(150), np.arange(150, 300))]
+    few = pooled_cross_val_score(GaussianNB(), table, Y, cv=rows, **options)
+    weight = np.repeat([1.0, 0.0], 300)
+    for cv, given in ((rows, None), ([(rows[0][0], np.arange(150, 600))], weight)):
+        more = {"cv": cv, "sample_weight": given} | options
+        found = pooled_cross_val_score(GaussianNB(), twice, np.append(Y, Y), **more)
+        assert found.pooled == pytest.approx(few.pooled, rel=1e-12)
     with pytest.raises(ValueError, match="groups must be given where X is no data frame"):
         pooled_cross_val_score(GaussianNB(), X, Y, measure=multicalibration_error)
 

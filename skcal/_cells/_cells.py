@@ -122,8 +122,7 @@ def _read_rows(sample):
     for start in range(0, len(sample.predictions), CHUNK):
         rows = slice(start, start + CHUNK)
         predictions = sample.predictions[rows].astype(np.float64, copy=False)
-        outcomes = _read_outcomes(sample.outcomes[rows])
-        weights = sample.weights
+        outcomes, weights = sample.outcomes[rows], sample.weights
         if weights is not None:
             weights = weights[rows].astype(np.float64, copy=False)
         if weights is not None and not weights.all():
@@ -131,6 +130,7 @@ def _read_rows(sample):
             predictions, outcomes, weights = (
                 values[present] for values in (predictions, outcomes, weights)
             )
+        outcomes = _read_outcomes(outcomes)  # of rows that count
         yield predictions, outcomes, weights
 
 

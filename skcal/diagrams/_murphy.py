@@ -13,6 +13,9 @@ from skcal._decisions import (
 from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
 from skcal.metrics import ElementaryScoreCurve, elementary_score_curve
 
+# As many have the finest default thresholds, and more than rounding.
+_N_DECIMALS = 12
+
 
 class MurphyDisplay(ThresholdDisplay):
     r"""Murphy diagram: the mean loss of those who act above a threshold.
@@ -88,7 +91,8 @@ class MurphyDisplay(ThresholdDisplay):
     def _compute(cls, y_true, y_proba, *, thresholds, act, **data):
         if thresholds is None:  # a rare event has its losses at thresholds near its base rate
             base_rate = find_base_rate(reduce_to_decisions(y_true, y_proba, **data))
-            fine = read_net_benefit_thresholds(None, base_rate)
+            fine = read_net_benefit_thresholds(None, min(base_rate, 1 - base_rate))
+            fine = fine if base_rate <= 0.5 else np.round(1 - fine, _N_DECIMALS)
             thresholds = np.union1d(np.arange(201) / 200, fine)
         return elementary_score_curve(y_true, y_proba, thresholds=thresholds, act=act, **data)
 

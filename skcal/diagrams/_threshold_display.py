@@ -226,7 +226,8 @@ class ThresholdDisplay(ABC):
         thresholds : array-like of shape (n_thresholds,), default=None
             Thresholds at which the curve is computed, between 0 and 1; 1000 at most with a band.
             By default steps of 0.01 of a decision curve, and of 0.005 of a Murphy diagram, with
-            finer ones around the base rate of an event that is rarer than 1/10.
+            finer ones around the base rate of an event that is rarer than 1/10 (of a Murphy diagram
+            also of one that is missing as rarely).
         act : {">", ">="}, default=None
             Whether one acts at predictions v > t or v >= t. None stands for ">=" in a decision
             curve, and for ">" in a Murphy diagram.

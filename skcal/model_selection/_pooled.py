@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,7 +105,7 @@ def pooled_cross_val_score(
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
         ``pos_label="yes"``. Their names are checked at once. Groups, of which each fold takes
-        its rows, are those of all rows of X; without `groups` its columns make them.
+        its rows, are made of all rows that count; without `groups` of the columns of X.
 
     Returns
     -------
@@ -175,14 +176,18 @@ def pooled_cross_val_score(
                 "sample_weight must hold a positive weight among the test rows of every fold; in "
                 f"fold {fold} all are zero."
             )
-    groups = _read_groups(bound, X, len(target))
+    counts = np.isin(np.arange(len(target)), np.concatenate([test for _, test in splits]))
+    counts &= weight is None or weight > 0
+    groups, place = _read_groups(bound, X, counts), np.cumsum(counts) - 1
     tests, probas, labels = _predict_folds(estimator, X, target, splits, fit_params, n_jobs, show)
 
     def apply(rows, proba):
+        measure = bound
+        if groups is not None:
+            rows, proba = rows[counts[rows]], proba[counts[rows]]
+            measure = bound._replace(options=bound.options | {"groups": groups.take(place[rows])})
         weights = None if weight is None else weight[rows]
         complete = complete_labels(proba, labels, options.get("pos_label"))
-        own = {} if groups is None else {"groups": groups.take(rows)}
-        measure = bound._replace(options=bound.options | own)
         return measure(target[rows], complete[0], weights, labels=complete[1])
 
     folds = np.array([apply(rows, proba) for rows, proba in zip(tests, probas, strict=True)])
@@ -190,14 +195,16 @@ def pooled_cross_val_score(
     return PooledScore(pooled, float(folds.mean()), folds)
 
 
-def _read_groups(bound, X, n_samples):
-    """Groups of all rows for a measure that has them, of which each fold takes its own."""
-    if bound.function is not multicalibration_error:
+def _read_groups(bound, X, counts):
+    """Groups of the rows that count, of which a fold takes its own, for a measure that has any."""
+    if getattr(bound.function, "func", bound.function) is not multicalibration_error:
         return None
     names = ("max_depth", "min_samples", "n_bins", "max_groups")
     options = {name: bound.find_option(name) for name in names}
-    groups = bound.options["groups"] if "groups" in bound.options else take_columns(X)
-    return read_groups("groups", groups, np.ones(n_samples, dtype=bool), **options)
+    groups = bound.find_option("groups")
+    if groups is None or groups is inspect.Parameter.empty:
+        groups = take_columns(X)
+    return read_groups("groups", groups, counts, **options)
 
 
 def _route_params(estimator, splitter, params):

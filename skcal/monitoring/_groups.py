@@ -171,7 +171,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
             except ValueError as error:
                 # It names the row of the whole. Times need no order from group to group.
                 copy(self._blank).update(columns["y_true"], columns["y_proba"])
-                counted = " Rows are those of the group." if own else ""
+                counted = " Rows are those of the group." if " at row " in str(error) else ""
                 raise ValueError(f"Group {key!r}: {error}{counted}") from error
         self._take(updated)
         return self

@@ -127,10 +127,10 @@ class CalibrationMonitor:
     log_e_value_ : float
         Its logarithm, which never overflows.
     pvalue_ : float
-        Valid at any time: 1 over the largest evidence so far.
+        Valid at any time: 1 over the largest evidence so far; with a `lag` see the notes.
     alarm_ : int or None
-        The row at which the evidence reached 1 / `alpha`, counted from 1; None as long as it has
-        not. It stays.
+        The row at which the p-value reached `alpha`, counted from 1; None as long as it has not.
+        It stays.
     change_alarm_ : int or None
         The last row at which the detector of changes reached `run_length`. It starts anew after
         each alarm, and raises the next one if the model is still wrong, or wrong again.
@@ -420,7 +420,7 @@ class CalibrationMonitor:
 
     @property
     def alarm_(self) -> int | None:
-        """The row at which the evidence reached 1 / `alpha`, or None."""
+        """The row at which the p-value reached `alpha`, or None."""
         alarm = self._alarms.alarm
         return None if alarm is None else alarm.row
 

@@ -116,8 +116,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     Numbers with more than 16 different values are put into 16 bins ("boosting": 64), with about
     equal numbers of rows. Missing values are a level of their own. For "scaling" a level has at
     least 20 rows, and so has a pair of levels; in pairs 16 bins are also merged into 4. If a column
-    has no numbers, its 254 most frequent values count. Values that were not seen get no correction;
-    with "boosting" none does a row that holds one.
+    has no numbers, its 254 most frequent values count. A value that was not seen gets no
+    correction; with "boosting" the whole row gets none, unless the column had more than 254 values:
+    then it is taken for one of the rarer ones.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.

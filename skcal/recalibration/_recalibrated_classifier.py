@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
+from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._folds import spread_columns
+from skcal._folds import find_input, spread_columns
 from skcal._held_out import deal_splits, find_rise, predict_held_out
 from skcal._validation import show_labels
 from skcal._warnings import warn
@@ -185,7 +184,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         chosen = super()._choose_method(estimator, recalibrator)
         if self.recalibrator is None or isinstance(self.recalibrator, str):
             return chosen
-        reads = _find_input(recalibrator)
+        reads = find_input(recalibrator)
         if self.response_method == "auto":
             return "decision_function" if reads == "logits" else "predict_proba"
         if self.response_method == "decision_function" and reads == "proba":
@@ -265,13 +264,3 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
                 f"fitted on by {rise:.3g}. AutoRecalibration, the default, leaves scores as they "
                 "are where no map is better.",
             )
-
-
-def _find_input(recalibrator):
-    """What the scores of a recalibrator are, of a pipeline's first step, or of what is searched."""
-    if isinstance(recalibrator, Pipeline):
-        steps = [step for _, step in recalibrator.steps if step not in (None, "passthrough")]
-        return _find_input(steps[0]) if steps else None
-    if isinstance(recalibrator, MetaEstimatorMixin) and hasattr(recalibrator, "estimator"):
-        return _find_input(recalibrator.estimator)
-    return getattr(recalibrator, "input", None)

@@ -89,9 +89,11 @@ def test_area_of_a_murphy_diagram_is_half_the_brier_score(rate):
     rng = np.random.default_rng(0)
     v = rng.beta(0.5, 0.5 / rate, 50_000)
     y = rng.random(50_000) < v
-    (curve,) = MurphyDisplay.from_predictions(y, v, confidence_level=None).curves
-    area = np.trapezoid(curve.score, curve.thresholds)
-    assert 2 * area == pytest.approx(np.mean((v - y) ** 2), rel=1e-3)
+    for outcomes, proba in ((y, v), (~y, 1 - v)):
+        (curve,) = MurphyDisplay.from_predictions(outcomes, proba, confidence_level=None).curves
+        assert np.diff(curve.thresholds).min() > 1e-9
+        area = np.trapezoid(curve.score, curve.thresholds)
+        assert 2 * area == pytest.approx(np.mean((v - y) ** 2), rel=1e-3)
 
 
 def test_band_of_losses_is_that_of_the_benefit(rows):

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, logit, softmax
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
 
 from skcal.metrics import brier_refinement, log_loss_refinement
 from skcal.recalibration import IsotonicRecalibration, PlattScaling, TemperatureScaling
@@ -103,6 +104,10 @@ def test_what_cannot_be_learned_stays(refinement, score):
         ({"cv": 2.5}, "cv must be an integer; got 2.5"),
         ({"recalibrator": PlattScaling}, "recalibrator must be None, a name"),
         ({"recalibrator": PlattScaling(input="logits")}, "recalibrator must read probabilities"),
+        (
+            {"recalibrator": make_pipeline(PlattScaling(input="logits"))},
+            "recalibrator must read probabilities",
+        ),
         ({"y_true": [0, 0.5, 1], "pos_label": 1}, "y_true must hold labels; soft labels"),
         ({"y_proba": [0.1, np.nan, 0.2]}, r"y_proba must lie in \[0, 1\]; got nan at row 1"),
     ],

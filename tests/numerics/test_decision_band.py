@@ -195,6 +195,21 @@ def find_coverage(draw, case, n, n_samples, weights="none"):
     return n_covered / n_samples
 
 
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_weighted_rows_that_are_all_alike(outcome):
+    """They count as so many rows of equal weights, whatever rounding leaves of their variance."""
+    acting, n_thresholds = np.full(400, 24), 24
+    gains = np.stack([-np.arange(5, 29), 100 - np.arange(5, 29)]) / 100
+    for seed in range(20):
+        weights = np.random.default_rng(seed).lognormal(size=400)
+        n = int(weights.sum() ** 2 / (weights**2).sum())
+        few, y = acting[:n], np.full(400, outcome)
+        for baseline in ((0, 0), (0, n_thresholds)):
+            found = band_decisions(acting, baseline, y, weights, gains, 0.95)
+            expected = band_decisions(few, baseline, y[:n], None, gains, 0.95)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=0.02)
+
+
 @pytest.mark.parametrize("weights", ["some are heavy", "any"])
 def test_unseen_rows_may_be_heavy(weights):
     """Of a rare event few rows gain by acting, and all of these may have small weights."""

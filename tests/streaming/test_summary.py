@@ -70,6 +70,9 @@ def test_rows_of_weight_zero_change_no_answer(rows):
         return one.measure("expected_calibration_error", n_bins="cube_root")
 
     values, table = (summary.measure("smooth_ece"), ask_bins(summary)), summary.to_frame()
+    hard = CalibrationSummary().update(y, proba)
+    soft = np.append(y, 0.5), np.append(proba, 0.3), np.append(np.ones(len(y)), 0)
+    assert hard.to_cells()[0][1].equals(CalibrationSummary().update(*soft).to_cells()[0][1])
     n, absent = len(y), np.full(len(y), 0.123456)
     summary.update(y, absent, np.zeros(n))
     both = CalibrationSummary().update(

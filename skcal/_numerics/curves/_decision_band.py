@@ -99,7 +99,8 @@ def _count_rows(spread, values, variance, total, squares):
         return np.full(len(variance), n_effective)
     spread, reach = spread.sum(axis=0), np.ptp(values, axis=0)
     more = np.where(reach > 0, reach, 1.0) ** 2 / n_effective
-    more[spread * squares < variance] = 0.0
+    is_known = variance > _ROUNDING * squares * reach**2
+    more[is_known & (spread * squares < variance)] = 0.0
     return total**2 * (spread + more) / (variance + more * squares)
 
 
