@@ -54,7 +54,8 @@ class Cells:
         """Cells with the rows of a Sample more."""
         n_rows = self.n_rows + sample.n_present
         sums, places = self.sums.copy(), self.places.copy()
-        kernel = load_kernel() if n_rows >= MANY_ROWS else None
+        is_long = self.n_rows + len(sample.predictions) >= MANY_ROWS
+        kernel = load_kernel() if is_long else None
         is_hard = add_rows(sums, places, _read_rows(sample), kernel)
         is_counted = self.is_counted and is_hard and _are_flags(sample.weights)
         return Cells(sums, places, n_rows, is_counted)

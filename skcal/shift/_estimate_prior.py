@@ -152,7 +152,10 @@ def estimate_prior(
     degree for each function less K - 1 [3]_. It sees whether scores look as label shift makes them
     look; a shift that acts on scores as other rates do cannot be seen without labels.
 
-    All are approximations for many rows. Out-of-fold scores are those of other fits than the scores
+    All are approximations for many rows. With 2000 new rows of two classes whose rates are .3, and
+    nothing changed, the test of the fit rejects at 1 % in 1 % of samples of 500 labelled rows or
+    more, but in 3 % with 100 and in 9 % with 60; if weights are log-normal, in 3 % with 500 and in
+    14 % with 100. Out-of-fold scores are those of other fits than the scores
     of new rows. Where fits differ much, because they learn from few rows, as behind an
     undersampler, the test of the fit sees that, and the estimate suffers: hold labelled rows out,
     and score them and the new ones by one classifier. With a recalibrator each labelled row is

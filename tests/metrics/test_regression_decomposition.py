@@ -102,6 +102,19 @@ def test_quantiles_are_the_best_of_all_sequences(rng, weighted):
         assert parts.score - parts.miscalibration == pytest.approx(best, abs=1e-12)
 
 
+@pytest.mark.parametrize("unit", [0.1, 1 / 3, 3.7, 1e-200])
+def test_smallest_of_the_best_quantiles_whatever_the_unit_of_the_weights(rng, unit):
+    for n_distinct in (1, 12):
+        y, x = rng.integers(0, 12, 40) / 10, rng.integers(0, n_distinct, 40)
+        for level, weights in ((0.5, np.ones(40)), (0.25, rng.integers(1, 4, 40).astype(float))):
+            options = {"functional": "quantile", "level": level}
+            found, expected = (
+                corp_regression_curve(y, x, **options, sample_weight=own).y_recalibrated
+                for own in (unit * weights, weights)
+            )
+            np.testing.assert_array_equal(found, expected)
+
+
 @every_functional
 def test_expectiles_and_means_are_a_minimum(functional, level, rng):
     """No small change of the values that keeps their order has a smaller score."""

@@ -9,6 +9,8 @@ from scipy.optimize import isotonic_regression
 
 from skcal._numerics.distributions._predictive_scores import score_pinball
 
+# Sums of weights that differ by so much of the whole are equal.
+_ROUNDING = 1e-12
 # Steps of the expectile regression, of which some 10 are taken.
 _MOST_STEPS = 1000
 
@@ -51,7 +53,7 @@ def regress_quantile(targets, weights, starts, level):
         is_below = rank <= np.repeat(np.repeat(middle, lengths), sizes)
         below = is_below if weights is None else np.where(is_below, weights, 0.0)
         loss = level * mass - _cumulate(_sum_groups(below.astype(np.float64), starts))
-        split = _find_least(loss, first, lengths)
+        split = _find_least(loss, first, lengths, _ROUNDING * mass[-1])
         split = np.where(low < high, split, first + lengths)
         keep_left, keep_right = split > first, split < first + lengths
         place = np.concatenate([first[keep_left], split[keep_right]])
@@ -62,14 +64,17 @@ def regress_quantile(targets, weights, starts, level):
     return distinct[np.repeat(low, np.diff(np.append(first, n_groups)))]
 
 
-def _find_least(loss, first, lengths):
-    """Last place of the least of loss[first : first + length + 1], for each stretch."""
+def _find_least(loss, first, lengths, rounding):
+    """Last place of the least of loss[first : first + length + 1], for each stretch.
+
+    Losses that differ by `rounding` at most are equal.
+    """
     at_end = loss[first + lengths]
     inner = np.minimum.reduceat(loss[:-1], first)
-    is_least = loss[:-1] == np.repeat(inner, lengths)
+    is_least = loss[:-1] <= np.repeat(np.minimum(inner, at_end) + rounding, lengths)
     place = np.arange(len(loss) - 1)
     where = np.maximum.reduceat(np.where(is_least, place, -1), first)
-    return np.where(at_end <= inner, first + lengths, where)
+    return np.where(at_end <= inner + rounding, first + lengths, where)
 
 
 def regress_expectile(targets, weights, starts, level):
