@@ -210,6 +210,7 @@ def test_weighted_rows_that_are_all_alike(outcome):
             np.testing.assert_allclose(found, expected, rtol=0, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["some are heavy", "any"])
 def test_unseen_rows_may_be_heavy(weights):
     """Of a rare event few rows gain by acting, and all of these may have small weights."""
