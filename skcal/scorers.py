@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from pandas.errors import InvalidIndexError
 from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
 from sklearn.metrics import log_loss, make_scorer
 
@@ -449,9 +450,9 @@ def _predict_proba(method_caller, estimator, X):
     """Probabilities of shape (n, K) and the K labels of their columns, shared where possible."""
     try:
         proba = _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
-    except Exception:
-        # scikit-learn needs more, such as two classes or columns by number; what is wrong besides
-        # comes up again.
+    except (AttributeError, InvalidIndexError, LookupError, TypeError, ValueError):
+        # scikit-learn needs more, such as two classes, and arrays rather than frames; what is wrong
+        # besides comes up again.
         proba = None
     return predict_labelled(estimator, X, proba)
 

@@ -325,8 +325,10 @@ def test_columns_of_two_classes_are_told_apart(layout, label):
     check_scores(model, X, NAMED, {"first": first, "last": make_gain()})
 
 
-def test_probabilities_in_a_frame():
-    model = type("Model", (LaidOutNB,), {"layout": staticmethod(pd.DataFrame)})()
+@pytest.mark.parametrize("columns", [None, ["no", "yes"]])
+def test_probabilities_in_a_frame(columns):
+    layout = functools.partial(pd.DataFrame, columns=columns)
+    model = type("Model", (LaidOutNB,), {"layout": staticmethod(layout)})()
     check_scores(model, X, NAMED, {"smooth": SMOOTH, "own": make_gain()})
 
 

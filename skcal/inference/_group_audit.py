@@ -178,10 +178,10 @@ def audit_groups(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     groups : data frame, dict, Groups, or array-like
-        A table, of whose columns :func:`make_groups` makes groups (so is a data frame that has
-        names of columns); the groups that it made; a label for each row; or a matrix of booleans
-        of shape (n_samples, n_groups), dense or sparse, whose groups are called by the numbers of
-        their columns.
+        A table, such as a data frame with names of columns, of which :func:`make_groups` makes
+        groups; the groups that it made; a label for each row; or a matrix of booleans of shape
+        (n_samples, n_groups), dense or sparse, whose groups are called by the numbers of their
+        columns.
     max_depth : int, default=2
         Largest number of columns of a table that make an intersection, see :func:`make_groups`.
     min_samples : int, default=100

@@ -27,7 +27,7 @@ _SMALLEST_VARIANCE = 1e-6
 
 
 class GroupBoostingMap(NamedTuple):
-    """The correction of one class, of rows whose levels were seen, by column and level."""
+    """The correction of one class, and which levels of each column it was learned from."""
 
     edges: np.ndarray
     trees: list[HistGradientBoostingRegressor]
@@ -75,11 +75,8 @@ class GroupBoosting(GroupCorrection):
             np.bincount(own, minlength=len(levels.titles) + 1) > 0
             for own, levels in zip(numbers[rows].T, self.levels, strict=True)
         ]
-        fitted, features = (
-            GroupBoostingMap(edges, [], seen),
-            self._make_features(odds, numbers, edges),
-        )
-        is_known = _are_known(numbers, seen)
+        fitted, is_known = GroupBoostingMap(edges, [], seen), _are_known(numbers, seen)
+        features = self._make_features(odds, numbers, edges)
         scores, steps, losses, best = odds.copy(), [], [], 0
         for number in range(n_rounds + 1):
             if test is not None:

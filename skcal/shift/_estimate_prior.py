@@ -155,12 +155,13 @@ def estimate_prior(
     All are approximations for many rows. With 2000 new rows of two classes whose rates are .3, and
     nothing changed, the test of the fit rejects at 1 % in 1 % of samples of 500 labelled rows or
     more, but in 3 % with 100 and in 9 % with 60; if weights are log-normal, in 3 % with 500 and in
-    14 % with 100. Out-of-fold scores are those of other fits than the scores
-    of new rows. Where fits differ much, because they learn from few rows, as behind an
-    undersampler, the test of the fit sees that, and the estimate suffers: hold labelled rows out,
-    and score them and the new ones by one classifier. With a recalibrator each labelled row is
-    mapped by a fit on the other folds, and functions of new rows are averaged over the folds; the
-    test of the fit reads the scores as they are.
+    14 % with 100.
+
+    Out-of-fold scores are those of other fits than the scores of new rows. Where fits differ much,
+    because they learn from few rows, as behind an undersampler, the test of the fit sees that, and
+    the estimate suffers: hold labelled rows out, and score them and the new ones by one classifier.
+    With a recalibrator each labelled row is mapped by a fit on the other folds, and functions of
+    new rows are averaged over the folds; the test of the fit reads the scores as they are.
 
     References
     ----------
