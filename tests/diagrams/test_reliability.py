@@ -427,8 +427,7 @@ def test_axes_and_lists_are_shared_out_to_the_panels():
     "band",
     [
         "wilson",
-        "belt",
-        *(pytest.param(b, marks=pytest.mark.slow) for b in ("isotonic", "consistency")),
+        *(pytest.param(b, marks=pytest.mark.slow) for b in ("belt", "isotonic", "consistency")),
     ],
 )
 def test_folds_have_the_bands_of_their_rows(band, binary):

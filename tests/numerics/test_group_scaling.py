@@ -141,6 +141,7 @@ def test_scores_of_cells_without_interaction_are_normal(rng, shape):
     assert (score_interactions(residuals[:, :1], weights[:, :1]) == -np.inf).all()
 
 
+@pytest.mark.slow
 def test_rare_outcomes_are_no_interaction(rng):
     """Where the variance of a cell is far below that of its square."""
     chance = np.broadcast_to(rng.uniform(0.001, 0.1, (6, 40)), (4000, 6, 40))

@@ -123,7 +123,7 @@ def get_correction(model):
         ("scaling", "pair", 0.8),
         ("scaling", "slope", 0.4),
         pytest.param("boosting", "level", 0.8, marks=pytest.mark.slow),
-        ("boosting", "triple", 0.6),
+        pytest.param("boosting", "triple", 0.6, marks=pytest.mark.slow),
     ],
 )
 @may_harm

@@ -234,8 +234,13 @@ CLEAR = {
 }
 
 
+FIRST = ("shifted up", "odds squared", "roots of odds", "says 35 % of an event of .5 %")
+
+
 @every_seed
-@pytest.mark.parametrize("case", CLEAR)
+@pytest.mark.parametrize(
+    "case", [*FIRST, *(pytest.param(c, marks=pytest.mark.slow) for c in CLEAR if c not in FIRST)]
+)
 def test_clear_verdicts(case, seed):
     draw, verdict = CLEAR[case]
     rng = np.random.default_rng(seed)
@@ -375,7 +380,7 @@ def test_tolerance_decides():
     assert (certain.verdict, certain.tolerated) == ("uninformative", 0.05)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@every_seed
 def test_rare_events_that_are_predicted_half_as_often_again_are_not_called_calibrated(seed):
     rng = np.random.default_rng(seed)
     truth = rng.beta(1, 199, 3000)
@@ -384,7 +389,7 @@ def test_rare_events_that_are_predicted_half_as_often_again_are_not_called_calib
     assert model.tolerated == pytest.approx(0.25 * 1.5 * truth.mean())
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_other_labels_than_the_answer_are_judged_too(weighted):
     """The largest probability is right, and those of the two others are exchanged."""
     rng = np.random.default_rng(1)
