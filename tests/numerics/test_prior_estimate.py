@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import norm
+from scipy.stats import f, norm, ttest_ind
 
 from skcal._numerics.shift._prior_estimate import (
     bound_rates,
     compare_means,
+    count_rows,
     describe_scores,
     find_largest_gap,
     find_moments,
@@ -92,12 +93,39 @@ def test_statistics_are_the_textbook_ones_and_do_not_depend_on_the_basis():
     moments = find_moments(one, None), find_moments(two, None)
     covariance = np.cov(one.T) / 30 + np.cov(two.T) / 50
     difference = one.mean(axis=0) - two.mean(axis=0)
-    statistic, degrees = compare_means(*moments)
-    assert degrees == 3
-    assert statistic == pytest.approx(difference @ np.linalg.solve(covariance, difference))
+    test = compare_means(*moments)
+    assert test.n_functions == 3
+    assert test.statistic == pytest.approx(difference @ np.linalg.solve(covariance, difference))
     mix = np.column_stack([rng.normal(size=(3, 3)), [1, 1, 1]])  # the fourth repeats others
     again = compare_means(find_moments(one @ mix, None), find_moments(two @ mix, None))
-    assert again == pytest.approx((statistic, degrees))
+    assert again == pytest.approx(test)
+
+
+def test_one_function_is_compared_by_the_test_of_welch():
+    rng = np.random.default_rng(1)
+    one, two = rng.normal(size=6), 3 * rng.normal(size=9) + 2
+    test = compare_means(find_moments(one[:, None], None), find_moments(two[:, None], None))
+    expected = ttest_ind(one, two, equal_var=False)
+    assert test.n_rows == pytest.approx(expected.df)
+    assert test.find_pvalue() == pytest.approx(expected.pvalue)
+
+
+def test_functions_of_one_sample_are_compared_by_the_test_of_hotelling():
+    rows = np.random.default_rng(1).normal(size=(12, 3)) + 0.4
+    test = compare_means(find_moments(rows, None), find_moments(np.zeros((5, 3)), None))
+    mean = rows.mean(axis=0)
+    statistic = 12 * mean @ np.linalg.solve(np.cov(rows.T), mean)
+    assert test == pytest.approx((statistic, 3, 11))
+    assert test.find_pvalue() == pytest.approx(f.sf(9 / (3 * 11) * statistic, 3, 9))
+
+
+def test_too_few_rows_say_nothing():
+    rows, weights = np.random.default_rng(1).normal(size=(3, 2)) + 9, np.array([1, 1e-3, 1e-3])
+    test = compare_means(find_moments(rows, weights), find_moments(0 * rows, None))
+    assert test.find_pvalue() == 1 < test.statistic
+    constant = find_moments(0 * rows, None)
+    assert compare_means(constant, constant) == (0, 0, np.inf)
+    assert compare_means(constant, constant).find_pvalue() == 1
 
 
 def test_mixtures_of_the_classes_fit():
@@ -105,10 +133,12 @@ def test_mixtures_of_the_classes_fit():
     values, codes = rng.normal(size=(60, 4)) + np.repeat(np.eye(3, 4), 20, axis=0), np.arange(60)
     old = find_moments(values, None, codes // 20, 3)
     rates = np.array([0.5, 0.2, 0.3])
-    new = old._replace(means=[rates @ old.means], covariances=old.covariances[:1])
-    statistic, degrees = fit_means(rates, old, new)
-    assert degrees == 2
-    assert statistic == pytest.approx(0, abs=1e-20)
+    new = old._replace(
+        means=[rates @ old.means], covariances=old.covariances[:1], sizes=old.sizes[:1]
+    )
+    test = fit_means(rates, old, new)
+    assert test.n_functions == 2
+    assert test.statistic == pytest.approx(0, abs=1e-20)
 
 
 def test_fit_is_that_of_the_best_rates():
@@ -128,22 +158,29 @@ def test_fit_is_that_of_the_best_rates():
         difference = new.means[0] - np.append(free, 1 - sum(free)) @ old.means
         return difference @ np.linalg.solve(covariance, difference)
 
-    statistic, degrees = fit_means(rates, old, new)
-    assert degrees == 2
-    assert statistic == pytest.approx(minimize(find_statistic, rates[:2]).fun, rel=1e-9)
+    test = fit_means(rates, old, new)
+    assert test.n_functions == 2
+    assert test.statistic == pytest.approx(minimize(find_statistic, rates[:2]).fun, rel=1e-9)
+    # Rates of the old rows alone: the covariance is known from those of the single class.
+    known = new._replace(covariances=0 * new.covariances)
+    assert count_rows(np.array([0.0, 0, 1]), old, known) == pytest.approx(19)
 
 
-@pytest.mark.parametrize(("n_classes", "n_functions"), [(2, 5), (3, 9), (11, 5)])
-def test_functions_of_ranks(n_classes, n_functions):
+@pytest.mark.parametrize(
+    ("n_classes", "n_rows", "n_functions"),
+    [(2, 1000, 5), (2, 100, 2), (2, 1, 1), (3, 1000, 9), (3, 300, 6), (3, 90, 2), (11, 1000, 5)],
+)
+def test_functions_of_ranks(n_classes, n_rows, n_functions):
     rng = np.random.default_rng(3)
     scores = rng.dirichlet(np.ones(n_classes), 2000)
-    old, new = describe_scores(scores[:1500], scores[1500:])
+    old, new = describe_scores(scores[:1500], scores[1500:], n_rows)
     assert old.shape == (1500, n_functions)
     both = np.concatenate([old, new])
     # Legendre polynomials have the mean 0 under the uniform law that ranks have.
     np.testing.assert_allclose(both.mean(axis=0), 0, atol=1e-4)
-    first = describe_scores(scores[:1500] ** 3, scores[1500:] ** 3)[0]  # keeps all orders
-    np.testing.assert_allclose(first, old)
+    if n_functions >= n_classes:  # a power keeps all orders, but not those of largest scores
+        first = describe_scores(scores[:1500] ** 3, scores[1500:] ** 3, n_rows)[0]
+        np.testing.assert_allclose(first, old)
 
 
 def test_largest_gap_is_that_of_the_distribution_functions():

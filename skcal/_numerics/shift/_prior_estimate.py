@@ -9,11 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
-from scipy.special import ndtri
+from scipy.linalg import null_space
+from scipy.special import fdtrc, ndtri
 from scipy.stats import rankdata
+
+from skcal._numerics.inference._classical_tests import clip_pvalue
 
 # Degrees of the polynomials of the ranks of the scores, for two classes and for more.
 _DEGREES, _FEW_DEGREES = 5, 3
+# For each polynomial the covariance is known from so many rows: means of less skew the law.
+_ROWS_EACH = 40
 # Up to this many classes have ranks of their own; else the largest score of each row has.
 _MANY_CLASSES = 10
 # Eigenvalues of a correlation matrix below this are those of functions that repeat others.
@@ -130,26 +135,71 @@ def _solve_interval(rate, variance):
     return tuple(np.clip([(half - root) / square, (half + root) / square], 0.0, 1.0))
 
 
+class MeanTest(NamedTuple):
+    """A squared distance between means in units of chance, and its law if they are equal.
+
+    Attributes
+    ----------
+    statistic : float
+    n_functions : int
+        How many means are compared.
+    n_rows : float
+        Degrees of freedom of the estimated covariance; infinite where nothing varies.
+    """
+
+    statistic: float
+    n_functions: int
+    n_rows: float
+
+    def find_pvalue(self):
+        """That of Hotelling's law; nothing is said against no functions, or by too few rows."""
+        free = self.n_rows - self.n_functions + 1
+        if self.n_functions == 0 or free <= 0:
+            return 1.0
+        ratio = self.statistic / self.n_functions * free / self.n_rows
+        return clip_pvalue(fdtrc(self.n_functions, free, ratio))
+
+
 def compare_means(first, second):
-    """Chi-squared statistic of equal means of two groups, and its degrees of freedom."""
-    whitened = _whiten(first.covariances[0] + second.covariances[0])
-    return float(np.sum((whitened @ (first.means[0] - second.means[0])) ** 2)), len(whitened)
+    """Test equal means of two groups."""
+    gap = first.means[0] - second.means[0]
+    return _test_gap(gap, np.empty((0, len(gap))), first, second)
 
 
 def fit_means(rates, old, new):
-    """Chi-squared statistic of the best mixture of the classes, and its degrees of freedom.
+    """Test whether some rates mix the means of the classes to that of the new rows.
 
-    It is the smallest over all rates that sum to 1, negative ones too, with the covariance of the
-    given ones [Hansen's test of overidentifying restrictions].
+    The statistic is the smallest over all rates that sum to 1, negative ones too, with the
+    covariance of the given ones [Hansen's test of overidentifying restrictions].
     """
-    covariance = new.covariances[0] + np.tensordot(clip_rates(rates) ** 2, old.covariances, axes=1)
-    whitened = _whiten(covariance)
-    left = whitened @ (new.means[0] - old.means[-1])
-    directions = whitened @ (old.means[:-1] - old.means[-1]).T
-    if len(whitened) == 0:
-        return 0.0, 0
-    best, _, rank, _ = np.linalg.lstsq(directions, left, rcond=None)
-    return float(np.sum((left - directions @ best) ** 2)), len(whitened) - int(rank)
+    differences = old.means[:-1] - old.means[-1]
+    return _test_gap(new.means[0] - old.means[-1], differences, _scale(rates, old), new)
+
+
+def count_rows(rates, old, new):
+    """Degrees of freedom of the covariance of all functions in the test of these rates."""
+    return compare_means(_scale(rates, old), new).n_rows
+
+
+def _scale(rates, old):
+    return old._replace(covariances=clip_rates(rates)[:, None, None] ** 2 * old.covariances)
+
+
+def _test_gap(gap, directions, first, second):
+    """Test whether a gap between means is one of given directions and chance."""
+    parts = np.concatenate([first.covariances, second.covariances])
+    whitened = _whiten(parts.sum(axis=0))
+    _, values, basis = np.linalg.svd(directions @ whitened.T)
+    smallest = np.finfo(np.float64).eps * max(directions.shape) * values.max(initial=0.0)
+    others = basis[int((values > smallest).sum()) :] @ whitened
+    left, parts = others @ gap, others @ parts @ others.T
+    # Nel's and van der Merwe's law of an estimated covariance, with Krishnamoorthy's and Yu's
+    # degrees: those of one group's covariance with the same moments. In one dimension Welch's.
+    squares, traces = np.einsum("gij,gji->g", parts, parts), np.trace(parts, axis1=1, axis2=2)
+    n_left = np.maximum(np.append(first.sizes, second.sizes) - 1, np.finfo(np.float64).tiny)
+    spread = np.sum((squares + traces**2) / n_left)
+    n_rows = len(left) * (len(left) + 1) / spread if spread > 0 else np.inf
+    return MeanTest(float(left @ left), len(left), float(n_rows))
 
 
 def _whiten(covariance):
@@ -165,24 +215,28 @@ def _whiten(covariance):
     return whitened
 
 
-def describe_scores(old, new):
+def describe_scores(old, new, n_rows):
     """Polynomials of the ranks of class scores among those of all rows, for both samples.
 
     Parameters
     ----------
     old, new : ndarray of shape (n_samples, n_classes)
+    n_rows : float
+        From how many rows the covariance of the means is known.
 
     Returns
     -------
     old, new : ndarray of shape (n_samples, n_functions)
     """
     n_classes, both = old.shape[1], np.concatenate([old, new])
+    most = max(n_rows // _ROWS_EACH, 1)
     if n_classes == 2:
         columns, degree = both[:, 1:], _DEGREES
-    elif n_classes <= _MANY_CLASSES:
+    elif n_classes <= min(_MANY_CLASSES, most):
         columns, degree = both, _FEW_DEGREES
     else:
         columns, degree = both.max(axis=1, keepdims=True), _DEGREES
+    degree = int(min(degree, most // columns.shape[1]))
     ranks = (2 * rankdata(columns, axis=0) - 1) / len(both) - 1  # inside (-1, 1)
     functions = legvander(ranks, degree)[:, :, 1:].reshape(len(both), -1)
     return functions[: len(old)], functions[len(old) :]
