@@ -80,7 +80,14 @@ def _fit(log_odds, positive, negative, data, places=()):
             f"y_proba must hold at least {FIRST_DEGREES[data] + 1} different predictions for "
             f"data={data!r}; got {len(log_odds)}."
         )
-    return likelihood, likelihood.choose(FIRST_DEGREES[data])
+    fit = likelihood.choose(FIRST_DEGREES[data])
+    if fit.degree > likelihood.most_telling:
+        raise ValueError(
+            "y_true must hold at least two rows of each outcome, at different predictions, for "
+            f"data={data!r}: any single one is separated from the others by a polynomial of degree "
+            f"{fit.degree}, the first one."
+        )
+    return likelihood, fit
 
 
 def _count_degrees(fit, data):

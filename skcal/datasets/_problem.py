@@ -40,9 +40,9 @@ class CalibrationProblem(NamedTuple):
     sample_weight : ndarray of shape (n_samples,)
         Weights, which sum to the number of rows; all 1 in a random sample.
     true_values : list of TrueValue
-        What measures return on the population, where that is known: records of ``measure`` (a name
-        in :mod:`skcal.metrics`), ``options`` (those that are not left at their defaults) and
-        ``value``.
+        What measures return on a population of many rows, where that is known: records of
+        ``measure`` (a name in :mod:`skcal.metrics`), ``options`` (those that are not left at their
+        defaults) and ``value``.
 
     Examples
     --------

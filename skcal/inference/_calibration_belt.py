@@ -114,7 +114,8 @@ def calibration_belt_test(
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
         sum to less than 2 or differ by more than a factor of 1e250, if all outcomes are equal, or
-        if there are fewer than two different predictions, three for training data.
+        if there are fewer than two different predictions, three for training data, or fewer than
+        two rows of an outcome for these.
 
     See Also
     --------
@@ -128,14 +129,17 @@ def calibration_belt_test(
     .. math:: \mathrm{logit}\, P(y = 1) = \sum_{k=0}^m a_k\, (\mathrm{logit}\, v)^k.
 
     From m = 1 on, or 2 for training data, the degree grows as long as the next power lowers the
-    deviance by the quantile .95 of the chi-squared law of 1 degree of freedom, up to m = 4. The
+    deviance by the quantile .95 of the chi-squared law of 1 degree of freedom, up to m = 4; and up
+    to 2 k - 1 with k rows of the rarer outcome, as polynomials of degree 2 k separate any k. The
     statistic is twice the gain in log-likelihood over the predictions themselves. As the powers
     were selected, it is larger than chi-squared: for a calibrated model and many rows, given m, it
     is the sum of a chi-squared variable of 2 degrees of freedom (1 for training data) and one of 1
     degree for each further power, each of these given that it passed the quantile [1]_, [2]_. The
     p-value is the tail of that law, by integration.
 
-    All are approximations for many rows. Waves beyond degree 4 are hardly seen.
+    All are approximations for many rows. With 100 to 1000 calibrated rows that expect two to five
+    events, the test at 5 % rejects 5 to 6 % of samples, at 1 % 1.5 to 3 %; with 20 rows of any
+    probabilities 9 % and 3 %. Waves beyond degree 4 are hardly seen.
 
     References
     ----------
@@ -221,7 +225,8 @@ def calibration_belt(
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
         sum to less than 2 or differ by more than a factor of 1e12, if all outcomes are equal, if
         there are fewer than two different predictions, three for training data, or if a polynomial
-        of the chosen degree separates the outcomes.
+        of the chosen degree separates the outcomes, as it always does for training data with a
+        single row of an outcome.
 
     See Also
     --------

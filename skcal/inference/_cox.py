@@ -113,7 +113,8 @@ def cox_recalibration(
 
     Each interval holds the values whose profile likelihood, maximised over the other coefficient,
     is within the quantile of 1 degree of freedom [2]_; unlike estimate plus and minus a multiple of
-    the standard error, it is right for skewed likelihoods. All are approximations for many rows.
+    the standard error, it allows for skewed likelihoods. All are approximations for many rows: with
+    100 the tests at 5 % reject 5 to 6 % of calibrated samples, with 20 7 to 13 %, and with 10 16 %.
     Only errors of this form are seen: a large p-value is no proof of calibration.
 
     Log odds of predictions of 0 and 1 are infinite, and to clip them would decide the slope.

@@ -29,6 +29,9 @@ from skcal._typing import ArrayLike, RandomState
 from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
 from skcal.inference._test_result import TestResult
 
+# Estimates of blocks that differ by this share are equal but for rounding.
+_ROUNDING = 1e-12
+
 
 def kernel_calibration_test(
     y_true: ArrayLike,
@@ -124,8 +127,8 @@ def kernel_calibration_test(
       at most u with a probability of at most u. The statistic is T.
     - "block": the statistic is the mean of the unbiased estimates of all blocks over its standard
       error; p is the upper tail of the normal distribution. Larger blocks have more power, but
-      the normal approximation needs many blocks, with events in most of them: with few rows it is
-      conservative, but samples of a rare event without a single one are rejected.
+      the normal approximation needs many blocks, with events in most of them: samples of a rare
+      event without a single one are rejected.
     - "bootstrap": under calibration the unbiased estimate is degenerate, so that it is not normal.
       The statistic :math:`\frac{n}{n-1} \mathrm{SKCE}_u - \mathrm{SKCE}_b` is compared with
       :math:`n^{-2} \sum_i C_i \sum_j (\frac{n}{n-1} (C_j - \delta_{ij}) - 2)\, h_{ij}` for
@@ -134,6 +137,11 @@ def kernel_calibration_test(
       memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h. Where
       resamples vary less than half as much as the statistic does if labels come true as
       predicted, because hardly any event was seen, they are spread to that standard deviation.
+
+    "block" and "bootstrap" are approximations for many rows. With 50 rows of up to three classes
+    they reject 6 % of calibrated samples at 5 %, with ten 7 to 10 %, and with four up to a fourth;
+    with many classes, or "bootstrap" with rare events, too few. With few rows take
+    :func:`calibration_test` with ``statistic="squared_kernel_calibration_error"``, which is exact.
 
     A p-value that is too small for a float is given as the smallest normal float. Small p-values
     show that a model is not calibrated; large ones do not prove that it is.
@@ -231,7 +239,7 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
             "block_size must leave at least two blocks; "
             f"got {bounds[1]} for {len(vectors.proba)} rows."
         )
-    if values[0] != 0 and (values == values[0]).all():
+    if values[0] != 0 and np.ptp(values) <= _ROUNDING * np.abs(values).max():
         raise ValueError(
             'method="block" needs blocks with different estimates; '
             f"all {len(values)} are {values[0]:.6g}."

@@ -72,8 +72,10 @@ def spiegelhalter_test(
               {\sqrt{\sum_i w_i^2 (1 - 2 v_i)^2 v_i (1 - v_i)}}
 
     has mean 0 and variance 1, and tends to a standard normal variable as rows accrue [1]_.
-    Predictions of 1/2 count for nothing, and errors that do not change the expected Brier score
-    are not detected: a large p-value is no proof of calibration.
+    Rare events need many rows: at 1 % the test rejects 1.7 % of calibrated samples that expect two
+    events, and every sample with an event where a tenth of one is expected; where few are, take
+    :func:`calibration_test`. Predictions of 1/2 count for nothing, and errors that do not change
+    the expected Brier score are not detected: a large p-value is no proof of calibration.
 
     Where all predictions are 0, 1/2 or 1, nothing is left to chance: z is 0 and the p-value 1, or,
     if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,

@@ -51,7 +51,8 @@ def at_horizon(
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
     horizon : float
-        The event up to this time is the outcome. Positive, and not later than all times.
+        The event up to this time is the outcome. Positive, and not later than all times unless the
+        last are those of events.
     strata : array-like of shape (n_samples,), default=None
         Labels of parts of the rows in which censoring is alike; by default it is alike in all.
     cause : int, default=None
@@ -66,7 +67,8 @@ def at_horizon(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if no row of a stratum is followed up to the horizon.
+        If an argument is invalid, or if the last rows of a stratum are censored before the horizon,
+        so that nobody knows what comes then.
 
     See Also
     --------
@@ -142,10 +144,11 @@ def at_horizon(
     for k, name in enumerate(names):
         rows = np.flatnonzero(member == k)
         latest = times[rows].max()
-        if latest < horizon:
+        if latest < horizon and not is_event[rows][times[rows] == latest].all():
             where = "" if name is None else f" of stratum {name!r}"
             raise ValueError(
-                f"horizon must not be later than the last time{where}, {latest:g}; got {horizon:g}."
+                f"horizon must not be later than the last time{where}, {latest:g}, when rows were "
+                f"censored; got {horizon:g}."
             )
         followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
         is_known = is_over[rows] | (times[rows] >= horizon)

@@ -152,7 +152,7 @@ def domain_weights(
         scaler = StandardScaler(with_mean=not issparse(X))
         classifier = make_pipeline(scaler, LogisticRegression(max_iter=_N_STEPS))
     X, is_new = check_rows(domain_weights, X, np.repeat([0, 1], [n_old, n_new]))
-    splits = make_splits(_choose_folds(cv, random_state), X, is_new, {})
+    splits = make_splits(_choose_folds(cv, max(n_old, n_new), random_state), X, is_new, {})
     chances = cross_fit(
         classifier, X, is_new, np.array([0, 1]), splits, "predict_proba", {}, None, show
     )
@@ -196,12 +196,17 @@ def _count_rows(name, X):
     return n_rows
 
 
-def _choose_folds(cv, random_state):
+def _choose_folds(cv, n_most, random_state):
     """Splits as scikit-learn takes them; a number stands for shuffled folds."""
     rng = check_rng(random_state)
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return cv
     n_folds = check_integer("cv", cv, minimum=2)
+    if n_folds > n_most:
+        raise ValueError(
+            f"cv must not be larger than the number of rows of both X_old and X_new; got {n_folds} "
+            f"folds for at most {n_most} rows of each."
+        )
     seed = int(rng.integers(2**32))
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
 

@@ -159,6 +159,15 @@ def test_separated_outcomes(rng):
     assert calibration_belt_test(y, v).pvalue < 1e-9
 
 
+def test_a_single_event_is_not_taken_for_a_curve():
+    """A parabola separates it wherever it is; one in 400 with predictions of .3 % is no wonder."""
+    v, places = np.linspace(0.001, 0.005, 400), np.arange(5, 400, 10)
+    pvalues = np.array([calibration_belt_test(np.arange(400) == k, v).pvalue for k in places])
+    assert np.average(pvalues <= 0.05, weights=v[places]) < 0.08
+    with pytest.raises(ValueError, match=r"at least two rows of each outcome, .*'training'"):
+        calibration_belt_test(np.arange(400) == 9, v, data="training")
+
+
 def test_bad_input():
     y = [0, 1, 0, 1]
     for v, options, message in (

@@ -53,6 +53,7 @@ def test_without_censoring_all_weights_are_one(rng):
     time = rng.exponential(size=100)
     found = at_horizon(np.ones(100), time, horizon=1)
     assert (found.sample_weight == 1).all()
+    assert (at_horizon(np.ones(100), time, horizon=time.max() + 1).sample_weight == 1).all()
     risk, y = rng.random(100), (time <= 1).astype(int)
     weighted = smooth_ece(found.y_true, risk, sample_weight=found.sample_weight)
     assert weighted == smooth_ece(y, risk)
@@ -280,13 +281,16 @@ def test_level_of_the_test():
         ({"time": []}, "time must be one-dimensional and not empty"),
         ({"event": [0, 2, 1]}, "event must hold 0 and 1, or booleans; got 2 at row 1"),
         ({"event": [0, 1]}, r"event must have the shape of time, \(3,\); got shape \(2,\)"),
-        ({"horizon": 4}, "horizon must not be later than the last time, 3; got 4"),
+        (
+            {"event": [1, 1, 0], "horizon": 4},
+            "horizon must not be later than the last time, 3, when rows were censored; got 4",
+        ),
         ({"horizon": 0}, "horizon must be above 0"),
         ({"horizon": "1"}, "horizon must be a number"),
         ({"strata": ["a", "b"]}, "strata must hold a label for each of the 3 rows; got 2"),
         (
             {"strata": ["a", "b", "b"], "horizon": 2},
-            "horizon must not be later than the last time of stratum 'a', 1; got 2",
+            "horizon must not be later than the last time of stratum 'a', 1, when rows were",
         ),
         ({"event": [0, 1, 2], "cause": 3}, r"cause must be .* one of \[1, 2\]; got 3"),
         ({"cause": 0}, "cause must be at least 1; got 0"),

@@ -186,6 +186,8 @@ def test_bad_input():
     for cv in (1, "prefit", [(0, 1)]):
         with pytest.raises(ValueError, match=r"cv"):
             domain_weights(old, new, cv=cv)
+    with pytest.raises(ValueError, match="; got 5 folds for at most 4 rows of each"):
+        domain_weights(old[:3], new[:4])
     with pytest.raises(ValueError, match=r"^predict_proba of classifier must lie in \[0, 1\]"):
         domain_weights(np.full((9, 1), -2.0), np.ones((9, 1)), Says(), cv=2)
     with pytest.raises(ValueError, match=r"sure that no row of X_old"):

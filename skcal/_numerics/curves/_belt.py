@@ -149,6 +149,12 @@ class PolynomialLikelihood:
     places : ndarray of shape (n_points,), default=()
         Log odds at which polynomials are to be known.
 
+    Attributes
+    ----------
+    max_degree : int
+    most_telling : int
+        Largest degree whose polynomials do not separate the outcomes wherever they are.
+
     Notes
     -----
     Polynomials are sums of those that are orthonormal over the rows.
@@ -160,6 +166,8 @@ class PolynomialLikelihood:
         self._positive, self._negative = positive / self.total_weight, negative / self.total_weight
         self._n_turns = count_turns(positive, negative)
         self.max_degree = min(MAX_DEGREE, len(log_odds) - 1)
+        n_rarer = min(np.count_nonzero(positive), np.count_nonzero(negative))
+        self.most_telling = 2 * n_rarer - 1
         basis = _find_basis(log_odds, self._positive + self._negative, places, self.max_degree)
         self._columns, self._directions = np.split(basis, [len(log_odds)], axis=1)
 
@@ -174,9 +182,13 @@ class PolynomialLikelihood:
         return PolynomialFit(degree, coefficients, float(loss))
 
     def choose(self, first):
-        """The `PolynomialFit` that forward selection from a first degree ends at."""
+        """The `PolynomialFit` that forward selection from a first degree ends at.
+
+        Polynomials of degree 2 k separate any k events from the others. What they gain says nothing
+        against the predictions, so that they are not chosen.
+        """
         fit = self.fit(first)
-        while fit.degree < self.max_degree:
+        while fit.degree < min(self.max_degree, self.most_telling):
             wider = self.fit(fit.degree + 1)
             if 2 * self.total_weight * (fit.loss - wider.loss) < _LEAST_GAIN:
                 break

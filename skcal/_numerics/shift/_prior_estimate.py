@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
-from scipy.linalg import null_space
 from scipy.special import fdtrc, ndtri
 from scipy.stats import rankdata
 
