@@ -14,6 +14,8 @@ from skcal.monitoring._times import make_times
 
 # An expert that has won less than a factor of e has nothing to tell.
 _LEAST_GAIN = 1.0
+# Rises of this share of the largest one tell of the same deviation.
+_NEARLY = 0.95
 
 
 class Deviation(NamedTuple):
@@ -86,7 +88,7 @@ def find_deviations(state, log_level):
     last = alarms[-1]
     behind = [one for one in rises if one.rise.since < last and one.rise.gain >= _LEAST_GAIN]
     clear = [one for one in rises if find_worth(one.rise) >= log_level]
-    current = next(iter(behind + clear), None)
+    current = _find_latest(behind or clear)
     until = state.n_rows if current is None else current.rise.since
     ended = [
         one
@@ -98,6 +100,19 @@ def find_deviations(state, log_level):
         )
     ]
     return next(iter(ended), None), current
+
+
+def _find_latest(rises):
+    """The clearest rise, from where the last of those that are nearly as large began.
+
+    Wealth hardly moves while nothing is wrong, so that its lowest point may be long before the
+    change; but not that of every expert.
+    """
+    if not rises:
+        return None
+    problem, least = rises[0].problem, _NEARLY * rises[0].rise.gain
+    alike = [one.rise for one in rises if one.problem == problem and one.rise.gain >= least]
+    return rises[0]._replace(rise=max(alike, key=lambda rise: rise.since))
 
 
 def list_edges(n_cells):

@@ -213,7 +213,10 @@ class CalibrationMonitor:
     :math:`R = 0`, so that the mean distance of false alarms is `run_length` or more.
 
     The change point is where the wealth of the expert with the largest rise was lowest, of those
-    that rose before the last alarm or have won enough for another. A rise is over where its expert
+    that rose before the last alarm or have won enough for another; of experts that have won nearly
+    as much it is the last of these rows. Where all log odds shift by .4 or .8 after 10 000 of
+    15 000 rows, nine in ten estimates are within 500 rows, and one in thirty is 1500 to 4600 early;
+    of a change that grows slowly the estimate is late. A rise is over where its expert
     wins less than a quarter of what it won before, as long as chance will hardly explain that.
 
     **Late labels.** With a lag of h, every h-th row is a stream of its own, `e_value_` is the mean
