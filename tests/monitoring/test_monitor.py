@@ -538,7 +538,8 @@ def test_times_that_are_numbers_keep_their_digits(time, shown):
         monitor.update([1], [0.5], time=5)
 
 
-def test_change_points_are_near_changes(rng):
+def test_change_points_are_near_changes():
+    rng = np.random.default_rng(0)
     streams = [draw_rows(rng, 6000, shift=1.0, start=4000) for _ in range(40)]
     found = [CalibrationMonitor().update(*rows).change_point_ for rows in streams]
     assert abs(np.median(found) - 4000) < 100
