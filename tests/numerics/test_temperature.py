@@ -48,6 +48,17 @@ def test_differences_beyond_a_million_medians_count_as_that(mask):
     assert found == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-6)
 
 
+@pytest.mark.parametrize(("n_masks", "mask"), [(1, 1e9), (4, 1e150)])
+def test_differences_next_to_none_are_none_beside_masks(n_masks, mask):
+    """Log-odds of 1, right in 80 %, more that say nothing, and masks of what did not come true."""
+    logits = np.concatenate([np.ones(5), np.full(9, 1e-250), np.full(n_masks, mask)])[:, None]
+    codes = np.array([1, 1, 1, 1, 0] + [0] * 4 + [1] * 5 + [1] * n_masks)
+    for unit in (1.0, 1e-13):
+        weights = np.full(len(codes), unit)
+        found, _ = fit_temperature(np.hstack([0 * logits, logits]), codes, weights)
+        assert found == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-9)
+
+
 def test_scores_that_are_no_better_than_none():
     """T is 1e12 times the largest difference, here 1e6 times the median of 1, 2, 3, 4, 1e9."""
     assert fit_temperature(np.array([[0, 5.0], [0, 5.0]]), np.array([0, 1])) == (5e12, 1)

@@ -17,13 +17,13 @@ _LARGEST_GAP = 1e6
 _SMALLEST_SHARE, _SMALLEST_GAP = 1e-200, 1e-300
 # Newton's method ends where the derivative with respect to log(temperature) is below this.
 _NEGLIGIBLE = 1e-12
-# After a step in log(temperature) this short, what is left is its square.
-_LAST_STEP = 1e-7
+# After a step in log(temperature) this short, what is left is its square; none is longer than that.
+_LAST_STEP, _LONGEST_STEP = 1e-7, 3.0
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 17
-# If there are so many numbers, every 16th row, at least 500 of them, tells where to start.
-_MANY_CELLS, _PART, _FEW_ROWS = 1 << 20, 16, 500
+# Every 16th row, of at least 500, tells where to start.
+_PART, _FEW_ROWS = 16, 500
 # Multiples of the best temperature by the log loss among which that by the Brier score is sought.
 _BRIER_GRID = np.exp(np.linspace(-4, 4, 33))
 
@@ -109,7 +109,7 @@ def _minimise_log_loss(gaps, true, mass, xp, start=None):
         if abs(slope) <= _NEGLIGIBLE:
             break
         low, high = (b, high) if slope < 0 else (low, b)
-        step = float(np.clip(-slope / rate, -3, 3)) if rate > 0 else -3 * np.sign(slope)
+        step = -slope / max(rate, abs(slope) / _LONGEST_STEP)
         b *= np.exp(step)
     return b, n_iter
 
@@ -131,11 +131,10 @@ def _differentiate(b, gaps, true, mass, xp):
 
 def _start_from_part(gaps, true, mass, xp):
     """Inverse temperature of an even part of many rows; None where they are few."""
-    if gaps.shape[0] * gaps.shape[1] < _MANY_CELLS or gaps.shape[1] < _PART * _FEW_ROWS:
+    if gaps.shape[1] < _PART * _FEW_ROWS:
         return None
-    rows = slice(None, None, _PART)
-    part = gaps[:, rows] + 0.0  # a copy without gaps in memory
-    b, n_iter = _minimise_log_loss(part, true[rows], mass[rows], xp)
+    part = gaps[:, ::_PART] + 0.0  # a copy without gaps in memory
+    b, n_iter = _minimise_log_loss(part, true[::_PART], mass[::_PART], xp)
     return b if n_iter > 1 else None
 
 
@@ -150,9 +149,8 @@ def _minimise_brier_score(gaps, codes, mass, start, xp):
     grid = np.log(_BRIER_GRID)
     best = grid[np.argmin([score(x) for x in grid])]
     step = grid[1] - grid[0]
-    found = minimize_scalar(
-        score, bounds=(best - step, best + step), method="bounded", options={"xatol": 1e-9}
-    )
+    bounds = best - step, best + step
+    found = minimize_scalar(score, bounds=bounds, options={"xatol": 1e-9})
     return start * np.exp(found.x), len(grid) + found.nfev
 
 
