@@ -140,9 +140,9 @@ def _as_float(number):
 
 def check_confidence_level(confidence_level):
     """Return the level as a float above 0 and below 1, or raise a ValueError."""
-    level = check_number("confidence_level", confidence_level, 0, below=1)
-    if level == 0:
-        raise ValueError("confidence_level must be above 0 and below 1; got 0.")
+    level = check_number("confidence_level", confidence_level, -np.inf, allow_infinity=True)
+    if not 0 < level < 1:
+        raise ValueError(f"confidence_level must be above 0 and below 1; got {confidence_level!r}.")
     return level
 
 

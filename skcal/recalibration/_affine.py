@@ -52,7 +52,7 @@ class AffineRecalibrator(LogitRecalibrator):
             values, offset = centre_features(values, weights / n_samples)
         even = None
         if self.target_smoothing:  # what all classes have evenly leaves the others their share
-            others = share_of_others(codes, n_classes, sample_weight)
+            others = share_of_others(codes, sample_weight)
             even = others * n_classes / (n_classes - 1)
         coefficients, self.n_iter_ = fit_softmax(
             np.column_stack([values, np.ones(len(values))]),

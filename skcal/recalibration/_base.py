@@ -317,7 +317,7 @@ class BaseRecalibrator(
         check_column_order("X", columns, labels, "classes")
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
-        self._depth = np.inf
+        self._depth, self._start = np.inf, None
         codes = move(search_sorted(self.classes_, y), device)
         check_scores(X, xp, self.input)
         scores = arrange_scores(X, move(self._order, device), xp, self.input)
@@ -326,7 +326,7 @@ class BaseRecalibrator(
             scores, codes = scores[present], codes[present]
             sample_weight = as_float64(sample_weight[present])
         if self.input == "logits":
-            self._depth = find_depth(scores, codes, sample_weight, xp)
+            self._depth, self._start = find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcal._arrays import find_span, is_numpy, list_slices
-from skcal._numerics.recalibration._temperature import fit_temperature
+from skcal._numerics.recalibration._temperature import find_median, fit_temperature
 from skcal._validation import (
     COARSE_ROUNDING,
     EXPLAIN_ROUNDING,
@@ -19,7 +19,7 @@ RANGE_TOLERANCE = 1e-6
 LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
-LOGIT_DEPTH = 700
+_LOGIT_DEPTH = 700
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 18
 
@@ -144,9 +144,19 @@ def _arrange_rows(X, order, xp, kind):
 
 
 def find_depth(logits, codes, sample_weight, xp):
-    """How far logits may lie below the largest of their row and still matter."""
+    """How far logits may lie below the largest of their row and still matter, and the temperature.
+
+    Other maps than that of the temperature leave logits as they are, or nearly so. The temperature
+    may be next to 0, where all rows are right; then it is that of log-odds, or of a usual
+    difference where all are small.
+    """
     temperature, _ = fit_temperature(logits, codes, sample_weight, xp=xp)
-    return LOGIT_DEPTH * temperature
+    unit = 1.0
+    if temperature < unit:
+        gaps = xp.max(logits, axis=1, keepdims=True) - logits
+        gaps = gaps[gaps > 0]
+        unit = min(unit, find_median(gaps, xp)) if gaps.shape[0] else 0.0
+    return _LOGIT_DEPTH * max(temperature, unit), temperature
 
 
 def floor_logits(scores, depth, xp):

@@ -107,8 +107,8 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     The slope of f is a combination of quadratic B-splines,
     :math:`f'(x) = \sum_i d_i B_i(x)`, whose first two and last two coefficients are equal, which
-    is the natural condition. The :math:`d_i` and the height of f at the median m of the knots
-    minimise
+    is the natural condition, so that each of these pairs counts as one of the :math:`d_i` below.
+    They and the height of f at the median m of the knots minimise
 
     .. math:: \text{mean log loss} + \lambda \Bigl[\frac{(f(m) - m)^2}{\max(1, m^2)}
               + \min(1, v) \sum_i (d_i - 1)^2\Bigr], \qquad v = \mathbb{E}[(x - m)^2],

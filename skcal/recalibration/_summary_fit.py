@@ -90,7 +90,7 @@ class SummaryFitMixin:
         if not any(len(sample.predictions) for sample in samples):
             raise ValueError("summary must hold rows; got an empty one.")
         self._order = np.argsort(labels, kind="stable")
-        self.classes_, self._depth = labels[self._order], np.inf
+        self.classes_, self._depth, self._start = labels[self._order], np.inf, None
         self.n_features_in_ = len(labels)
         vars(self).pop("feature_names_in_", None)
         if len(samples) > 1:

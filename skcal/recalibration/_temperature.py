@@ -9,7 +9,6 @@ from skcal._numerics.recalibration._scores import find_probabilities
 from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
-from skcal.recalibration._class_scores import LOGIT_DEPTH
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
@@ -67,7 +66,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     the optimum of the log loss is T = 0, and T stops where less than 1e-12 is left to gain. Where
     the scores are worse than uninformative ones it is infinity, and T stops at 1e12 times the
     largest difference of two logits of a row. Differences beyond 1e6 times their median count as
-    that: they mask classes that are ruled out.
+    that, and where most are so large, those beyond 1e8 times the largest of a true class: they mask
+    classes that are ruled out.
 
     Under scikit-learn's ``array_api_dispatch`` X may be an array of any library, which `fit` reads
     where it is, and `transform` and `predict_proba` return arrays of that library, device and
@@ -123,7 +123,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
             codes,
             sample_weight,
             loss=self.loss,
-            start=self._depth / LOGIT_DEPTH if self.input == "logits" else None,
+            start=self._start,
             xp=namespace(scores),
         )
 

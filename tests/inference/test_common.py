@@ -227,7 +227,7 @@ def test_random_state(call):
 
 REFUSED = [
     ("confidence_level", 0, "must be above 0 and below 1; got 0"),
-    ("confidence_level", 1.0, "must be at least 0 and below 1; got 1"),
+    ("confidence_level", 1.0, "must be above 0 and below 1; got 1"),
     ("confidence_level", "95 %", "must be a number; got '95 %'"),
     ("data", "extern", "must be one of .* Did you mean 'external'"),
     ("debias", 1, "must be True or False"),

@@ -135,6 +135,7 @@ def test_step_down_and_holm(rng):
     np.testing.assert_allclose(
         adjust_by_holm(np.array([0.03, 0.01, 0.9, 0.02])), [0.06, 0.04, 0.9, 0.06]
     )
+    assert adjust_by_holm(np.array([0.6, 0.9])).tolist() == [1, 1]
 
 
 def test_laws_of_several_sums(rng):

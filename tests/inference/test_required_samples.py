@@ -319,7 +319,7 @@ def test_options_that_are_refused():
         ({"width": 0}, "width must be above 0; got 0"),
         ({"width": 1e-9}, r"width must be large enough for at most 1e\+15 rows .*; it takes"),
         ({"width": 1e-300}, "width must be large enough .*; it takes inf"),
-        ({"confidence_level": 1}, "confidence_level must be at least 0 and below 1"),
+        ({"confidence_level": 1}, "confidence_level must be above 0 and below 1"),
         ({"effect": np.zeros(4)}, "both outcomes possible .* all true probabilities are 0"),
         ({"effect": [0, 0, 1, 1]}, "effect must not decide .* quantity='slope'"),
         ({"y_proba": [0.0, 0.5]}, "y_proba must lie between .*quantity='slope'; got 0"),

@@ -45,6 +45,18 @@ def test_slope():
         assert logs[k] == pytest.approx(chi2(2 - k).logsf(expected), rel=1e-12)
 
 
+def test_slope_of_many_rows(rng):
+    places = rng.beta(1, 9, 500)
+    variance, design = places * (1 - places), np.stack([np.ones(500), logit(places)])
+    pattern, residuals = np.zeros(500, dtype=int), rng.normal(size=500)
+    found = SlopeStatistic(csr_array([[1]]), pattern, pattern, places, variance)
+    (value,) = found.measure(residuals[:, None])[0]
+    score = design @ residuals
+    expected = score @ np.linalg.solve(design * variance @ design.T, score)
+    assert value == pytest.approx(expected, rel=1e-9)
+    assert found.find_log_pvalues(np.array([[value]])) == pytest.approx(chi2(2).logsf(expected))
+
+
 def test_equal_predictions_that_are_rounded_apart_have_no_slope():
     places = np.array([0.02, np.nextafter(0.02, 1), 0.02, np.nextafter(0.02, 0)])
     found = SlopeStatistic(MEMBERS, PATTERN, CELL, places, VARIANCE)
@@ -80,6 +92,7 @@ def test_cells_have_about_equal_sums_of_variances(n_cells, rng):
 
 def test_rows_of_cells_are_counted(rng):
     predictions, n_rows = rng.permutation(np.arange(1, 60) / 60), rng.integers(1, 9, 59)
+    n_rows[predictions.argmax()] = 2000
     cell = find_cells(predictions, 7, n_rows)
     repeated = find_cells(np.repeat(predictions, n_rows), 7)
     np.testing.assert_array_equal(np.repeat(cell, n_rows), repeated)

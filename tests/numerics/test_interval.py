@@ -151,6 +151,16 @@ def test_surrogate_is_the_infimum_over_widths(rng, kind):
         assert value == pytest.approx(expected, abs=1e-12)
 
 
+def test_surrogate_of_residuals_in_the_last_interval(rng):
+    for _ in range(60):
+        v = np.sort(rng.beta(8, 0.3, rng.integers(2, 8)))
+        residual = rng.normal(size=len(v)) / len(v)
+        widths = 0.5 ** np.arange(20)
+        errors = [interval.random_interval_error(v, residual, width) for width in widths]
+        expected = min(*(errors + widths), np.abs(residual).sum())
+        assert interval.surrogate_interval_error(v, residual) == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize("outcome_of", [lambda v: v, lambda v: v**1.2, np.ones_like])
 def test_surrogate_looks_at_the_data_a_few_times_only(rng, record, outcome_of):
     v, _, residual = simulate(rng, 20_000, outcome_of)

@@ -93,6 +93,15 @@ def test_mean_predictions_increase_and_calibrated_rows_lie_on_the_diagonal(sampl
     np.testing.assert_allclose(found.prob_true, found.prob_pred, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("bandwidth", [0.3, 0.5, 1.0])
+def test_counts_of_rows_on_nodes_are_direct_sums(rng, bandwidth):
+    mass, places = rng.exponential(size=33), np.linspace(0, 1, 33)
+    rows = [np.array([pair]).T for pair in zip(places, mass, strict=True)]
+    terms = np.stack([reflected_kernel_sum(POINTS, *row, bandwidth) for row in rows], axis=1)
+    found = count_on_kernel(mass, mass**2, bandwidth, N_POINTS)
+    np.testing.assert_allclose(found, terms.sum(axis=1) ** 2 / (terms**2).sum(axis=1), rtol=1e-9)
+
+
 def test_counts_are_numbers_of_rows_where_all_have_one_prediction():
     mass = np.zeros(1 << 10 | 1)
     mass[300] = 1

@@ -65,3 +65,23 @@ def test_large_divergences_are_summed_row_by_row():
     small = expected[:, :2].sum(axis=1) < 0.99e-7 * masses[:, 2].sum()
     assert 5 < small.sum() < 36
     assert_means_and_mass(type(sums)(*(part[small] for part in sums)), expected[small], 1e-12)
+
+
+def test_far_from_all_rows_the_nearest_tells():
+    places, outcomes = np.array([0.1, 0.11, 0.9, 0.91]), np.array([0.0, 1, 0, 1])
+    masses = np.column_stack([outcomes, 1 - outcomes, np.zeros(4)])
+    sums = sum_on_grid(in_chunks(places, masses), np.linspace(0, 1, 11), 0.005, "gaussian")
+    share = sums.positive / (sums.positive + sums.negative)
+    np.testing.assert_allclose(share[[0, 3, 4, 6, 7, 10]], [0, 1, 1, 0, 0, 1], atol=1e-6)
+
+
+def test_light_rows_beside_heavy_ones_are_summed_row_by_row():
+    """Running sums of the heavy ones round by more than the light ones weigh."""
+    places = np.concatenate([np.linspace(0.352, 0.36, 50), np.linspace(0.455, 0.47, 5)])
+    weights = np.where(places < 0.4, 1.0, 1e-13)
+    outcomes = np.arange(55) % 2
+    masses = weights[:, None] * np.column_stack([outcomes, 1 - outcomes, np.zeros(55)])
+    grid = np.linspace(0, 1, 1001)
+    sums = sum_on_grid(in_chunks(places, masses), grid, 0.05, "epanechnikov")
+    expected = weigh(grid, places, 0.05, "epanechnikov") @ masses
+    np.testing.assert_allclose(sums.positive, expected[:, 0], rtol=1e-6, atol=1e-30)

@@ -15,6 +15,6 @@ def test_targets_of_platt():
 
 def test_shares_of_the_other_classes():
     codes = np.array([3, 0, 3, 1])
-    np.testing.assert_allclose(share_of_others(codes, 4), [1 / 4, 1 / 3, 1 / 4, 1 / 3])
-    weighted = share_of_others(codes, 4, np.array([5.0, 1.0, 2.0, 0.5]))
+    np.testing.assert_allclose(share_of_others(codes), [1 / 4, 1 / 3, 1 / 4, 1 / 3])
+    weighted = share_of_others(codes, np.array([5.0, 1.0, 2.0, 0.5]))
     np.testing.assert_allclose(weighted, [1 / 9, 1 / 3, 1 / 9, 2 / 5])

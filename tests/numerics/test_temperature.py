@@ -1,5 +1,6 @@
 """The fit of a temperature: closed forms, its ends, and its count."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -24,7 +25,7 @@ def test_the_share_of_right_answers_decides(n_classes, share):
     """
     logits, codes, weights = make_one_hot(n_classes, share)
     expected = 1 / np.log(share * (n_classes - 1) / (1 - share))
-    for scale in (1e-6, 1e6):
+    for scale in (1e-150, 1e-6, 1e6):
         found, n_iter = fit_temperature(scale * logits, codes, 7 * weights)
         assert found == pytest.approx(scale * expected, rel=1e-12)
         assert n_iter < 20
@@ -57,6 +58,24 @@ def test_differences_next_to_none_are_none_beside_masks(n_masks, mask):
         weights = np.full(len(codes), unit)
         found, _ = fit_temperature(np.hstack([0 * logits, logits]), codes, weights)
         assert found == pytest.approx(1 / np.log(0.8 / 0.2), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n_classes", "n_masks"), [(3, 1), (6, 2), (5, 2), (10, 8)])
+def test_masks_of_classes_that_did_not_come_true(n_classes, n_masks, rng):
+    """However large they are, however many, and in any library."""
+    logits = 2 * rng.normal(size=(301, n_classes))
+    codes = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    order = rng.random(logits.shape)
+    order[np.arange(301), codes] = 2
+    wrong = order.argsort(axis=1)[:, :n_masks]
+    expected = None
+    for mask in (1e3, 1e12, 1e30, 1e90):
+        np.put_along_axis(logits, wrong, -mask, axis=1)
+        found, _ = fit_temperature(logits, codes)
+        expected = expected or found
+        assert found == pytest.approx(expected, rel=1e-9)
+        arrays = xp.asarray(logits), xp.asarray(codes)
+        assert fit_temperature(*arrays, xp=xp)[0] == pytest.approx(found, rel=1e-9)
 
 
 def test_scores_that_are_no_better_than_none():

@@ -101,6 +101,13 @@ def test_gains_of_predictions_without_log_odds(rng):
         np.testing.assert_allclose(found, (before - moved, moved - least), atol=1e-12)
 
 
+def test_certain_rows_change_no_gain_of_log_odds(rng):
+    predictions = np.concatenate([rng.beta(2, 2, 400), [0, 1]])
+    outcomes = (rng.random(402) < predictions).astype(float)
+    inner = verdict.split_gain(np.full(400, 1 / 402), predictions[:400], outcomes[:400])
+    assert verdict.split_gain(np.full(402, 1 / 402), predictions, outcomes) == inner
+
+
 @pytest.mark.parametrize("size", [0.0, 0.02, 0.3])
 def test_bound_of_the_mean_error_solves_its_equation(rng, size):
     """Sizes of noise are subtracted in squares."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
@@ -14,11 +15,14 @@ from sklearn.utils.fixes import parse_version
 
 from skcal.metrics import smooth_ece
 from skcal.recalibration import (
+    AutoRecalibration,
     BetaCalibration,
     PlattScaling,
     RecalibratedClassifierCV,
     SplineRecalibration,
     TemperatureScaling,
+    get_recalibrator,
+    get_recalibrator_names,
 )
 from skcal.streaming import CalibrationSummary
 from tests.recalibration.family import LOGIT_CLASSES, both_counts, make, make_scores
@@ -38,6 +42,36 @@ def predict_raised(R, X, y, new, floor, **options):
     """Probabilities of new rows where zeros were raised by hand."""
     fitted = make(R, input="logits", **options).fit(np.log(np.maximum(X, floor)), y)
     return fitted.predict_proba(np.log(np.maximum(new, floor)))
+
+
+@pytest.mark.parametrize("name", get_recalibrator_names())
+def test_logits_are_log_odds_also_of_rows_that_are_all_right(name):
+    """Where the best temperature is next to 0, other maps do without it."""
+    y = np.arange(60) % 2
+    z = np.where(y == 1, 1, -1) * np.exp(np.random.default_rng(0).normal(size=60))
+    z[:2] = -0.05, 0.05
+    new, (plain, other) = (
+        np.array([-6, -1, 0.3, 3, 8])[:, None],
+        (clone(get_recalibrator(name)) for _ in range(2)),
+    )
+    if "random_state" in plain.get_params():
+        plain.set_params(random_state=0), other.set_params(random_state=0)
+    expected = plain.fit(expit(z)[:, None], y).predict_proba(expit(new))
+    found = other.set_params(input="logits").fit(z[:, None], y).predict_proba(new)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_a_mixture_that_leaves_logits_as_they_are():
+    X, y = np.array([[-9.0], [-2], [-0.01], [0.01], [2], [9]] * 9), np.array([0, 0, 0, 1, 1, 1] * 9)
+    kept = AutoRecalibration(input="logits", leave_it=1e12).fit(X, y)
+    np.testing.assert_allclose(kept.predict_proba(X)[:, 1], expit(X[:, 0]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-103, 1e-200])
+def test_logits_that_are_next_to_none(unit):
+    X, y = make_scores(2, 60)
+    fitted = SplineRecalibration(input="logits").fit(unit * X, y)
+    assert np.isfinite(fitted.predict_proba(unit * X)).all()
 
 
 @every_class

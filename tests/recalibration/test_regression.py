@@ -326,7 +326,7 @@ def test_crossing_quantiles_are_counted():
     X[[3, 7]] = 2.0, 1.0
     with pytest.raises(NotPredictionsError, match=r"cross; got \[2.0, 1.0\] at row 3, and in 2 of"):
         ConformalInterval(input="interval").fit(X, np.arange(9.0))
-    with pytest.raises(ValueError, match="confidence_level must be at least 0 and below 1; got 90"):
+    with pytest.raises(ValueError, match="confidence_level must be above 0 and below 1; got 90"):
         ConformalInterval(90).fit(X[:, :1], np.arange(9.0))
     with pytest.raises(ValueError, match=r"input must be one of .*; got 'quantiles'"):
         ConformalInterval(input="quantiles").fit(X, np.arange(9.0))

@@ -13,6 +13,8 @@ _KNOT_DISTANCE = 1e-6
 _TAIL = 0.05
 # Values are scaled so that knots lie within this distance from 0: log-odds of probabilities do.
 _LARGEST_KNOT = 40.0
+# Cubes of the distances of nearer knots would be no numbers: smaller values are none.
+_SMALLEST_VALUE = 1e-100
 
 
 def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, monotone):
@@ -37,6 +39,7 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     -------
     PPoly
     """
+    values = np.where(np.abs(values) < _SMALLEST_VALUE, 0.0, values)
     knots = place_knots(values, n_knots, weights)
     scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
     values, knots = values / scale, knots / scale

@@ -185,7 +185,7 @@ class SmoothResiduals:
             deviation = find_deviation(self.measure(bandwidth)[1], self._shares)
             return find_lower_end(confirmed, deviation, unit, factor) - level
 
-        start = float(np.clip(exceed(wide, 0), 0, min(wide, self._estimate))) if wide > 0 else 0.0
+        start = min(float(exceed(wide, 0)), wide, self._estimate) if wide > 0 else 0.0
         return max(start, self._find_crossing(exceed))
 
     def _find_crossing(self, exceed):

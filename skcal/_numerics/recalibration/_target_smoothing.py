@@ -18,17 +18,16 @@ def smooth_outcomes(outcomes, weights=None):
     ndarray of shape (n_samples,)
     """
     codes = outcomes.astype(np.intp)
-    return np.abs(outcomes - share_of_others(codes, 2, weights))
+    return np.abs(outcomes - share_of_others(codes, weights))
 
 
-def share_of_others(codes, n_classes, weights=None):
+def share_of_others(codes, weights=None):
     """1 / (n_k + 2) for each row of class k, what its target leaves to the other classes.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
         Column of the true class; n_k rows have column k.
-    n_classes : int
     weights : ndarray of shape (n_samples,) or None
         Counts of rows.
 
@@ -36,4 +35,4 @@ def share_of_others(codes, n_classes, weights=None):
     -------
     ndarray of shape (n_samples,)
     """
-    return 1 / (np.bincount(codes, weights, minlength=n_classes) + 2)[codes]
+    return 1 / (np.bincount(codes, weights) + 2)[codes]

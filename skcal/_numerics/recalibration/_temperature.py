@@ -10,8 +10,9 @@ from skcal._arrays import list_slices
 _LARGEST_TEMPERATURE = 1e12
 _SMALLEST_TEMPERATURE = 1e-12
 # Differences beyond this many times their median are cut to it: they are masks of classes that are
-# ruled out, beside which all others would be nothing.
-_LARGEST_GAP = 1e6
+# ruled out, beside which all others would be nothing. If most are, those beyond this many times the
+# largest one of a true class are cut to it.
+_LARGEST_GAP, _LARGEST_UNTRUE_GAP = 1e6, 1e8
 # Differences below this share of the largest one, or below this number, are none: with a
 # temperature of their size the others would overflow.
 _SMALLEST_SHARE, _SMALLEST_GAP = 1e-200, 1e-300
@@ -58,7 +59,8 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=n
     spread = -float(xp.min(gaps))
     if spread < _SMALLEST_GAP:
         return 1.0, 0
-    gaps, spread = _cut_gaps(gaps, spread, xp)
+    present = xp.where(mass > 0, _pick_true(gaps, codes, xp), xp.zeros_like(mass))
+    gaps, spread = _cut_gaps(gaps, spread, -float(xp.min(present)), xp)
     gaps /= spread
     true = _pick_true(gaps, codes, xp)
     inverse, n_iter = _minimise_log_loss(gaps, true, mass, xp, start and spread / start)
@@ -68,7 +70,7 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=n
     return float(spread / inverse), n_iter
 
 
-def _cut_gaps(gaps, spread, xp):
+def _cut_gaps(gaps, spread, largest_true, xp):
     """Gaps without those that are next to none, masks cut, and the largest that is left."""
     smallest = max(_SMALLEST_SHARE * spread, _SMALLEST_GAP)
     n_gaps, n_clear, n_far = (
@@ -76,9 +78,12 @@ def _cut_gaps(gaps, spread, xp):
     )
     if n_clear < n_gaps:
         gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
-    if 2 * n_far > n_clear:  # then the median is as far
+    if 2 * n_far < n_clear:  # so that the median is not as far
+        limit = -_LARGEST_GAP * find_median(gaps[gaps < 0], xp)
+    elif 2 * (n_clear - n_far) < gaps.shape[1]:  # hardly any row has others
         return gaps, spread
-    limit = -_LARGEST_GAP * _find_median(gaps[gaps < 0], xp)
+    else:
+        limit = _LARGEST_UNTRUE_GAP * (largest_true or -float(xp.max(gaps[gaps < 0])))
     return (gaps, spread) if spread <= limit else (xp.clip(gaps, -limit, 0.0), limit)
 
 
@@ -154,7 +159,8 @@ def _minimise_brier_score(gaps, codes, mass, start, xp):
     return start * np.exp(found.x), len(grid) + found.nfev
 
 
-def _find_median(values, xp):
+def find_median(values, xp=np):
+    """Median of an array of one dimension, of any library."""
     if xp is np:
         return float(np.median(values))
     ordered, n_values = xp.sort(values), values.shape[0]
