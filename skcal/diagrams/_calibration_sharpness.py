@@ -66,7 +66,8 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         Points of the curve; lists for several curves.
     total, calibration : float or list of floats
         Mean divergence of the model, and the part of it that recalibration removes from rows that
-        it was not fitted on; lists for several curves.
+        it was not fitted on; lists for several curves. For more than two classes `total` is of the
+        whole vector of probabilities, and `calibration` of the confidence alone.
     pos_label : int, float, bool, str or None
         The label whose probability is shown.
     line_ : matplotlib Artist or list of matplotlib Artists

@@ -132,11 +132,8 @@ class DecisionCurveDisplay(ThresholdDisplay):
             The display itself.
         """
         check_flag("standardized", standardized)
-        unit = _find_base_rate if standardized else None
-        self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, unit=unit)
-        if standardized:
-            self.ax_.set_ylabel("Net benefit / base rate")
-        return self
+        units = (_find_base_rate, "Net benefit / base rate") if standardized else ()
+        return self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, *units)
 
     @classmethod
     def _compute(cls, y_true, y_proba, **options):
@@ -160,7 +157,7 @@ class DecisionCurveDisplay(ThresholdDisplay):
         )
         (first, last), useful = ax.get_xlim(), np.concatenate(list(shown))
         end = useful.max(initial=first) if len(useful) else last
-        if end - first < (last - first) / 2:
+        if ax.dataLim.width and end - first < (last - first) / 2:
             ax.set_xlim(first, first + _BEYOND * (end - first))
         place_legend(ax, max(lowest - _MARGIN * top, -_DEPTH * top), (1 + _MARGIN) * top)
 

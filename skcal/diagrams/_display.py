@@ -12,6 +12,7 @@ from skcal._estimates._smooth import CURVE_SCALES
 from skcal._validation import check_flag, check_integer, check_option
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
+from skcal.diagrams._entries import check_shown, has_labels, keep_shown
 from skcal.diagrams._frame import (
     cut_at_frame,
     draw_beyond,
@@ -52,6 +53,7 @@ class CurveDisplay(ABC):
     panels = False
     layers: Sequence[str] | None = None
     curves: Any
+    reduction: Any
 
     # Class of the curves, layers by name, what curves look like if not as usual, and up to which
     # coordinate the frame follows layers that rise above the square.
@@ -142,6 +144,8 @@ class CurveDisplay(ABC):
             squares = sorted(squares, key=_find_error, reverse=True)[:max_panels]
         look["together"] = squares if is_own else None
         with open_figure(ax, len(squares), panels=is_own) as axes:
+            for one in axes:
+                check_shown(one, name_axes(self.reduction))
             drawn = [self._draw(*pair, look) for pair in zip(squares, axes, strict=True)]
             if is_own:
                 self._finish_panels(axes, squares, drawn)
@@ -246,6 +250,8 @@ class CurveDisplay(ABC):
             for curve, style in zip(curves, square.styles, strict=True)
         ]
         lines = draw_curves(ax, curves, square.labels, styles, frame, separate=square.separate)
+        label = name_label(self.reduction, curves[0].pos_label)
+        keep_shown(lines, name_axes(self.reduction), label)
         view = View(frame, sides, len(curves), square.separate, square.layers)
         artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
         share_scale(ax)
@@ -256,7 +262,7 @@ class CurveDisplay(ABC):
         drawn |= {name: _unpack(group) for name, group in artists.items()}
         top = min(self._find_top(square), self._highest)
         is_own = look["together"] is not None
-        labels = name_axes(self.reduction, None if is_own else curves[0].pos_label)
+        labels = name_axes(self.reduction, None if is_own or has_labels(ax) else label)
         options = {"despine": look["despine"], "legend": not is_own}
         finish_axes(ax, labels, frame=frame, top=top, **options)
         return drawn
@@ -266,9 +272,9 @@ class CurveDisplay(ABC):
         titles, legend = [], {}
         for square, artists in zip(squares, drawn, strict=True):
             (curve,) = square.curves
-            label = None if curve.pos_label is None else name_label(self.reduction, curve.pos_label)
+            label = name_label(self.reduction, curve.pos_label)
             numbers = label_curves(None, self._list_terms([curve]), 1, separate=True)[0]
-            titles.append("\n".join(line for line in (label, numbers) if line))
+            titles.append((label, numbers))
             if artists["ref_line"] is not None:
                 legend.setdefault(artists["ref_line"].get_label(), artists["ref_line"])
             if square.names and square.names[0] is not None:

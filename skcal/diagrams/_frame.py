@@ -7,14 +7,15 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal.diagrams._curve import find_dense, place_density
-from skcal.diagrams._style import merge_style
+from skcal.diagrams._entries import break_entries, list_entries
+from skcal.diagrams._style import choose_pale_color, merge_style
 
 _DIAGONAL = np.array([0.0, 1.0])
 # The strip of the witness above the square, in sides of the square.
 STRIP = (0.02, 0.14)
 # How artists that a square has only once are found again.
 STRIP_ID, WORD_ID, SIDE_ID = "skcal witness", "skcal witness word", "skcal side"
-BEYOND_ID = "skcal beyond"
+BEYOND_ID, PANEL_ID = "skcal beyond", "skcal panels"
 # Artists that are cut at the top of the frame, as the axes go on above it.
 CUT_ID = "skcal cut"
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
@@ -29,19 +30,26 @@ _SIDE_LABELS = {
     "confidence": ("under-confident", "over-confident"),
     "top-label": ("under-confident", "over-confident"),
 }
-# Ticks on the scale of logits, fine sets first; 1 minus each of them too.
-_TICKS = (
+# Ticks, fine sets first; on the scale of logits 1 minus each of them too.
+_TICKS = ((0.0, 0.2, 0.4, 0.6, 0.8, 1.0), (0.0, 0.5, 1.0), (0.0, 1.0))
+_LOGIT_TICKS = (
     (0.5, *(float(f"{m}e-{k}") for k in range(1, 10) for m in (4, 3, 2, 1))),
     (0.5, *(float(f"{m}e-{k}") for k in range(1, 10) for m in (3, 1))),
     (0.5, *(10.0**-k for k in range(1, 10))),
     (0.5, 1e-2, 1e-4, 1e-6, 1e-8),
+    (0.5, 1e-3, 1e-6),
+    (0.5, 1e-2),
+    (0.5, 1e-4),
+    (0.5,),
 )
 # Width of a panel in inches.
 _PANEL = 3.2
-# Characters that the labels of an axis may have in all.
-_MOST_LETTERS = 30
-# Longer names of the data lose their middle, so that there is room for the diagram.
+# Characters that the ticks of an axis may have in all, and the width of one of them in parts of the
+# size of the font.
+_MOST_LETTERS, _WIDTH_OF_A_LETTER = 30, 0.64
+# Longer names of the data, and labels, lose their middle, so that there is room for the diagram.
 _MOST_OF_A_NAME = 44
+_MOST_OF_A_LABEL = 24
 # Where a square on the scale of logits ends at most, and the largest logit of a double below 1:
 # it must leave room for as much again above the square.
 _FIRST, _LAST = 1e-9, 1 - 1e-9
@@ -51,7 +59,7 @@ _FEW = 0.005
 
 
 class Frame(NamedTuple):
-    """A square from low to high in both directions."""
+    """A square from low to high in both directions, of probabilities, logits or other values."""
 
     scale: str
     low: float
@@ -75,20 +83,36 @@ class Frame(NamedTuple):
             return (logit(coordinate) - low) / (high - low)
         return (coordinate - self.low) / (self.high - self.low)
 
-    @property
-    def ticks(self):
-        if self.scale == "probability":
-            return np.linspace(0.0, 1.0, 6)
-        for candidates in _TICKS:
-            ticks = np.unique([*candidates, *(1 - np.array(candidates))])
-            ticks = ticks[(ticks > self.low) & (ticks < self.high)]
-            if sum(len(label) for label in _write(ticks)) <= _MOST_LETTERS:
+    def list_ticks(self, room=np.inf):
+        """The finest set of ticks whose labels do not touch, where so many letters fill a side."""
+        found = np.empty(0)
+        for ticks in self._list_sets():
+            if not len(ticks):  # too coarse for the square
                 break
-        return ticks
+            found, sizes = ticks, np.array([len(label) for label in self.write(ticks)])
+            gaps = np.diff(self.measure(ticks)) * room
+            if sizes.sum() <= _MOST_LETTERS and (gaps >= (sizes[1:] + sizes[:-1]) / 2).all():
+                break
+        return found
 
+    def _list_sets(self):
+        if self.scale == "probability":
+            return map(np.array, _TICKS)
+        if self.scale == "logit":
+            every = (np.unique([*some, *(1 - np.array(some))]) for some in _LOGIT_TICKS)
+        else:
+            from matplotlib.ticker import MaxNLocator
 
-def _write(ticks):
-    return [f"{tick:.15g}" for tick in ticks]
+            every = (
+                MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
+                for n in (7, 5, 3, 2, 1)
+            )
+        return (ticks[(ticks > self.low) & (ticks < self.high)] for ticks in every)
+
+    def write(self, ticks):
+        """Labels of ticks."""
+        form = {"probability": ".1f", "logit": ".15g"}.get(self.scale, "g")
+        return [f"{tick:{form}}" for tick in ticks]
 
 
 UNIT_SQUARE = Frame("probability", -0.01, 1.01)
@@ -136,6 +160,12 @@ def open_figure(ax, n_panels=1, *, panels=False):
         raise
 
 
+def check_empty(axes, what):
+    """Raise a ValueError if one of the axes holds data, beside which `what` cannot be read."""
+    if any(one.has_data() for one in axes):
+        raise ValueError(f"ax must be empty for {what}; got axes that hold data. Use other axes.")
+
+
 def _count_columns(n_panels):
     return n_panels if n_panels <= 3 else int(np.ceil(np.sqrt(n_panels)))
 
@@ -147,14 +177,16 @@ def finish_panels(axes, titles, legend, words):
     ----------
     axes : ndarray of matplotlib Axes
         All of a figure of `open_figure`, with equal limits.
-    titles : list of str
+    titles : list of (str or None, str or None)
+        What each panel is of, and its numbers, which leave when it shows another model, too.
     legend : dict
         Artists by what they are called.
     words : str or None
     """
     n_columns = _count_columns(len(axes))
     for k, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        ax.set_title(title, fontsize="medium")
+        ax.set_title("\n".join(filter(None, title)), fontsize="medium")
+        ax.title.skcal_panel = title[0] or ""
         is_lowest, is_first = k + n_columns >= len(axes), k % n_columns == 0
         ax.tick_params(labelbottom=is_lowest, labelleft=is_first)
         ax.set(xlabel=ax.get_xlabel() * is_lowest, ylabel=ax.get_ylabel() * is_first)
@@ -162,7 +194,7 @@ def finish_panels(axes, titles, legend, words):
     if words is not None:
         figure.suptitle(words, fontsize="medium")
     if legend:
-        figure.legend(
+        together = figure.legend(
             list(legend.values()),
             list(legend),
             loc="outside lower center",
@@ -170,6 +202,7 @@ def finish_panels(axes, titles, legend, words):
             frameon=False,
             fontsize="small",
         )
+        together.set_gid(PANEL_ID)
 
 
 def find_frame(ax, scale, curves):
@@ -229,16 +262,18 @@ def _find_ends(curve):
     return expit(min(logit(low), logit(high) - 1)), expit(max(logit(high), logit(low) + 1))
 
 
-def name_axes(reduction, pos_label):
-    """Labels of the x and the y axis."""
-    info = "" if pos_label is None else f" ({name_label(reduction, pos_label)})"
-    return [words + info for words in _AXIS_LABELS.get(reduction, _AXIS_LABELS[None])]
+def name_axes(reduction, label=None):
+    """Labels of the x and the y axis, with what `name_label` says of a label of the data."""
+    info = "" if label is None else f" ({label})"
+    return tuple(words + info for words in _AXIS_LABELS.get(reduction, _AXIS_LABELS[None]))
 
 
 def name_label(reduction, pos_label):
-    """What a label stands for."""
+    """What a label of the data stands for; None where there is none."""
+    if pos_label is None:
+        return None
     kind = "Predicted label" if reduction == "top-label" else "Positive label"
-    return f"{kind}: {escape_math(pos_label)}"
+    return f"{kind}: {escape_math(shorten_name(pos_label, _MOST_OF_A_LABEL))}"
 
 
 def escape_math(label):
@@ -246,10 +281,10 @@ def escape_math(label):
     return str(label).replace("$", r"\$")
 
 
-def shorten_name(name):
+def shorten_name(name, most=_MOST_OF_A_NAME):
     """Both ends of a long name of the data: those of groups of two columns differ in either."""
-    name, half = str(name), _MOST_OF_A_NAME // 2
-    return name if len(name) <= _MOST_OF_A_NAME else f"{name[: half - 1]}…{name[-half:]}"
+    name, half = str(name), most // 2
+    return name if len(name) <= most else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def name_sides(reduction):
@@ -265,7 +300,7 @@ def draw_diagonal(ax, user_style):
         if all(np.array_equal(data, _DIAGONAL) for data in line.get_data()):
             return line
     default = {
-        "color": "0.3",
+        "color": choose_pale_color(ax),
         "linestyle": ":",
         "linewidth": 1.2,
         "zorder": 1.8,
@@ -322,37 +357,70 @@ def cut_at_frame(artists):
             artist.set_gid(CUT_ID)
 
 
-def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True):
-    """Labels, limits, aspect, spines and, if asked for, legend of a diagram on a square.
+def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True, title=None):
+    """Labels, limits, aspect, ticks, spines and, if asked for, legend of a diagram on a square.
 
     The frame ends at the coordinate `top` where that is above the square, or where it did so
-    already.
+    already. On a panel of `finish_panels` labels stay as they are. `title` is that of the legend.
     """
     low, high = frame.low, frame.high
     kind, before = ax.spines["top"].get_position() or ("axes", 1.0)
     top = max(top or high, before if kind == "data" else high, high)
-    ax.set(xlabel=labels[0], xlim=(low, high), aspect="equal")
-    written = _write(frame.ticks) if frame.scale == "logit" else None
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(frame.ticks, written)
-        if written is not None:
-            axis.set_ticks([], minor=True)
+    ax.set(xlim=(low, high), aspect="equal")
+    panel = getattr(ax.title, "skcal_panel", None)
+    if panel is not None:  # another model on the panels of one
+        labels = ax.get_xlabel(), ax.get_ylabel()
+        _share_panel(ax, panel)
     has_strip = any(artist.get_gid() == STRIP_ID for artist in ax.collections)
     start = frame.measure(top) + (STRIP[1] if has_strip else 0.0)
     # The frame stays where it is on the page, the legend stands on top of it.
     ax.set_ylim(low, frame.place(start))
     has_legend = legend and ax.get_legend_handles_labels()[1]
-    room = _draw_legend(ax, frame, start) if has_legend else 0.0
+    room = _draw_legend(ax, frame, start, title) if has_legend else 0.0
+    ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1], y=0.5 / (start + room))
+    break_labels(ax)
+    _draw_ticks(ax, frame)
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
     _hide_wide_sides(ax, frame)
 
 
+def _share_panel(ax, title):
+    """Let a panel that shows several models tell the numbers of each in a legend of its own."""
+    ax.set_title(title)
+    for legend in [*ax.figure.legends]:
+        if legend.get_gid() == PANEL_ID:
+            legend.remove()
+
+
+def break_labels(ax):
+    """Put what stands in brackets on a line of its own in labels longer than their axis."""
+    space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
+    for label, side, room in (
+        (ax.xaxis.label, "width", space.width),
+        (ax.yaxis.label, "height", space.height),
+    ):
+        if getattr(label.get_window_extent(), side) > room:
+            label.set_text(label.get_text().replace(" (", "\n(", 1))
+
+
+def _draw_ticks(ax, frame):
+    (left, _), (right, _) = _find_corners(ax, frame)
+    size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
+    letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
+    ticks = frame.list_ticks((right - left) / letter)
+    for axis in (ax.xaxis, ax.yaxis):
+        if frame.scale == "logit":
+            axis.set_ticks(ticks, frame.write(ticks))
+            axis.set_ticks([], minor=True)
+        else:
+            axis.set_ticks(ticks)
+
+
 def _hide_wide_sides(ax, frame):
     """Hide words that would reach from one side of the diagonal to the other."""
-    ax.apply_aspect()
-    (left, _), (right, _) = ax.transData.transform([(frame.low,) * 2, (frame.high,) * 2])
+    (left, _), (right, _) = _find_corners(ax, frame)
     words = [text for text in ax.texts if text.get_gid() == SIDE_ID]
     fit = all(text.get_window_extent().width < (right - left) / 2 for text in words)
     for text in words:
@@ -380,42 +448,40 @@ def _cut(ax, low, high, top):
             artist.set_clip_path(inside)
 
 
-def _draw_legend(ax, frame, start):
+def _draw_legend(ax, frame, start, title):
     """Draw the legend above `start`; return the height it needs there, in sides of the square.
 
     Inside the square a legend with the name of an estimator hides a curve, the diagonal or the
     density sooner or later; outside of the axes it hides the title or leaves the figure.
     """
+    handles, entries = list_entries(ax)
     legend = ax.legend(
+        handles,
+        entries,
         loc="lower left",
         bbox_to_anchor=(frame.low, frame.place(start)),
         bbox_transform=ax.transData,
         borderaxespad=0,
         frameon=False,
         fontsize="small",
+        title=title,
+        alignment="left",
     )
     space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
-    while True:
-        height = min(legend.get_window_extent().height, space.height / 2)
-        # Sides of the square in a pixel follow from the direction that is short of space.
-        room = height * max(1 / space.width, start / (space.height - height))
-        ax.set_ylim(frame.low, frame.place(start + room))
-        ax.apply_aspect()
-        left, _ = ax.transData.transform((frame.low, frame.low))
-        if not _break_entries(legend, space.x1 - left):
-            return room
+    break_entries(legend, entries, space.width)
+    size = legend.get_window_extent()
+    height = min(size.height, space.height / 2)
+    # Sides of the square in a pixel follow from the direction that is short of space.
+    room = height * max(1 / space.width, start / (space.height - height))
+    ax.set_ylim(frame.low, frame.place(start + room))
+    # Where there is no room at the right it begins farther to the left than the frame.
+    (left, _), (right, _) = _find_corners(ax, frame)
+    shift = np.clip(left + size.width - space.x1, 0, max(left - space.x0, 0)) / (right - left)
+    legend.set_bbox_to_anchor((frame.place(-shift), frame.place(start)), ax.transData)
+    return room
 
 
-def _break_entries(legend, space):
-    """Put the numbers of entries that need more space on a line of their own, where they do not."""
-    texts = legend.get_texts()
-    # Before the first drawing texts know how wide they are, but not where.
-    widths = [text.get_window_extent().width for text in texts]
-    indent = legend.get_window_extent().width - max(widths)
-    has_broken = False
-    for text, width in zip(texts, widths, strict=True):
-        name, opening, numbers = text.get_text().rpartition(" (")
-        if opening and indent + width > space:
-            text.set_text(f"{name}\n({numbers}")
-            has_broken = True
-    return has_broken
+def _find_corners(ax, frame):
+    """Where the lower left and the upper right corner of the square are, in pixels."""
+    ax.apply_aspect()
+    return ax.transData.transform([(frame.low, frame.low), (frame.high, frame.high)])

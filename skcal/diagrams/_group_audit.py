@@ -9,7 +9,7 @@ import numpy as np
 from skcal._groups import take_columns
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
-from skcal.diagrams._frame import open_figure, shorten_name
+from skcal.diagrams._frame import check_empty, open_figure, shorten_name
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups
@@ -97,7 +97,7 @@ class GroupAuditDisplay:
         audit : GroupAudit
             What :func:`~skcal.inference.audit_groups` found.
         ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
+            Empty axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -137,7 +137,7 @@ class GroupAuditDisplay:
         groups : data frame, dict, Groups, or array-like
             A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
         ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
+            Empty axes to draw on. None creates a new figure and axes.
         plot_kwargs : dict, default=None
             Keyword arguments of :meth:`plot`.
         **options : dict
@@ -188,7 +188,7 @@ class GroupAuditDisplay:
             A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
             None takes `X`, which must be a data frame then.
         ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
+            Empty axes to draw on. None creates a new figure and axes.
         plot_kwargs : dict, default=None
             Keyword arguments of :meth:`plot`.
         **options : dict
@@ -240,7 +240,7 @@ class GroupAuditDisplay:
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure, as high as the groups need.
+            Empty axes to draw on. None creates a new figure, as high as the groups need.
         n_groups : int, default=30
             How many groups are drawn at most, those that stand out most.
         alpha : float, default=0.05
@@ -265,6 +265,7 @@ class GroupAuditDisplay:
         check_look(interval_kwargs=interval_kwargs, ref_line_kwargs=ref_line_kwargs)
         n_shown = min(n_groups, len(self.audit.names))
         with open_figure(ax, 1, panels=False) as (axes,):
+            check_empty([axes], "an audit, whose groups name the places on the y axis")
             if ax is None:
                 height = _HEIGHT + _HEIGHT_OF_A_GROUP * (n_shown + _ROWS_OF_LEGEND)
                 axes.figure.set_size_inches(_WIDTH, height)

@@ -23,6 +23,7 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
+from skcal.diagrams._entries import draw_above
 from skcal.diagrams._frame import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._response import check_plot_options
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 _MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
 # Points of one display stand so far to the right of those of the one before.
 _STEP = 0.12
-# How points are found again.
-_POINTS_ID = "skcal coverage"
+# Widths whose difference is a smaller part of the ends of their intervals differ by rounding.
+_ROUNDING = 1e-9
+# How points and bars are found again.
+_POINTS_ID, _BARS_ID = "skcal coverage", "skcal coverage bars"
 
 
 class IntervalCoverageDisplay:
@@ -290,7 +293,7 @@ class IntervalCoverageDisplay:
         is_covered = (bounds[0] <= targets) & (targets <= bounds[1])
         if by_name is None:
             by_name = "Width of the interval" if by is None else "Group"
-        values = bounds[1] - bounds[0] if by is None else _read_groups(by, len(targets))
+        values = _measure_widths(*bounds) if by is None else _read_groups(by, len(targets))
         if weights is not None:
             counts = weights > 0
             is_covered, values, weights = is_covered[counts], values[counts], weights[counts]
@@ -367,16 +370,19 @@ class IntervalCoverageDisplay:
             look |= {"linestyle": ":", "zorder": 1.9, "label": "_level"}
             look = merge_style(look, ref_line_kwargs, Line2D)
             self.ref_line_ = axes.axhline(self.level, **look)
+            color = choose_styles(axes, 1)[0]["color"]
             self.bars_ = None
             if self.low is not None and self.high is not None:
                 share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Bars"
                 look = {"color": "0.6", "alpha": 0.4, "linewidth": 8, "zorder": 2}
                 words = f"{share} if all cover {100 * self.level:g} %"
-                is_first = all(area.get_label() != words for area in axes.collections)
-                look |= {"label": words if is_first else None}
+                others = {bar.get_label() for bar in axes.collections if bar.get_gid() == _BARS_ID}
+                if others and words not in others:  # bars of another level, for these points
+                    look["color"] = color
+                look |= {"label": words if words not in others else None, "gid": _BARS_ID}
                 look = merge_style(look, bar_kwargs, LineCollection)
                 self.bars_ = axes.vlines(places, self.low, self.high, **look)
-            look = {"color": choose_styles(axes, 1)[0]["color"], "marker": "o"}
+            look = {"color": color, "marker": "o"}
             look |= {"linestyle": "none", "label": label, "zorder": 2.5, "gid": _POINTS_ID}
             look = merge_style(look, point_kwargs, Line2D)
             (self.points_,) = axes.plot(places, self.coverage, **look)
@@ -394,14 +400,7 @@ class IntervalCoverageDisplay:
             # Names of columns are no formulas.
             axes.set_xlabel(self.by_name, parse_math=False)
             axes.set(ylabel="Coverage", xlim=(-0.6, len(places) - 0.4 + offset))
-            # Above the axes, because bars may be anywhere inside.
-            axes.legend(
-                loc="lower center",
-                bbox_to_anchor=(0.5, 1.0),
-                ncols=2,
-                fontsize="small",
-                frameon=False,
-            )
+            draw_above(axes)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
@@ -449,6 +448,22 @@ def _read_groups(by, n_samples):
     except (TypeError, ValueError):
         return values.astype(str)
     return check_values("by", numbers)
+
+
+def _measure_widths(low, high):
+    """Widths of intervals; those that differ by the rounding of the ends alone are made the same.
+
+    A longer chain of such neighbours is left as it is: its ends do differ.
+    """
+    widths = high - low
+    order = np.argsort(widths)
+    reach = _ROUNDING * np.maximum(np.maximum(abs(low), abs(high)), widths)[order]
+    ordered = widths[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > reach)
+    counts = np.diff(starts, append=len(ordered))
+    first, last = (np.repeat(ordered[k], counts) for k in (starts, starts + counts - 1))
+    widths[order] = np.where(last - first <= reach, first, ordered)
+    return widths
 
 
 def _make_groups(values, n_bins):

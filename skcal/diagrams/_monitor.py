@@ -11,8 +11,15 @@ from skcal._numerics.monitoring._evidence import find_price
 from skcal._validation import check_flag
 from skcal._words import show_moment
 from skcal.diagrams._estimate import name_problem
-from skcal.diagrams._frame import draw_diagonal, finish_axes, name_axes, open_figure
-from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
+from skcal.diagrams._frame import (
+    check_empty,
+    draw_diagonal,
+    finish_axes,
+    name_axes,
+    name_label,
+    open_figure,
+)
+from skcal.diagrams._style import CURVE_STYLES, check_look, choose_pale_color, merge_style
 from skcal.monitoring import CalibrationMonitor
 
 if TYPE_CHECKING:
@@ -111,7 +118,7 @@ class MonitorDisplay:
         monitor : CalibrationMonitor
             A monitor that has taken in some rows.
         ax : array-like of two matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
+            Empty axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -146,7 +153,7 @@ class MonitorDisplay:
         Parameters
         ----------
         ax : array-like of two matplotlib axes, default=None
-            Axes to draw on. None creates a new figure.
+            Empty axes to draw on. None creates a new figure.
         line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the course of the evidence.
         threshold_kwargs : dict, default=None
@@ -177,6 +184,7 @@ class MonitorDisplay:
             ref_line_kwargs=ref_line_kwargs,
         )
         with open_figure(ax, 2, panels=ax is None) as axes:
+            check_empty(axes, "a monitor, whose title tells its alarms alone")
             left, right = axes
             if ax is None:
                 left.figure.set_size_inches(_SIZE)
@@ -186,7 +194,9 @@ class MonitorDisplay:
             left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
             self.ref_line_ = draw_diagonal(right, ref_line_kwargs)
             self._draw_points(right, point_kwargs)
-            finish_axes(right, name_axes(*name_problem(self.monitor, None)), despine=despine)
+            reduction, pos_label = name_problem(self.monitor, None)
+            label = name_label(reduction, pos_label)
+            finish_axes(right, name_axes(reduction, label), despine=despine)
             if despine:
                 left.spines[["top", "right"]].set_visible(False)
             self.axes_, self.figure_ = axes, left.figure
@@ -251,7 +261,8 @@ class MonitorDisplay:
             heights = np.full(len(alarms), np.log10(monitor.run_length))
             (self.change_alarm_points_,) = ax.plot(alarms[axis], heights, **look)
         if monitor.change_point_ is not None:
-            look = {"color": "0.3", "linestyle": ":", "linewidth": 1.2, "label": "Estimated change"}
+            look = {"color": choose_pale_color(ax), "linestyle": ":", "linewidth": 1.2}
+            look["label"] = "Estimated change"
             since = monitor.change_time_ if has_times else monitor.change_point_
             self.change_line_ = ax.axvline(start if since is None else since, **look)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
+from skcal.diagrams._entries import draw_above
 from skcal.diagrams._frame import open_figure
 from skcal.diagrams._legend import (
     check_lengths,
@@ -334,7 +335,7 @@ class PITDisplay:
         (label,) = label_curves(names, [count_rows([self.effective_rows])], 1, separate=True)
         with open_figure(ax, 2, panels=True) as axes:
             (style,) = choose_styles(axes[1], 1)
-            self.bands_ = self._draw_bands(axes, band_kwargs)
+            self.bands_ = self._draw_bands(axes, style["color"], names, band_kwargs)
             self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
             look = {"color": style["color"], "fill": True, "alpha": 0.6, "zorder": 1.2}
             edges = np.linspace(0, 1, len(self.density) + 1)
@@ -351,24 +352,46 @@ class PITDisplay:
             self.ax_, self.figure_ = axes, axes[0].figure
         return self
 
-    def _draw_bands(self, axes, style):
+    def _draw_bands(self, axes, color, names, style):
+        """Bands of both axes; beside another one in the colour of the curve, and with its name."""
         from matplotlib.collections import PolyCollection
 
         drawn, ends = [], np.array([0.0, 1.0])
         level = "Band" if self.confidence_level is None else f"{100 * self.confidence_level:g} %"
-        default = {"color": "0.6", "alpha": 0.4, "linewidth": 0, "zorder": 2}
+        name = names[0] if names else None
         for one, width, middle in zip(
             axes, (self.histogram_width, self.curve_width), (np.ones(2), ends), strict=True
         ):
             if width is None or not np.isfinite(width):
                 continue
-            label = f"{level} if calibrated" if one is axes[1] else None
-            if any(area.get_label() == label for area in one.collections):
-                label = None
-            look = merge_style(default | {"label": label}, style, PolyCollection)
+            others = [area for area in one.collections if hasattr(area, "skcal_band")]
+            is_new = all(area.skcal_band.width != width for area in others)
+            band = _Band(width, f"{level} if calibrated", name)
+            look = {"color": "0.6", "alpha": 0.4, "linewidth": 0, "zorder": 2, "label": None}
+            if others and is_new:
+                look |= {"color": color, "alpha": 0.25}
+            if one is axes[1] and is_new:
+                look["label"] = band.describe() if others else band.words
+                for area in others:
+                    if area.get_label() == area.skcal_band.words:
+                        area.set_label(area.skcal_band.describe())
+            look = merge_style(look, style, PolyCollection)
             lowest = np.maximum(middle - width, 0.0) if one is axes[0] else middle - width
-            drawn.append(one.fill_between(ends, lowest, middle + width, **look))
+            area = one.fill_between(ends, lowest, middle + width, **look)
+            area.skcal_band = band
+            drawn.append(area)
         return drawn
+
+
+class _Band(NamedTuple):
+    """What a band keeps, for the sake of others on its axes."""
+
+    width: float
+    words: str
+    name: str | None
+
+    def describe(self):
+        return self.words if self.name is None else f"{self.words} ({self.name})"
 
 
 def _bound_by_draws(drawn, weights, n_bins, level):
@@ -399,6 +422,7 @@ def _label(axes):
     histogram.set(xlabel="PIT", ylabel="Density", xlim=(0, 1))
     histogram.set_ylim(bottom=0)
     curve.set(xlabel="PIT", ylabel="Share of the rows up to it", xlim=(0, 1), ylim=(0, 1))
-    curve.legend(loc="lower right", fontsize="small", frameon=False)
     for one in axes:
         one.set_box_aspect(1)
+        one.apply_aspect()
+    draw_above(curve)

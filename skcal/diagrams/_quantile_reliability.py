@@ -11,7 +11,8 @@ from skcal._predicted._points import check_levels, read_quantiles
 from skcal._predicted._rows import check_values
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_sample_weight
-from skcal.diagrams._frame import open_figure
+from skcal.diagrams._entries import check_shown, keep_shown
+from skcal.diagrams._frame import Frame, finish_axes, open_figure
 from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 # The legend of more levels stands beside the axes, where these are a figure of their own.
-_MOST_INSIDE = 3
+_MOST_ABOVE = 3
+_QUANTITIES = "Predicted quantile", "Quantile of the targets"
+# Room around the curves, in parts of the side of the square.
+_MARGIN = 0.05
 
 
 class QuantileReliabilityDisplay:
@@ -264,6 +268,7 @@ class QuantileReliabilityDisplay:
         check_lengths(1, name=names)
         n_curves = len(self.curves)
         with open_figure(ax) as (axes,):
+            check_shown(axes, _QUANTITIES)
             styles = choose_styles(axes, n_curves)
             self.lines_ = []
             for number, (curve, style) in enumerate(zip(self.curves, styles, strict=True)):
@@ -273,22 +278,17 @@ class QuantileReliabilityDisplay:
                 look = merge_style(look, curve_kwargs, Line2D)
                 self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
             self._draw_diagonal(axes, ref_line_kwargs)
-            axes.set(xlabel="Predicted quantile", ylabel="Quantile of the targets")
-            limits = (
-                min(axes.get_xlim()[0], axes.get_ylim()[0]),
-                max(axes.get_xlim()[1], axes.get_ylim()[1]),
-            )
-            axes.set(xlim=limits, ylim=limits, aspect="equal")
+            keep_shown(self.lines_, _QUANTITIES, None)
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
-            place: dict[str, Any] = {"loc": "best"}
-            if ax is None and n_curves > _MOST_INSIDE:
+            is_beside = ax is None and n_curves > _MOST_ABOVE
+            options = {"despine": despine, "legend": not is_beside, "title": title}
+            finish_axes(axes, _QUANTITIES, frame=_find_frame(axes), **options)
+            if is_beside:
                 axes.figure.set_layout_engine("constrained")
-                place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-            axes.legend(**place, title=title, fontsize="small", frameon=False)
-            if despine:
-                axes.spines[["top", "right"]].set_visible(False)
+                look = {"fontsize": "small", "frameon": False, "title": title}
+                axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), **look)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -308,3 +308,10 @@ class QuantileReliabilityDisplay:
         default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
         default |= {"linestyle": ":", "zorder": 1.9, "label": "_diagonal"}
         (self.ref_line_,) = axes.plot(ends, ends, **merge_style(default, style, Line2D))
+
+
+def _find_frame(axes):
+    """The square that holds all that is drawn."""
+    low, high = axes.dataLim.get_points().min(), axes.dataLim.get_points().max()
+    margin = _MARGIN * (high - low if high > low else max(abs(low), 1.0))
+    return Frame("value", low - margin, high + margin)

@@ -31,6 +31,13 @@ def merge_style(default, user, artist_class):
     return {**default, **normalize_kwargs(dict(user or {}), artist_class)}
 
 
+def choose_pale_color(ax):
+    """The colour of words at the axes, a little transparent: seen on bright and on dark axes."""
+    from matplotlib.colors import to_rgba
+
+    return to_rgba(ax.xaxis.label.get_color(), 0.7)
+
+
 def choose_styles(ax, n_styles):
     """The next styles, those whose colours are rarest on the axes; used colours get other dashes.
 

@@ -14,7 +14,14 @@ from skcal._independent_rows import check_reduction
 from skcal._reduction import check_predictions
 from skcal._typing import ArrayLike
 from skcal.diagrams._drawing import take_color
-from skcal.diagrams._frame import name_label, open_figure
+from skcal.diagrams._entries import (
+    check_shown,
+    fit_legend,
+    has_labels,
+    keep_shown,
+    list_entries,
+)
+from skcal.diagrams._frame import break_labels, name_label, open_figure
 from skcal.diagrams._legend import (
     check_curve_kwargs,
     check_lengths,
@@ -29,7 +36,7 @@ from skcal.diagrams._response import (
     predict_class_probabilities,
     predict_folds,
 )
-from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.diagrams._style import check_look, choose_pale_color, choose_styles, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -41,23 +48,25 @@ if TYPE_CHECKING:
 _PLAIN = -2, 4
 # Room beside the first and the last threshold.
 _MARGIN = 0.01
+# Room beside a single threshold, and what stands there for a line with such dashes, and for a band.
+_ROOM, _MARKERS, _BAR = 0.1, {"--": "^", "-": "s", ":": "D"}, 5.0
 # A legend takes no more than this of the height for itself.
 _MOST_OF_A_LEGEND = 0.5
 
 
 def place_legend(ax, low, high):
     """Set the ends of the y axis, with room for a legend above all curves."""
-    from matplotlib.collections import PolyCollection
+    from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.patches import Patch
 
-    handles, labels = ax.get_legend_handles_labels()
-    if sum(isinstance(artist, PolyCollection) for artist in ax.collections) > 1:
+    handles, entries = list_entries(ax)
+    bands = PolyCollection, LineCollection
+    if sum(isinstance(artist, bands) for artist in ax.collections) > 1:
         # The band of one model stands for those of all.
         gray = Patch(facecolor="0.8", edgecolor="none")
-        handles = [gray if isinstance(one, PolyCollection) else one for one in handles]
-    legend = ax.legend(
-        handles, labels, loc="upper center", ncols=2, fontsize="small", frameon=False
-    )
+        handles = [gray if isinstance(one, bands) else one for one in handles]
+    legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, loc="upper center")
+    legend.set_in_layout(False)  # it stands inside, where a layout need not make room
     share = legend.get_window_extent().height / ax.get_window_extent().height
     ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
 
@@ -396,7 +405,7 @@ class ThresholdDisplay(ABC):
         self : object
             The display itself.
         """
-        return self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, unit=None)
+        return self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine)
 
     # --------------------------------------------------------------------- before drawing
 
@@ -454,10 +463,13 @@ class ThresholdDisplay(ABC):
 
     # --------------------------------------------------------------------- drawing
 
-    def _plot(self, ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, *, unit):
-        """Draw, with values in the unit that `unit` gives for a curve."""
+    def _plot(
+        self, ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, unit=None, y_label=None
+    ):
+        """Draw, with values in the unit that `unit` gives for a curve, and its name on the axis."""
         from matplotlib.lines import Line2D
 
+        y_label = self._y_label if y_label is None else y_label
         check_look(band_kwargs=band_kwargs, ref_line_kwargs=ref_line_kwargs, despine=despine)
         self._check()
         n_curves = len(self.curves)
@@ -470,13 +482,19 @@ class ThresholdDisplay(ABC):
         terms = [] if self.effective_rows is None else [count_rows(self.effective_rows)]
         labels = label_curves(names, terms, n_curves, separate=separate)
         units = [1.0 if unit is None else unit(curve) for curve in self.curves]
+        label = name_label(None, self.pos_label)
+        place = "Threshold probability"
+        quantities = place if label is None else f"{place} of one label", y_label
         with open_figure(ax) as (axes,):
+            check_shown(axes, quantities)
             looks = choose_styles(axes, n_curves if separate else 1)
             if not separate:
                 looks = [{**looks[0], "alpha": 0.5}] * n_curves
             self.lines_, self.bands_, self.ref_lines_ = [], [], []
             for k, curve in enumerate(self.curves):
                 default = {"linewidth": 2, "label": labels[k], **looks[k]}
+                if len(curve.thresholds) == 1:  # no line has one point
+                    default["marker"] = "o"
                 values = getattr(curve, self._field) / units[k]
                 self.lines_ += axes.plot(
                     curve.thresholds, values, **merge_style(default, styles[k], Line2D)
@@ -488,10 +506,13 @@ class ThresholdDisplay(ABC):
             for curve, size in zip(self.curves, units, strict=True):
                 for line in self._list_lines(curve, size):
                     self._draw_line(axes, *line, looks[0].get("alpha"), ref_line_kwargs)
-            info = "" if self.pos_label is None else f" ({name_label(None, self.pos_label)})"
+            keep_shown(self.lines_, quantities, label)
+            info = "" if label is None or has_labels(axes) else f" ({label})"
             places = np.concatenate([line.get_xdata() for line in axes.lines])
-            ends = max(places.min() - _MARGIN, 0.0), min(places.max() + _MARGIN, 1.0)
-            axes.set(xlabel=f"Threshold probability{info}", ylabel=self._y_label, xlim=ends)
+            margin = _MARGIN if np.ptp(places) else _ROOM
+            ends = max(places.min() - margin, 0.0), min(places.max() + margin, 1.0)
+            axes.set(xlabel=f"{place}{info}", ylabel=y_label, xlim=ends)
+            break_labels(axes)
             # Rare events have small values, whose many zeros would push the label off the figure.
             axes.ticklabel_format(axis="y", scilimits=_PLAIN)
             self._finish(axes)
@@ -517,13 +538,18 @@ class ThresholdDisplay(ABC):
 
         color, style = take_color(self.lines_[k], style)
         share = max(0.25 / len(self.curves), 0.08)
-        default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
+        thresholds = self.curves[k].thresholds
+        is_bar = len(thresholds) == 1  # no area has one point
+        pale = to_rgba(color, 2 * share if is_bar else share)
+        default = {"facecolor": pale, "edgecolor": pale if is_bar else "none", "zorder": 1.5}
         if self.confidence_level is not None:
             label = f"{100 * self.confidence_level:g} % band (all thresholds at once)"
             is_first = all(area.get_label() != label for area in ax.collections)
             default["label"] = label if is_first else None
-        style = merge_style(default, style, PolyCollection)
-        self.bands_.append(ax.fill_between(self.curves[k].thresholds, *ends, **style))
+        if is_bar:
+            default["linewidth"] = _BAR
+        draw = ax.vlines if is_bar else ax.fill_between
+        self.bands_.append(draw(thresholds, *ends, **merge_style(default, style, PolyCollection)))
 
     def _draw_line(self, ax, label, dashes, x, y, alpha, style):
         """A line that models are compared with; one that the axes have already is not repeated."""
@@ -533,7 +559,10 @@ class ThresholdDisplay(ABC):
             if all(np.array_equal(*pair) for pair in zip(line.get_data(), (x, y), strict=True)):
                 return
         is_first = all(line.get_label() != label for line in ax.lines)
-        default = {"color": "0.3", "linestyle": dashes, "linewidth": 1.2, "zorder": 1.8}
+        default = {"color": choose_pale_color(ax), "linestyle": dashes, "linewidth": 1.2}
+        default |= {"zorder": 1.8}
+        if len(x) == 1:  # no line has one point
+            default |= {"marker": _MARKERS[dashes], "markersize": 5}
         default |= {"label": label if is_first else None, "alpha": alpha}
         self.ref_lines_ += ax.plot(x, y, **merge_style(default, style, Line2D))
 

@@ -1,12 +1,17 @@
 """The square of a diagram: diagonal, side labels, limits, legend, scales."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from sklearn.calibration import CalibrationDisplay
 
-from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityDisplay
+from skcal.diagrams import CalibrationSharpnessDisplay, DecisionCurveDisplay, ReliabilityDisplay
+from skcal.diagrams._entries import break_line
 from skcal.diagrams._frame import UNIT_SQUARE, Frame, cut_at_frame, draw_diagonal, finish_axes
+from tests.diagrams.artists import list_legend
 
 
 def draw(Display=ReliabilityDisplay, **options):
@@ -39,7 +44,7 @@ def test_side_labels_stand_on_their_sides_and_leave_small_squares():
     (left, high), (right, low) = (text.get_position() for text in first.side_labels_)
     assert high - left > 0 > low - right
     assert all(text.get_visible() for text in first.side_labels_)
-    second = draw(reduction="confidence", ax=first.ax_)
+    second = draw(ax=first.ax_)
     assert second.side_labels_ == list(first.ax_.texts) == first.side_labels_
     for ax in plt.subplots(1, 2, figsize=(4, 2))[1]:
         assert not any(text.get_visible() for text in draw(ax=ax).side_labels_)
@@ -82,6 +87,100 @@ def test_long_entries_are_broken_into_two_lines(rows):
         assert frame - 1 <= legend.y0 < legend.y1 <= ax.get_window_extent().y1 + 1
 
 
+@pytest.mark.parametrize("Display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
+@pytest.mark.parametrize(
+    "name", ["GaussianNB", "RecalibratedClassifierCV (isotonic)", "the name of a model " * 6]
+)
+def test_legends_stay_in_the_figure(rows, Display, name):
+    weights = np.random.default_rng(0).random(500)
+    for size in ((6.4, 4.8), (3, 3)):
+        _, ax = plt.subplots(figsize=size)
+        display = Display.from_predictions(*rows, name=name, sample_weight=weights, ax=ax)
+        ax.figure.canvas.draw()
+        for text in ax.get_legend().get_texts():
+            box = text.get_window_extent()
+            assert 0 <= box.x0 < box.x1 <= ax.figure.bbox.x1
+        # Nothing is lost, and names end before numbers do.
+        entry = list_legend(ax)[-1]
+        assert entry.split() == display.line_.get_label().split()
+
+
+def test_lines_break_where_words_and_numbers_end():
+    def break_at(width, line):
+        return break_line(line, lambda part: len(part) <= width).split("\n")
+
+    line = "Forest (isotonic) (smECE = 0.034 [0.021, 0.050], effective rows = 3)"
+    assert break_at(99, line) == [line]
+    assert break_at(60, line) == ["Forest (isotonic)", line[18:]]
+    first, second = "(smECE = 0.034 [0.021, 0.050],", "effective rows = 3)"
+    assert break_at(40, line) == ["Forest (isotonic)", first, second]
+    assert break_at(30, line)[-2:] == [first, second]
+    assert break_at(12, "a name of five words") == ["a name of", "five words"]
+    # What cannot be broken stays as it is: long words, and formulas.
+    for whole in ("LogisticRegression", "$a + b + c + d$"):
+        assert break_at(8, whole) == [whole]
+
+
+def test_long_labels_of_the_data_stay_in_the_figure():
+    label = "a label of more than forty letters, all of them"
+    for Display in (ReliabilityDisplay, DecisionCurveDisplay):
+        display = Display.from_predictions(["no", label, label], [0.2, 0.6, 0.7], pos_label=label)
+        display.figure_.canvas.draw()
+        for axis in (display.ax_.xaxis, display.ax_.yaxis):
+            box = axis.label.get_window_extent()
+            assert box.x0 >= 0
+            assert box.y0 >= 0
+            assert box.y1 <= display.figure_.bbox.y1
+        assert "Positive label: a label of" in display.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("size", [(6.4, 4.8), (6, 6), (3, 3)])
+def test_tick_labels_do_not_touch(rows, scale, size):
+    axes = plt.subplots(3, 3, figsize=size)[1]
+    for ax in (axes[0, 0], plt.subplots(figsize=size)[1]):
+        ReliabilityDisplay.from_predictions(*rows, scale=scale, name="m", ax=ax)
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.get_xticklabels()]
+        assert len(boxes) >= (2 if scale == "probability" else 1)
+        assert all(one.x1 < two.x0 for one, two in pairwise(boxes))
+
+
+def test_axes_that_show_several_labels():
+    y, proba = np.array(list("abca")), np.full((4, 3), [0.5, 0.3, 0.2])
+    ax = plt.subplots()[1]
+    for label in "abc":
+        ReliabilityDisplay.from_predictions(y, proba, pos_label=label, name="m", ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Predicted probability", "Fraction of positives")
+    for label, entry in zip("abc", list_legend(ax)[1:], strict=True):
+        assert entry.startswith("m (smECE")
+        assert entry.endswith(f", positive label: {label}")
+    for options, message in (
+        ({}, "got axes with 'Fraction of positives' over 'Predicted probability' for 'Accuracy'"),
+        ({"reduction": "full"}, "'Fraction that came true' over 'Predicted probability, all"),
+    ):
+        n_artists = len(ax.get_children())
+        with pytest.raises(ValueError, match=f"^ax must be empty, or show the quan.*{message}"):
+            ReliabilityDisplay.from_predictions(y, proba, ax=ax, **options)
+        assert len(ax.get_children()) == n_artists
+    # The quantities of these two are the same.
+    CalibrationSharpnessDisplay.from_predictions(y, proba, pos_label="a", ax=ax)
+
+
+def test_reference_lines_are_seen_on_dark_axes():
+    with plt.style.context("dark_background"):
+        displays = [
+            Display.from_predictions([0, 1], [0.2, 0.7])
+            for Display in (ReliabilityDisplay, DecisionCurveDisplay)
+        ]
+        lines = [displays[0].ref_line_, *displays[1].ref_lines_]
+    for line in lines:
+        *rgb, alpha = to_rgba(line.get_color())
+        assert np.mean(rgb) * alpha > 0.5
+    *rgb, alpha = to_rgba(draw().ref_line_.get_color())
+    assert np.mean(rgb) * alpha + 1 - alpha < 0.5
+
+
 def test_frame_is_a_square_with_ticks_from_zero_to_one():
     figure, ax = plt.subplots()
     finish(ax, 1)
@@ -122,7 +221,7 @@ def test_frame_grows_with_what_is_drawn_and_cuts_it_there():
 @pytest.mark.parametrize("low", [1e-9, 1e-6, 1e-3, 0.2, 0.45])
 @pytest.mark.parametrize("high", [0.55, 0.8, 0.99, 1 - 1e-5])
 def test_ticks_on_the_scale_of_logits(low, high):
-    ticks = Frame("logit", low, high).ticks
+    ticks = Frame("logit", low, high).list_ticks()
     assert len(ticks) >= 1
     assert low < ticks.min() <= ticks.max() < high
     # Short enough to stand side by side.

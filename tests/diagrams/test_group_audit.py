@@ -136,6 +136,17 @@ def test_what_plot_refuses(rows, options, message):
     assert len(plt.get_fignums()) == n_figures
 
 
+def test_axes_of_another_plot_are_refused(rows):
+    y, v, group = rows
+    display = GroupAuditDisplay.from_predictions(y, v, group, **FEW)
+    n_artists = len(display.ax_.get_children())
+    with pytest.raises(ValueError, match=r"^ax must be empty for an audit, .* that hold data"):
+        GroupAuditDisplay.from_predictions(y, v, group == "c", ax=display.ax_, **FEW)
+    with pytest.raises(ValueError, match=r"^ax must be empty"):
+        display.plot(ax=display.ax_)
+    assert len(display.ax_.get_children()) == n_artists
+
+
 def test_what_constructors_refuse(rows):
     with pytest.raises(ValueError, match="audit must be a GroupAudit; got a str"):
         GroupAuditDisplay("audit").plot()

@@ -232,3 +232,14 @@ def test_bad_input(monitor, options, message):
     with pytest.raises(ValueError, match=message):
         MonitorDisplay.from_monitor(monitor, **options)
     assert plt.get_fignums() == before
+
+
+def test_axes_of_another_monitor_are_refused():
+    display = MonitorDisplay.from_monitor(feed(0.2))
+    title = display.axes_[0].get_title()
+    other = plt.subplots(1, 2)[1]
+    for axes in (display.axes_, [other[0], display.axes_[1]], [display.axes_[0], other[1]]):
+        with pytest.raises(ValueError, match=r"^ax must be empty for a monitor, .* that hold data"):
+            MonitorDisplay.from_monitor(feed(), ax=axes)
+    assert display.axes_[0].get_title() == title
+    assert not any(ax.has_data() for ax in other)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 from scipy import stats
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
@@ -287,6 +288,24 @@ def test_groups_have_names_that_differ(rng):
     assert display.ax_.xaxis.label.get_window_extent().y0 >= 0
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_widths_that_differ_by_rounding_make_one_group(rng, scale):
+    middle = scale * rng.normal(size=(400, 1))
+    noisy = middle + scale * np.array([-1.1, 1.3])
+    widths = np.diff(noisy)[:, 0]
+    assert 0 < np.ptp(widths) < 1e-12 * scale
+    for factor, n_groups in ((1, 1), (np.repeat([1, 1 + 1e-6], 200), 2)):
+        ends = (
+            noisy * [[1, 1]] if np.isscalar(factor) else middle + (noisy - middle) * factor[:, None]
+        )
+        display = IntervalCoverageDisplay.from_predictions(middle[:, 0], ends)
+        assert len(display.groups) == n_groups
+        assert display.n_rows.min() >= 200
+    # Widths in small steps are no rounding where the steps add up.
+    steps = 1e5 + np.column_stack([np.zeros(400), 1 + 5e-5 * np.arange(400)])
+    assert len(IntervalCoverageDisplay.from_predictions(np.zeros(400), steps).groups) == 10
+
+
 def test_models_on_one_axes(rows):
     y, law = rows
     ends = np.column_stack([law[0] - 1, law[0] + 1])
@@ -308,6 +327,55 @@ def test_models_on_one_axes(rows):
     display = QuantileReliabilityDisplay.from_predictions(y, law[0], **options)
     assert display.lines_[0].get_label().startswith("one, level 0.5 (MCB")
     assert display.plot(name="two").lines_[0].get_label().startswith("two, level 0.5")
+
+
+def test_legends_of_regression_hide_no_curve(rows):
+    y, (mean, spread) = rows
+    name = "A regressor with a long name, before it is repaired"
+    for shift in (-2, 2):
+        display = PITDisplay.from_predictions(y + shift, (mean, spread), name=name)
+        display.figure_.canvas.draw()
+        ax = display.ax_[1]
+        legend = ax.get_legend().get_window_extent()
+        assert legend.y0 >= ax.get_window_extent().y1
+        assert 0 <= legend.x0 < legend.x1 <= display.figure_.bbox.x1
+        assert legend.y1 <= display.figure_.bbox.y1
+    columns = mean[:, None] + stats.norm.ppf(LEVELS)
+    options = {"quantiles": LEVELS, "name": name, "sample_weight": 1 + np.arange(80) % 2}
+    display = QuantileReliabilityDisplay.from_predictions(y, columns, **options)
+    ax = display.ax_
+    # Of a model with other values all is seen, too.
+    again = QuantileReliabilityDisplay.from_predictions(3 * y, 3 * columns, ax=ax, **options)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    low, high = ax.get_xlim()
+    for line in (*display.lines_, *again.lines_):
+        (x, _), (_, top) = line.get_xydata().min(axis=0), line.get_xydata().max(axis=0)
+        assert low < x < line.get_xdata().max() < high
+        assert low < line.get_ydata().min()
+        assert ax.transData.transform((0, top))[1] < legend.y0
+    assert legend.x1 <= ax.figure.bbox.x1
+    assert legend.y1 <= ax.get_window_extent().y1 + 1
+    assert max(ax.get_yticks()) <= high
+    assert len(ax.get_xticks()) > 2
+
+
+def test_bands_and_bars_say_whose_they_are(rows):
+    y, (mean, spread) = rows
+    many = PITDisplay.from_predictions(y, (mean, spread), name="many")
+    few = PITDisplay.from_predictions(y[:20], (mean[:20], spread[:20]), name="few", ax=many.ax_)
+    labels = many.ax_[1].get_legend_handles_labels()[1]
+    assert {"95 % if calibrated (many)", "95 % if calibrated (few)"} < set(labels)
+    for band in few.bands_:
+        assert to_rgba(few.line_.get_color())[:3] == tuple(band.get_facecolor()[0, :3])
+    for one, other in zip(many.bands_, few.bands_, strict=True):
+        assert not np.array_equal(one.get_facecolor(), other.get_facecolor())
+    ends = np.column_stack([mean - 1, mean + 1])
+    first = IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0)
+    second = IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0, level=0.5, ax=first.ax_)
+    assert not np.array_equal(first.bars_.get_color(), second.bars_.get_color())
+    labels = first.ax_.get_legend_handles_labels()[1]
+    assert {"95 % if all cover 90 %", "95 % if all cover 50 %"} < set(labels)
 
 
 def test_one_prediction_and_many_levels(rows):

@@ -301,13 +301,28 @@ def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
     # Axes that are given are whole diagrams.
     display.plot(plt.subplots(1, 3)[1])
     for ax, label, line in zip(display.ax_, "abc", display.line_, strict=True):
-        assert ax.get_xlabel() == f"{x_label} ({info[:-1]}{label})"
+        assert ax.get_xlabel().replace("\n", " ") == f"{x_label} ({info[:-1]}{label})"
         assert list_legend(ax) == ["Perfectly calibrated", line.get_label()]
 
 
 def label_numbers(display):
     """What the legend says beside the name."""
     return display.line_.get_label().removeprefix("model (").removesuffix(")")
+
+
+def test_models_on_the_same_panels(multiclass):
+    model, X, y = multiclass
+    options = {"reduction": "classwise"}
+    first = ReliabilityDisplay.from_estimator(model, X, y, name="first", **options)
+    before = [(ax.get_xlabel(), ax.get_ylabel()) for ax in first.ax_]
+    titles = [ax.get_title().split("\n")[0] for ax in first.ax_]
+    proba = model.predict_proba(X) / 2 + 1 / 6
+    second = ReliabilityDisplay.from_predictions(y, proba, name="second", ax=first.ax_, **options)
+    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in first.ax_] == before
+    assert [ax.get_title() for ax in first.ax_] == titles
+    assert not first.figure_.legends
+    for ax, *lines in zip(first.ax_, first.line_, second.line_, strict=True):
+        assert list_legend(ax)[1:] == [line.get_label() for line in lines]
 
 
 def test_the_worst_of_many_panels_are_shown():
@@ -448,7 +463,7 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
         ({"reduction": "classwise"}, ValueError, "must be one of 'auto', 'confidence', 'full'"),
         ({"interval": True}, TypeError, "unexpected keyword arguments: interval"),
         ({"band": "consistency"}, ValueError, "band='consistency' needs kind='binned'"),
-        ({"confidence_level": 95}, ValueError, "confidence_level must be at least 0 and below 1"),
+        ({"confidence_level": 95}, ValueError, "confidence_level must be above 0 and below 1"),
     ):
         with pytest.raises(error, match=message):
             ReliabilityDisplay.from_cv_results(results, X, y, **options)

@@ -239,6 +239,65 @@ def test_legend_hides_nothing(Display, rows):
         assert all(np.max(line.get_ydata()) < bottom for line in ax.lines)
 
 
+@every_display
+@pytest.mark.parametrize("size", [(8, 4), (6.4, 4.8), (8, 8)])
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_legend_stays_in_small_axes(Display, rows, size, layout):
+    y, models = rows
+    figure, axes = plt.subplots(1, 2, figsize=size, layout=layout)
+    for ax, proba in zip(axes, (models["a"], models), strict=True):
+        Display.from_predictions(y, proba, ax=ax)
+    figure.canvas.draw()
+    for ax in axes:
+        inside, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
+        assert inside.x0 - 1 <= legend.x0 < legend.x1 <= inside.x1 + 1
+        assert inside.width > figure.bbox.width / 4
+        (_, bottom) = ax.transData.inverted().transform((legend.x0, legend.y0))
+        assert all(np.max(line.get_ydata()) < bottom for line in ax.lines)
+
+
+@every_display
+def test_a_single_threshold_is_drawn(Display, rows):
+    y, models = rows
+    display = Display.from_predictions(y, models, thresholds=[0.3])
+    ax = display.ax_
+    for line in (*display.lines_, *display.ref_lines_):
+        assert line.get_marker() not in ("None", None, "")
+    assert len({line.get_marker() for line in (*display.lines_, *display.ref_lines_)}) >= 2
+    (low, high), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    for bar, (least, most) in zip(display.bands_, display.bands, strict=True):
+        ((segment),) = bar.get_segments()
+        np.testing.assert_array_equal(segment, [[0.3, least[0]], [0.3, most[0]]])
+        assert bar.get_linewidth()[0] > 1
+        assert bottom <= segment[0, 1] < segment[1, 1] <= top
+    assert low < 0.29
+    assert high > 0.31
+
+
+@every_display
+def test_axes_that_show_other_labels_or_quantities(Display, rows):
+    y, models = rows
+    display = Display.from_predictions(y, models["a"], name="one")
+    Display.from_predictions(y, 1 - models["a"], pos_label=0, name="two", ax=display.ax_)
+    assert display.ax_.get_xlabel() == "Threshold probability"
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert {"one, positive label: 1", "two, positive label: 0"} < set(words)
+    (Other,) = {DecisionCurveDisplay, MurphyDisplay} - {Display}
+    proba = np.full((300, 3), [0.5, 0.3, 0.2])
+    refused = [
+        lambda: Other.from_predictions(y, models["a"], ax=display.ax_),
+        lambda: Display.from_predictions(y, proba, labels=[0, 1, 2], ax=display.ax_),
+    ]
+    if Display is DecisionCurveDisplay:
+        refused.append(lambda: display.plot(display.ax_, standardized=True))
+    n_artists, label = len(display.ax_.get_children()), display.ax_.get_ylabel()
+    for draw in refused:
+        with pytest.raises(ValueError, match="ax must be empty, or show the quantities of this"):
+            draw()
+    assert len(display.ax_.get_children()) == n_artists
+    assert display.ax_.get_ylabel() == label
+
+
 def test_rare_outcomes_fill_the_axes():
     rng = np.random.default_rng(0)
     rare = 0.05 * rng.random(3000)

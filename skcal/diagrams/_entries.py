@@ -1,0 +1,110 @@
+"""What axes show already, and legends and labels that say so in the room that there is."""
+
+import re
+from typing import NamedTuple
+
+# Where a line is broken: before the numbers of a curve, between them, before a bracket, at blanks.
+_BREAKS = tuple(map(re.compile, (r" (?=\([^()]* = )", r", (?=[^,]* = )", r" (?=\()", " ")))
+
+
+class Shown(NamedTuple):
+    """What a line shows.
+
+    Attributes
+    ----------
+    quantities : tuple of str
+        What is on the x and the y axis, whatever the label.
+    label : str or None
+        The label of the data that it is of, in words.
+    """
+
+    quantities: tuple[str, ...]
+    label: str | None
+
+
+def check_shown(ax, quantities):
+    """Raise a ValueError if the axes show other quantities."""
+    for shown in _list_shown(ax):
+        if shown.quantities != quantities:
+            (x, y), (own_x, own_y) = shown.quantities, quantities
+            raise ValueError(
+                "ax must be empty, or show the quantities of this display; got axes with "
+                f"{y!r} over {x!r} for {own_y!r} over {own_x!r}. Use other axes."
+            )
+
+
+def keep_shown(lines, quantities, label):
+    """Let `check_shown` and legends know what lines show."""
+    for line in lines:
+        line.skcal_shown = Shown(quantities, label)
+
+
+def has_labels(ax):
+    """Whether the axes show curves of several labels, which their legend tells then."""
+    return len({shown.label for shown in _list_shown(ax)}) > 1
+
+
+def _list_shown(ax):
+    return [line.skcal_shown for line in ax.lines if hasattr(line, "skcal_shown")]
+
+
+def list_entries(ax):
+    """Artists of the legend and their entries, with the labels of the data if there are several."""
+    handles, entries = ax.get_legend_handles_labels()
+    if has_labels(ax):
+        labels = [getattr(getattr(one, "skcal_shown", None), "label", None) for one in handles]
+        entries = [
+            entry if label is None else f"{entry}, {label[0].lower()}{label[1:]}"
+            for entry, label in zip(entries, labels, strict=True)
+        ]
+    return handles, entries
+
+
+def draw_above(ax):
+    """Draw the legend above the axes, where it hides nothing wherever the curves are."""
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    fit_legend(ax, *list_entries(ax), ax.get_window_extent().width, **place)
+
+
+def fit_legend(ax, handles, entries, width, **options):
+    """A legend of two columns, or one where that is wider than so many pixels, or broken lines."""
+    options = {"fontsize": "small", "frameon": False, **options}
+    for n_columns in (2, 1):
+        legend = ax.legend(handles, entries, ncols=n_columns, **options)
+        if legend.get_window_extent().width <= width:
+            return legend
+    break_entries(legend, entries, width)
+    return legend
+
+
+def break_entries(legend, entries, width):
+    """Break the lines of a legend of one column that is wider than so many pixels."""
+    texts = legend.get_texts()
+    # Before the first drawing texts know how wide they are, but not where.
+    indent = legend.get_window_extent().width - max(_measure(text) for text in texts)
+    for text, entry in zip(texts, entries, strict=True):
+        text.set_text(break_line(entry, lambda line, text=text: _fits(text, line, width - indent)))
+
+
+def _measure(text):
+    return text.get_window_extent().width
+
+
+def _fits(text, line, width):
+    text.set_text(line)
+    return _measure(text) <= width
+
+
+def break_line(line, fits):
+    """Break a line so that each part fits, if there are places to break it at.
+
+    Formulas are not broken.
+    """
+    if fits(line):
+        return line
+    for mark in _BREAKS:
+        for place in reversed(list(mark.finditer(line))):
+            head, rest = line[: place.end()].rstrip(), line[place.end() :]
+            if not head.replace(r"\$", "").count("$") % 2 and fits(head):
+                return f"{head}\n{break_line(rest, fits)}"
+    return line
