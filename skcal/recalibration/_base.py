@@ -317,7 +317,7 @@ class BaseRecalibrator(
         check_column_order("X", columns, labels, "classes")
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
-        self._depth, self._start = np.inf, None
+        self._depth, self._start = np.inf, None  # the start, of a temperature, is of no use later
         codes = move(search_sorted(self.classes_, y), device)
         check_scores(X, xp, self.input)
         scores = arrange_scores(X, move(self._order, device), xp, self.input)
@@ -332,6 +332,7 @@ class BaseRecalibrator(
         kind = X.dtype if X.shape[1] > 1 else xp.float64
         self._learn_floor(scores, float(xp.finfo(kind).eps))
         self._fit(scores, codes, sample_weight)
+        del self._start
 
     @abstractmethod
     def _fit(self, scores, codes, sample_weight):

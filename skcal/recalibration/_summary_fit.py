@@ -98,6 +98,7 @@ class SummaryFitMixin:
         elif _find_positive(summary) != self.classes_[1]:
             samples = [_complement(samples[0])]
         self._fit_samples(samples)
+        del self._start
 
     def _list_reductions(self, n_classes):
         """Reductions that keep what the recalibrator reads."""
