@@ -240,7 +240,9 @@ def test_legend_hides_nothing(Display, rows):
 
 
 @every_display
-@pytest.mark.parametrize("size", [(8, 4), (6.4, 4.8), (8, 8)])
+@pytest.mark.parametrize(
+    "size", [(8, 4), *(pytest.param(s, marks=pytest.mark.slow) for s in ((6.4, 4.8), (8, 8)))]
+)
 @pytest.mark.parametrize("layout", [None, "constrained"])
 def test_legend_stays_in_small_axes(Display, rows, size, layout):
     y, models = rows

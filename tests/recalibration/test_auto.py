@@ -444,6 +444,7 @@ def test_harm_is_not_told_where_a_map_cannot_be_fitted_to_a_part():
         RecalibratedClassifierCV(Probabilities(), Fixed(4.0), ensemble=False).fit(X, y)
 
 
+@pytest.mark.slow
 def test_folds_know_nothing_of_the_outcomes():
     """Equal shares of classes in all folds would make maps of a constant gain p (1 - p) / n."""
     rng = np.random.default_rng(0)

@@ -108,6 +108,7 @@ def test_more_rows_of_one_kind_alone_leave_the_error_of_the_others():
     assert widths[0] > widths[2] > widths[0] / 4
 
 
+@pytest.mark.slow
 def test_the_labels_of_these_rows_are_the_less_certain():
     """The variance of labels adds up, that of new rows does not: here all new rows are alike."""
     y, old, _, _ = draw(4, 3000)

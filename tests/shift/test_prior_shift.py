@@ -228,7 +228,13 @@ def test_undersampling_is_undone_in_the_same_pipeline():
         assert smooth_ece(Y_TEST, without.predict_proba(X_TEST)) > 0.1
 
 
-@pytest.mark.parametrize("name", ["RandomUnderSampler", "RandomOverSampler", "SMOTE"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RandomUnderSampler",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("RandomOverSampler", "SMOTE")),
+    ],
+)
 def test_every_sampler_is_undone_in_one_line(name):
     """Also of a classifier that remembers its rows, and for use at other rates."""
     samplers = pytest.importorskip("imblearn", reason="the test needs imbalanced-learn")
