@@ -83,9 +83,8 @@ def _fit(log_odds, positive, negative, data, places=()):
     fit = likelihood.choose(FIRST_DEGREES[data])
     if fit.degree > likelihood.most_telling:
         raise ValueError(
-            "y_true must hold at least two rows of each outcome, at different predictions, for "
-            f"data={data!r}: any single one is separated from the others by a polynomial of degree "
-            f"{fit.degree}, the first one."
+            f"y_true must hold at least two rows of each outcome for data={data!r}: any single one "
+            f"is separated from the others by a polynomial of degree {fit.degree}, the first one."
         )
     return likelihood, fit
 

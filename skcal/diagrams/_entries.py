@@ -26,14 +26,24 @@ def check_shown(ax, quantities):
     """Raise a ValueError if the axes show other quantities."""
     for shown in _list_shown(ax):
         if shown.quantities != quantities:
-            (x, y), (own_x, own_y) = shown.quantities, quantities
+            pair = shown.quantities, quantities
+            theirs, own = (" over ".join(map(repr, reversed(names))) for names in pair)
             raise ValueError(
-                "ax must be empty, or show the quantities of this display; got axes with "
-                f"{y!r} over {x!r} for {own_y!r} over {own_x!r}. Use other axes."
+                "ax must be empty, or show the quantities of this display; it shows "
+                f"{theirs}, and this display {own}. Use other axes."
             )
 
 
-def keep_shown(lines, quantities, label):
+def check_alone(axes, what):
+    """Raise a ValueError if one of the axes shows another display, beside which none can be read.
+
+    Lines of the user are welcome.
+    """
+    if any(_list_shown(one) for one in axes):
+        raise ValueError(f"ax must not show another display: {what}. Use other axes.")
+
+
+def keep_shown(lines, quantities, label=None):
     """Let `check_shown` and legends know what lines show."""
     for line in lines:
         line.skcal_shown = Shown(quantities, label)

@@ -98,20 +98,12 @@ class Frame(NamedTuple):
     def _list_sets(self):
         if self.scale == "probability":
             return map(np.array, _TICKS)
-        if self.scale == "logit":
-            every = (np.unique([*some, *(1 - np.array(some))]) for some in _LOGIT_TICKS)
-        else:
-            from matplotlib.ticker import MaxNLocator
-
-            every = (
-                MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
-                for n in (7, 5, 3, 2, 1)
-            )
+        every = (np.unique([*some, *(1 - np.array(some))]) for some in _LOGIT_TICKS)
         return (ticks[(ticks > self.low) & (ticks < self.high)] for ticks in every)
 
     def write(self, ticks):
         """Labels of ticks."""
-        form = {"probability": ".1f", "logit": ".15g"}.get(self.scale, "g")
+        form = {"probability": ".1f", "logit": ".15g"}[self.scale]
         return [f"{tick:{form}}" for tick in ticks]
 
 
@@ -158,12 +150,6 @@ def open_figure(ax, n_panels=1, *, panels=False):
     except BaseException:
         plt.close(figure)
         raise
-
-
-def check_empty(axes, what):
-    """Raise a ValueError if one of the axes holds data, beside which `what` cannot be read."""
-    if any(one.has_data() for one in axes):
-        raise ValueError(f"ax must be empty for {what}; got axes that hold data. Use other axes.")
 
 
 def _count_columns(n_panels):
@@ -406,6 +392,10 @@ def break_labels(ax):
 
 
 def _draw_ticks(ax, frame):
+    if frame.scale == "value":
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_ticks(_list_plain_ticks(ax, frame))
+        return
     (left, _), (right, _) = _find_corners(ax, frame)
     size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
     letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
@@ -416,6 +406,16 @@ def _draw_ticks(ax, frame):
             axis.set_ticks([], minor=True)
         else:
             axis.set_ticks(ticks)
+
+
+def _list_plain_ticks(ax, frame):
+    """Those that matplotlib chooses for the x axis."""
+    from matplotlib.ticker import AutoLocator
+
+    locator = AutoLocator()
+    locator.set_axis(ax.xaxis)
+    ticks = locator.tick_values(frame.low, frame.high)
+    return ticks[(ticks >= frame.low) & (ticks <= frame.high)]
 
 
 def _hide_wide_sides(ax, frame):

@@ -9,7 +9,8 @@ import numpy as np
 from skcal._groups import take_columns
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number
-from skcal.diagrams._frame import check_empty, open_figure, shorten_name
+from skcal.diagrams._entries import check_alone, keep_shown
+from skcal.diagrams._frame import open_figure, shorten_name
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups
@@ -265,13 +266,14 @@ class GroupAuditDisplay:
         check_look(interval_kwargs=interval_kwargs, ref_line_kwargs=ref_line_kwargs)
         n_shown = min(n_groups, len(self.audit.names))
         with open_figure(ax, 1, panels=False) as (axes,):
-            check_empty([axes], "an audit, whose groups name the places on the y axis")
+            check_alone([axes], "the y axis has the groups of one audit")
             if ax is None:
                 height = _HEIGHT + _HEIGHT_OF_A_GROUP * (n_shown + _ROWS_OF_LEGEND)
                 axes.figure.set_size_inches(_WIDTH, height)
                 axes.figure.set_layout_engine("constrained")
             self._draw_line(axes, ref_line_kwargs)
             self._draw_intervals(axes, n_shown, alpha, interval_kwargs)
+            keep_shown(self.points_, ("Group",))
             self._label(axes, n_shown)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)

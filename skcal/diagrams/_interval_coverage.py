@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
 # Points of one display stand so far to the right of those of the one before.
 _STEP = 0.12
-# Widths whose difference is a smaller part of the ends of their intervals differ by rounding.
-_ROUNDING = 1e-9
+# Widths whose difference is less than so many last digits of the ends differ by their rounding.
+_ROUNDING = 8
 # How points and bars are found again.
 _POINTS_ID, _BARS_ID = "skcal coverage", "skcal coverage bars"
 
@@ -293,7 +293,11 @@ class IntervalCoverageDisplay:
         is_covered = (bounds[0] <= targets) & (targets <= bounds[1])
         if by_name is None:
             by_name = "Width of the interval" if by is None else "Group"
-        values = _measure_widths(*bounds) if by is None else _read_groups(by, len(targets))
+        if by is None:
+            low, high = bounds
+            values = _measure_widths(low, high, _find_resolution(y_interval))
+        else:
+            values = _read_groups(by, len(targets))
         if weights is not None:
             counts = weights > 0
             is_covered, values, weights = is_covered[counts], values[counts], weights[counts]
@@ -376,10 +380,13 @@ class IntervalCoverageDisplay:
                 share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Bars"
                 look = {"color": "0.6", "alpha": 0.4, "linewidth": 8, "zorder": 2}
                 words = f"{share} if all cover {100 * self.level:g} %"
-                others = {bar.get_label() for bar in axes.collections if bar.get_gid() == _BARS_ID}
-                if others and words not in others:  # bars of another level, for these points
+                others = [bar for bar in axes.collections if bar.get_gid() == _BARS_ID]
+                alike = [bar for bar in others if bar.get_label() == words]
+                if alike:
+                    look["color"] = alike[0].get_color()
+                elif others:  # bars of another level, for these points
                     look["color"] = color
-                look |= {"label": words if words not in others else None, "gid": _BARS_ID}
+                look |= {"label": None if alike else words, "gid": _BARS_ID}
                 look = merge_style(look, bar_kwargs, LineCollection)
                 self.bars_ = axes.vlines(places, self.low, self.high, **look)
             look = {"color": color, "marker": "o"}
@@ -450,14 +457,20 @@ def _read_groups(by, n_samples):
     return check_values("by", numbers)
 
 
-def _measure_widths(low, high):
+def _find_resolution(values):
+    """Relative distance of numbers of the type of the values."""
+    kind = np.result_type(np.asarray(values).dtype, np.float32)
+    return np.finfo(kind).eps if kind.kind == "f" else np.finfo(np.float64).eps
+
+
+def _measure_widths(low, high, resolution):
     """Widths of intervals; those that differ by the rounding of the ends alone are made the same.
 
     A longer chain of such neighbours is left as it is: its ends do differ.
     """
     widths = high - low
     order = np.argsort(widths)
-    reach = _ROUNDING * np.maximum(np.maximum(abs(low), abs(high)), widths)[order]
+    reach = _ROUNDING * resolution * np.maximum(abs(low), abs(high))[order]
     ordered = widths[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > reach)
     counts = np.diff(starts, append=len(ordered))

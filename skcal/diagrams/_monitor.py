@@ -10,9 +10,9 @@ from scipy.stats import binomtest
 from skcal._numerics.monitoring._evidence import find_price
 from skcal._validation import check_flag
 from skcal._words import show_moment
+from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._estimate import name_problem
 from skcal.diagrams._frame import (
-    check_empty,
     draw_diagonal,
     finish_axes,
     name_axes,
@@ -184,7 +184,7 @@ class MonitorDisplay:
             ref_line_kwargs=ref_line_kwargs,
         )
         with open_figure(ax, 2, panels=ax is None) as axes:
-            check_empty(axes, "a monitor, whose title tells its alarms alone")
+            check_alone(axes, "the title tells the alarms of one monitor")
             left, right = axes
             if ax is None:
                 left.figure.set_size_inches(_SIZE)
@@ -194,6 +194,7 @@ class MonitorDisplay:
             left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
             self.ref_line_ = draw_diagonal(right, ref_line_kwargs)
             self._draw_points(right, point_kwargs)
+            keep_shown([self.line_, self.ref_line_], ("Evidence",))
             reduction, pos_label = name_problem(self.monitor, None)
             label = name_label(reduction, pos_label)
             finish_axes(right, name_axes(reduction, label), despine=despine)

@@ -26,7 +26,7 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
-from skcal.diagrams._entries import draw_above
+from skcal.diagrams._entries import fit_legend, list_entries
 from skcal.diagrams._frame import open_figure
 from skcal.diagrams._legend import (
     check_lengths,
@@ -425,4 +425,7 @@ def _label(axes):
     for one in axes:
         one.set_box_aspect(1)
         one.apply_aspect()
-    draw_above(curve)
+    # On the side of the diagonal from which curves keep away.
+    gaps = np.concatenate([np.subtract(*line.get_data()) for line in curve.lines])
+    place = "upper left" if gaps.max() >= -gaps.min() else "lower right"
+    fit_legend(curve, *list_entries(curve), curve.get_window_extent().width, loc=place)

@@ -283,12 +283,18 @@ class QuantileReliabilityDisplay:
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
             is_beside = ax is None and n_curves > _MOST_ABOVE
-            options = {"despine": despine, "legend": not is_beside, "title": title}
-            finish_axes(axes, _QUANTITIES, frame=_find_frame(axes), **options)
-            if is_beside:
-                axes.figure.set_layout_engine("constrained")
-                look = {"fontsize": "small", "frameon": False, "title": title}
-                axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), **look)
+            is_linear = axes.get_xscale() == axes.get_yscale() == "linear"
+            options = {"despine": despine, "legend": not is_beside and is_linear, "title": title}
+            if is_linear:
+                finish_axes(axes, _QUANTITIES, frame=_find_frame(axes), **options)
+            else:
+                axes.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1])
+            if not options["legend"]:
+                place: dict[str, Any] = {"loc": "best"}
+                if is_beside:
+                    axes.figure.set_layout_engine("constrained")
+                    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+                axes.legend(**place, fontsize="small", frameon=False, title=title)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -311,7 +317,8 @@ class QuantileReliabilityDisplay:
 
 
 def _find_frame(axes):
-    """The square that holds all that is drawn."""
+    """The square that holds all that is drawn, also on axes that share its limits."""
     low, high = axes.dataLim.get_points().min(), axes.dataLim.get_points().max()
     margin = _MARGIN * (high - low if high > low else max(abs(low), 1.0))
-    return Frame("value", low - margin, high + margin)
+    first, last = sorted(axes.get_xlim())
+    return Frame("value", min(low - margin, first), max(high + margin, last))

@@ -48,23 +48,23 @@ if TYPE_CHECKING:
 _PLAIN = -2, 4
 # Room beside the first and the last threshold.
 _MARGIN = 0.01
-# Room beside a single threshold, and what stands there for a line with such dashes, and for a band.
-_ROOM, _MARKERS, _BAR = 0.1, {"--": "^", "-": "s", ":": "D"}, 5.0
+# Room beside a single threshold, half of the width of its band, and what stands there for a line
+# with such dashes.
+_ROOM, _BAR, _MARKERS = 0.1, 0.002, {"--": "^", "-": "s", ":": "D"}
 # A legend takes no more than this of the height for itself.
 _MOST_OF_A_LEGEND = 0.5
 
 
 def place_legend(ax, low, high):
     """Set the ends of the y axis, with room for a legend above all curves."""
-    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch
 
     handles, entries = list_entries(ax)
-    bands = PolyCollection, LineCollection
-    if sum(isinstance(artist, bands) for artist in ax.collections) > 1:
+    if sum(isinstance(artist, PolyCollection) for artist in ax.collections) > 1:
         # The band of one model stands for those of all.
         gray = Patch(facecolor="0.8", edgecolor="none")
-        handles = [gray if isinstance(one, bands) else one for one in handles]
+        handles = [gray if isinstance(one, PolyCollection) else one for one in handles]
     legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, loc="upper center")
     legend.set_in_layout(False)  # it stands inside, where a layout need not make room
     share = legend.get_window_extent().height / ax.get_window_extent().height
@@ -484,7 +484,7 @@ class ThresholdDisplay(ABC):
         units = [1.0 if unit is None else unit(curve) for curve in self.curves]
         label = name_label(None, self.pos_label)
         place = "Threshold probability"
-        quantities = place if label is None else f"{place} of one label", y_label
+        quantities = place, y_label
         with open_figure(ax) as (axes,):
             check_shown(axes, quantities)
             looks = choose_styles(axes, n_curves if separate else 1)
@@ -539,17 +539,16 @@ class ThresholdDisplay(ABC):
         color, style = take_color(self.lines_[k], style)
         share = max(0.25 / len(self.curves), 0.08)
         thresholds = self.curves[k].thresholds
-        is_bar = len(thresholds) == 1  # no area has one point
-        pale = to_rgba(color, 2 * share if is_bar else share)
-        default = {"facecolor": pale, "edgecolor": pale if is_bar else "none", "zorder": 1.5}
+        if len(thresholds) == 1:  # no area has one point
+            thresholds = thresholds + np.array([-_BAR, _BAR])
+            ends, share = np.repeat(ends, 2, axis=1), 2 * share
+        default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
         if self.confidence_level is not None:
             label = f"{100 * self.confidence_level:g} % band (all thresholds at once)"
             is_first = all(area.get_label() != label for area in ax.collections)
             default["label"] = label if is_first else None
-        if is_bar:
-            default["linewidth"] = _BAR
-        draw = ax.vlines if is_bar else ax.fill_between
-        self.bands_.append(draw(thresholds, *ends, **merge_style(default, style, PolyCollection)))
+        look = merge_style(default, style, PolyCollection)
+        self.bands_.append(ax.fill_between(thresholds, *ends, **look))
 
     def _draw_line(self, ax, label, dashes, x, y, alpha, style):
         """A line that models are compared with; one that the axes have already is not repeated."""

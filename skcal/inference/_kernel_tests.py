@@ -139,8 +139,8 @@ def kernel_calibration_test(
       predicted, because hardly any event was seen, they are spread to that standard deviation.
 
     "block" and "bootstrap" are approximations for many rows. With 50 rows of up to three classes
-    they reject 6 % of calibrated samples at 5 %, with ten 7 to 10 %, and with four up to a fourth;
-    with many classes, or "bootstrap" with rare events, too few. With few rows take
+    they reject 6 % of calibrated samples at 5 %, with ten 7 to 10 %, and with four up to 25 %. With
+    many classes, and "bootstrap" with rare events, they reject too few. With few rows take
     :func:`calibration_test` with ``statistic="squared_kernel_calibration_error"``, which is exact.
 
     A p-value that is too small for a float is given as the smallest normal float. Small p-values

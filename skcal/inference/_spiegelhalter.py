@@ -73,7 +73,7 @@ def spiegelhalter_test(
 
     has mean 0 and variance 1, and tends to a standard normal variable as rows accrue [1]_.
     Rare events need many rows: at 1 % the test rejects 1.7 % of calibrated samples that expect two
-    events, and every sample with an event where a tenth of one is expected; where few are, take
+    events, and every sample with an event where a tenth of one is expected. There use
     :func:`calibration_test`. Predictions of 1/2 count for nothing, and errors that do not change
     the expected Brier score are not detected: a large p-value is no proof of calibration.
 

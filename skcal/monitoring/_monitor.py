@@ -492,8 +492,8 @@ class CalibrationMonitor:
             change point; "before", "during" and "after" the last deviation if it is over; "all"
             where there is none), ``low`` and ``high``, between which the predictions lie,
             ``n_samples``, ``mean_prediction`` and ``mean_outcome``. Of "classwise" it is the label
-            with the clearest deviation, and of a lag, after an alarm, the stream with the clearest
-            one.
+            with the clearest deviation, and of a lag, after an alarm, a stream with one of the
+            clearest.
         """
         return tabulate_periods(self._state, self._rules.log_level)
 

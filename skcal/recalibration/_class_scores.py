@@ -157,8 +157,6 @@ def find_depth(logits, codes, sample_weight, xp):
         n_gaps, n_large = (int(xp.count_nonzero(found)) for found in (gaps > 0, gaps >= unit))
         if 2 * n_large < n_gaps:  # so that the median, which takes longer, is below
             unit = find_median(gaps[gaps > 0], xp)
-        elif n_gaps == 0:
-            unit = 0.0
     return _LOGIT_DEPTH * max(temperature, unit), temperature
 
 

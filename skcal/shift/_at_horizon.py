@@ -51,8 +51,8 @@ def at_horizon(
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
     horizon : float
-        The event up to this time is the outcome. Positive, and not later than all times unless the
-        last are those of events.
+        The event up to this time is the outcome. Positive; it may be later than all times only if
+        the last rows had an event.
     strata : array-like of shape (n_samples,), default=None
         Labels of parts of the rows in which censoring is alike; by default it is alike in all.
     cause : int, default=None

@@ -145,18 +145,21 @@ def estimate_prior(
     short.
 
     The test of a change compares the means of these functions in both samples by Hotelling's
-    statistic, with K - 1 degrees of freedom. The test of the fit adds Legendre polynomials of the
-    ranks of the scores, up to five for two classes and three for each of more (from 11 classes on
-    five of the largest score), of few rows fewer; its statistic is the smallest squared distance,
-    in units of chance, of their means in the new rows from all mixtures of those of the classes,
-    with one degree for each function less K - 1 [3]_. It sees whether scores look as label shift
-    makes them look; a shift that acts on scores as other rates do cannot be seen without labels.
+    statistic, with K - 1 degrees of freedom and the covariance of all rows, whose law is one if
+    nothing changed: for two classes it is that of Student. The test of the fit adds Legendre
+    polynomials of the ranks of the scores, up to five for two classes and three for each of more
+    (from 11 classes on five of the largest score), of few rows fewer; its statistic is the smallest
+    squared distance, in units of chance, of their means in the new rows from all mixtures of those
+    of the classes, with one degree for each function less K - 1 [3]_. It sees whether scores look
+    as label shift makes them look; a shift that acts on scores as other rates do cannot be seen
+    without labels.
 
-    Both have the law of Hotelling's statistic, whose covariance is known from so many rows as have
-    the same variance of it [5]_: for two classes the test of a change is that of Welch. All are
-    approximations for many rows. With 2000 new rows of two classes whose rates are .3, and nothing
-    changed, tests at 1 % reject in 2 % of samples of 60 labelled rows at most; with weights of 1
-    and 5, or log-normal ones, in 4 % of 60 and 3 % of 200.
+    The covariance of the latter has the law of one that is estimated from as many rows of one class
+    as give it the same variance [5]_. Both are approximations for many rows. With 2000 new rows of
+    two classes whose rates are .3, and nothing changed, tests at 1 % reject 1 to 2 % of samples of
+    60 to 500 labelled rows; with weights of 1 and 5, or log-normal ones, the test of the fit
+    rejects 3 to 4 % with 60 and 2 to 3 % with 200. With 400 labelled rows and 3 to 20 new ones the
+    test of a change rejects 0 to 2 %, that of the fit up to 6 %.
 
     Out-of-fold scores are those of other fits than the scores of new rows. Where fits differ much,
     because they learn from few rows, as behind an undersampler, the test of the fit sees that, and

@@ -156,7 +156,7 @@ def test_axes_that_show_several_labels():
         assert entry.startswith("m (smECE")
         assert entry.endswith(f", positive label: {label}")
     for options, message in (
-        ({}, "got axes with 'Fraction of positives' over 'Predicted probability' for 'Accuracy'"),
+        ({}, "shows 'Fraction of positives' over 'Predicted probability', and this display 'Acc"),
         ({"reduction": "full"}, "'Fraction that came true' over 'Predicted probability, all"),
     ):
         n_artists = len(ax.get_children())

@@ -140,9 +140,9 @@ def test_axes_of_another_plot_are_refused(rows):
     y, v, group = rows
     display = GroupAuditDisplay.from_predictions(y, v, group, **FEW)
     n_artists = len(display.ax_.get_children())
-    with pytest.raises(ValueError, match=r"^ax must be empty for an audit, .* that hold data"):
+    with pytest.raises(ValueError, match=r"^ax must not show another display: the y axis"):
         GroupAuditDisplay.from_predictions(y, v, group == "c", ax=display.ax_, **FEW)
-    with pytest.raises(ValueError, match=r"^ax must be empty"):
+    with pytest.raises(ValueError, match=r"^ax must not show another display"):
         display.plot(ax=display.ax_)
     assert len(display.ax_.get_children()) == n_artists
 

@@ -1,5 +1,6 @@
 """Displays of regression: what is drawn, bands that hold all at once, options."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -301,9 +302,11 @@ def test_widths_that_differ_by_rounding_make_one_group(rng, scale):
         display = IntervalCoverageDisplay.from_predictions(middle[:, 0], ends)
         assert len(display.groups) == n_groups
         assert display.n_rows.min() >= 200
-    # Widths in small steps are no rounding where the steps add up.
-    steps = 1e5 + np.column_stack([np.zeros(400), 1 + 5e-5 * np.arange(400)])
-    assert len(IntervalCoverageDisplay.from_predictions(np.zeros(400), steps).groups) == 10
+    # Ends may be rounded to float32, and widths far from 0 differ for all that.
+    rough = noisy.astype(np.float32)
+    assert len(IntervalCoverageDisplay.from_predictions(middle[:, 0], rough).groups) == 1
+    far = 1.7e9 + np.column_stack([np.zeros(400), 0.2 + 0.002 * np.arange(400)])
+    assert len(IntervalCoverageDisplay.from_predictions(far[:, 0], far).groups) == 10
 
 
 def test_models_on_one_axes(rows):
@@ -337,9 +340,11 @@ def test_legends_of_regression_hide_no_curve(rows):
         display.figure_.canvas.draw()
         ax = display.ax_[1]
         legend = ax.get_legend().get_window_extent()
-        assert legend.y0 >= ax.get_window_extent().y1
-        assert 0 <= legend.x0 < legend.x1 <= display.figure_.bbox.x1
-        assert legend.y1 <= display.figure_.bbox.y1
+        frame = ax.get_window_extent()
+        assert frame.x0 <= legend.x0 < legend.x1 <= frame.x1
+        assert frame.y0 <= legend.y0 < legend.y1 <= frame.y1
+        places = ax.transData.transform(display.line_.get_xydata())
+        assert not any(legend.contains(*place) for place in places)
     columns = mean[:, None] + stats.norm.ppf(LEVELS)
     options = {"quantiles": LEVELS, "name": name, "sample_weight": 1 + np.arange(80) % 2}
     display = QuantileReliabilityDisplay.from_predictions(y, columns, **options)
@@ -360,6 +365,25 @@ def test_legends_of_regression_hide_no_curve(rows):
     assert len(ax.get_xticks()) > 2
 
 
+def test_quantiles_on_shared_axes_and_other_scales(rows):
+    y, (mean, _) = rows
+    draw = partial(QuantileReliabilityDisplay.from_predictions, quantiles=0.5)
+    _, axes = plt.subplots(1, 2, sharex=True, sharey=True)
+    for factor, ax in ((10, axes[0]), (1, axes[1])):
+        draw(factor * y, factor * mean, ax=ax)
+        (low, high), points = ax.get_xlim(), np.ptp(10 * mean)
+        assert low < 10 * mean.min() < 10 * mean.max() < high
+        assert high - low < 2 * max(points, np.ptp(10 * y))
+    ax = plt.subplots()[1]
+    ax.set(xscale="log", yscale="log")
+    draw(np.exp(y), np.exp(mean), ax=ax)
+    assert ax.get_xlim()[0] > 0
+    assert len(ax.get_xticks()) > 2
+    ax = plt.subplots()[1]
+    draw(1e7 + 1e6 * y, 1e7 + 1e6 * mean, ax=ax)
+    assert len(ax.get_xticks()) > 2
+
+
 def test_bands_and_bars_say_whose_they_are(rows):
     y, (mean, spread) = rows
     many = PITDisplay.from_predictions(y, (mean, spread), name="many")
@@ -374,6 +398,8 @@ def test_bands_and_bars_say_whose_they_are(rows):
     first = IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0)
     second = IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0, level=0.5, ax=first.ax_)
     assert not np.array_equal(first.bars_.get_color(), second.bars_.get_color())
+    third = IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0, level=0.5, ax=first.ax_)
+    np.testing.assert_array_equal(third.bars_.get_color(), second.bars_.get_color())
     labels = first.ax_.get_legend_handles_labels()[1]
     assert {"95 % if all cover 90 %", "95 % if all cover 50 %"} < set(labels)
 

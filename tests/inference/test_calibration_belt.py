@@ -164,8 +164,20 @@ def test_a_single_event_is_not_taken_for_a_curve():
     v, places = np.linspace(0.001, 0.005, 400), np.arange(5, 400, 10)
     pvalues = np.array([calibration_belt_test(np.arange(400) == k, v).pvalue for k in places])
     assert np.average(pvalues <= 0.05, weights=v[places]) < 0.08
-    with pytest.raises(ValueError, match=r"at least two rows of each outcome, .*'training'"):
+    with pytest.raises(ValueError, match=r"at least two rows of each outcome .*'training'"):
         calibration_belt_test(np.arange(400) == 9, v, data="training")
+
+
+def test_events_with_equal_predictions_count_one_by_one():
+    v = np.append(np.linspace(0.05, 0.6, 40), [0.3, 0.3])
+    y = np.arange(42) >= 40
+    apart = calibration_belt_test(y, np.append(v[:-1], 0.3001))
+    for tied in (
+        calibration_belt_test(y, v),
+        calibration_belt_test(y[:41], v[:41], sample_weight=np.append(np.ones(40), 2)),
+    ):
+        assert tied.statistic == pytest.approx(apart.statistic, rel=1e-2)
+    assert calibration_belt_test(y, v, data="training").pvalue < 1e-6
 
 
 def test_bad_input():

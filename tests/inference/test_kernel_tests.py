@@ -226,8 +226,9 @@ def test_bad_options(rng, options, message):
 def test_bad_rows():
     with pytest.raises(ValueError, match=r"y_proba must hold at least 2 rows .*; got 1"):
         kernel_calibration_test([1], [0.2])
+    p, q = 0.3, 0.3 * (1 + 8e-16)
     with pytest.raises(ValueError, match=r"blocks with different estimates; all 2 are 0.98"):
-        kernel_calibration_test([1] * 4, [0.3, 0.3, np.nextafter(0.3, 1), 0.3], method="block")
+        kernel_calibration_test([1] * 4, [p, p, q, q], method="block")
     with pytest.raises(ValueError, match=r"blocks with different estimates; all 5 are 0.5"):
         kernel_calibration_test([1] * 10, [0.5] * 10, method="block")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import f, norm, ttest_ind
+from scipy.stats import norm, ttest_ind
 
 from skcal._numerics.shift._prior_estimate import (
     bound_rates,
@@ -91,7 +91,8 @@ def test_statistics_are_the_textbook_ones_and_do_not_depend_on_the_basis():
     rng = np.random.default_rng(1)
     one, two = rng.normal(size=(30, 3)), rng.normal(size=(50, 3))
     moments = find_moments(one, None), find_moments(two, None)
-    covariance = np.cov(one.T) / 30 + np.cov(two.T) / 50
+    pooled = (29 * np.cov(one.T) + 49 * np.cov(two.T)) / 78
+    covariance = pooled * (1 / 30 + 1 / 50)
     difference = one.mean(axis=0) - two.mean(axis=0)
     test = compare_means(*moments)
     assert test.n_functions == 3
@@ -101,27 +102,39 @@ def test_statistics_are_the_textbook_ones_and_do_not_depend_on_the_basis():
     assert again == pytest.approx(test)
 
 
-def test_one_function_is_compared_by_the_test_of_welch():
+def test_one_function_is_compared_by_the_test_of_student():
     rng = np.random.default_rng(1)
-    one, two = rng.normal(size=6), 3 * rng.normal(size=9) + 2
+    one, two = rng.normal(size=6), rng.normal(size=9) + 2
     test = compare_means(find_moments(one[:, None], None), find_moments(two[:, None], None))
-    expected = ttest_ind(one, two, equal_var=False)
+    expected = ttest_ind(one, two)
     assert test.n_rows == pytest.approx(expected.df)
     assert test.find_pvalue() == pytest.approx(expected.pvalue)
 
 
-def test_functions_of_one_sample_are_compared_by_the_test_of_hotelling():
-    rows = np.random.default_rng(1).normal(size=(12, 3)) + 0.4
-    test = compare_means(find_moments(rows, None), find_moments(np.zeros((5, 3)), None))
-    mean = rows.mean(axis=0)
-    statistic = 12 * mean @ np.linalg.solve(np.cov(rows.T), mean)
-    assert test == pytest.approx((statistic, 3, 11))
-    assert test.find_pvalue() == pytest.approx(f.sf(9 / (3 * 11) * statistic, 3, 9))
+def test_a_fit_of_one_class_is_that_of_welch_and_of_hotelling():
+    """Where only one class can be in the new rows, their means are compared with its own."""
+    rng = np.random.default_rng(1)
+    new, one, rates = rng.normal(size=(12, 1)), 3 * rng.normal(size=(9, 1)), np.array([1.0, 0])
+    known = find_moments(np.append(one, [[5], [5]])[:, None], None, np.repeat([0, 1], [9, 2]), 2)
+    # A second function tells the classes apart for sure; the first is left to compare.
+    old = known._replace(
+        means=np.column_stack([known.means[[0, 0], 0], [0.0, 1]]),
+        covariances=np.pad(known.covariances, ((0, 0), (0, 1), (0, 1))),
+    )
+    old.covariances[:, 1, 1] = 1e-30
+    rows = np.column_stack([new, np.zeros(12)])
+    test = fit_means(rates, old, find_moments(rows, None))
+    expected = ttest_ind(new[:, 0], one[:, 0], equal_var=False)
+    assert test.n_functions == 1
+    assert test.statistic == pytest.approx(expected.statistic**2)
+    assert test.n_rows == pytest.approx(expected.df)
+    assert test.find_pvalue() == pytest.approx(expected.pvalue)
 
 
 def test_too_few_rows_say_nothing():
-    rows, weights = np.random.default_rng(1).normal(size=(3, 2)) + 9, np.array([1, 1e-3, 1e-3])
-    test = compare_means(find_moments(rows, weights), find_moments(0 * rows, None))
+    rows, weights = np.random.default_rng(1).normal(size=(6, 3)), np.tile([1, 1e-3, 1e-3], 2)
+    old = find_moments(rows, weights, np.repeat([0, 1], 3), 2)
+    test = fit_means(np.array([0.5, 0.5]), old, find_moments(9 + 0 * rows, None))
     assert test.find_pvalue() == 1 < test.statistic
     constant = find_moments(0 * rows, None)
     assert compare_means(constant, constant) == (0, 0, np.inf)

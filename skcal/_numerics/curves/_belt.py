@@ -166,8 +166,7 @@ class PolynomialLikelihood:
         self._positive, self._negative = positive / self.total_weight, negative / self.total_weight
         self._n_turns = count_turns(positive, negative)
         self.max_degree = min(MAX_DEGREE, len(log_odds) - 1)
-        n_rarer = min(np.count_nonzero(positive), np.count_nonzero(negative))
-        self.most_telling = 2 * n_rarer - 1
+        self.most_telling = max(2 * int(min(positive.sum(), negative.sum())) - 1, 1)
         basis = _find_basis(log_odds, self._positive + self._negative, places, self.max_degree)
         self._columns, self._directions = np.split(basis, [len(log_odds)], axis=1)
 

@@ -160,9 +160,16 @@ class MeanTest(NamedTuple):
 
 
 def compare_means(first, second):
-    """Test equal means of two groups."""
-    gap = first.means[0] - second.means[0]
-    return _test_gap(gap, np.empty((0, len(gap))), first, second)
+    """Test equal laws of two groups by their means: both have the covariance of all rows."""
+    (one, other), gap = (first.sizes[0], second.sizes[0]), first.means[0] - second.means[0]
+    degrees = one - 1, other - 1
+    spread = degrees[0] * one * first.covariances[0] + degrees[1] * other * second.covariances[0]
+    n_rows = sum(degrees)
+    if n_rows <= 0:
+        return MeanTest(0.0, 0, np.inf)
+    whitened = _whiten(spread / n_rows * (1 / one + 1 / other))
+    left = whitened @ gap
+    return MeanTest(float(left @ left), len(left), float(n_rows) if len(left) else np.inf)
 
 
 def fit_means(rates, old, new):
@@ -177,7 +184,9 @@ def fit_means(rates, old, new):
 
 def count_rows(rates, old, new):
     """Degrees of freedom of the covariance of all functions in the test of these rates."""
-    return compare_means(_scale(rates, old), new).n_rows
+    n_functions = old.means.shape[1]
+    none = np.zeros(n_functions), np.empty((0, n_functions))
+    return _test_gap(*none, _scale(rates, old), new).n_rows
 
 
 def _scale(rates, old):
@@ -228,7 +237,7 @@ def describe_scores(old, new, n_rows):
     old, new : ndarray of shape (n_samples, n_functions)
     """
     n_classes, both = old.shape[1], np.concatenate([old, new])
-    most = max(n_rows // _ROWS_EACH, 1)
+    most = 1 + _DEGREES * n_classes if n_rows == np.inf else max(n_rows // _ROWS_EACH, 1)
     if n_classes == 2:
         columns, degree = both[:, 1:], _DEGREES
     elif n_classes <= min(_MANY_CLASSES, most):
