@@ -263,7 +263,9 @@ def test_square_holds_the_predictions(rare, kind):
     assert other.ax_.get_xlim()[0] <= low < high < other.ax_.get_xlim()[1]
 
 
-@pytest.mark.parametrize("reduction", ["classwise", "top-label"])
+@pytest.mark.parametrize(
+    "reduction", ["classwise", pytest.param("top-label", marks=pytest.mark.slow)]
+)
 def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
     model, X, y = multiclass
     options = {"interval": True, "random_state": 0, "name": "model"}

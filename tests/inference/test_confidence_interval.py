@@ -230,7 +230,9 @@ def test_sparse_bins_of_calibrated_rows_are_no_error(rng, n_classes, n_bins):
     assert np.count_nonzero(lows) <= binom(12, 0.05).ppf(0.999)
 
 
-@pytest.mark.parametrize("name", ["smooth_ece", "expected_calibration_error"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("smooth_ece", marks=pytest.mark.slow), "expected_calibration_error"]
+)
 def test_certain_predictions_that_all_come_true(name):
     """Of n rows none is wrong; up to t^2 of them may be among as many others."""
     y = np.arange(300) % 2

@@ -15,7 +15,7 @@ N_DRAWS = 1999
 ERROR = 5 * np.sqrt(0.25 / N_DRAWS)
 
 
-@pytest.mark.parametrize("power", [1.0, 1.3])
+@pytest.mark.parametrize("power", [1.0, pytest.param(1.3, marks=pytest.mark.slow)])
 def test_pvalues_of_kolmogorov_and_of_cramer(power, rng):
     u = rng.random(60) ** power
     known = {np.inf: stats.kstest(u, "uniform", mode="exact").pvalue}

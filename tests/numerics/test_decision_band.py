@@ -69,6 +69,7 @@ def test_critical_values_of_known_laws():
     assert find_critical_value(np.eye(n), 0.999) == pytest.approx(-norm.ppf(0.001 / (2 * n)))
 
 
+@pytest.mark.slow
 def test_critical_value_is_that_of_random_draws():
     rng = np.random.default_rng(0)
     steps = np.cumsum(rng.normal(size=(46, 80)), axis=0)

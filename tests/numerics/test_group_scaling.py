@@ -173,6 +173,7 @@ def choose(numbers, pairs, scores, targets, fold=None):
     return [[pairs[k][:2] for k in own] for own in choose_pairs(numbers, pairs, *rest, fold)]
 
 
+@pytest.mark.slow
 def test_the_pair_that_tells_something_is_the_first(rng):
     *columns, _ = drawn = draw_columns(rng, 4000, 0.3)
     assert choose(*drawn)[0][0] == (0, 1)

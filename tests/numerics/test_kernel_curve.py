@@ -39,7 +39,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("bandwidth", [0.007, 0.05, 0.4, 5.0])
+@pytest.mark.parametrize("bandwidth", [0.007, 0.05, 0.4, pytest.param(5.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_error_between_knots_keeps_the_bound(rng, case, bandwidth):
     places = np.unique(CASES[case](rng))

@@ -66,7 +66,7 @@ def test_rates_of_zero_and_next_to_it():
 @pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scale", [0.5, 2.0, 6.0])
-@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("n_classes", [2, 3, pytest.param(10, marks=pytest.mark.slow)])
 def test_newton_em_and_a_generic_solver_agree(n_classes, scale, weighted):
     proba, old = make_rows(n_classes, scale)
     weights = np.random.default_rng(1).integers(1, 4, len(proba)) if weighted else None

@@ -140,6 +140,7 @@ def test_it_mends_groups_that_averages_do_not_show(method, kind, share):
         assert found < find_loss(model, new, true)
 
 
+@pytest.mark.slow
 def test_a_pair_is_found_among_many_columns():
     """A category and half of a number, of 190 pairs of which no other tells anything."""
 
@@ -291,7 +292,7 @@ def test_order_of_rows_and_columns_and_names_do_not_matter(kind):
     np.testing.assert_array_equal(model.predict(X), NAMES[expected.argmax(axis=1)])
 
 
-@every_method
+@pytest.mark.parametrize("method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_rows_without_weight_are_absent(method):
     X, _, y = make_rows("level", 500)
     present = np.arange(500) < 250

@@ -83,6 +83,7 @@ def test_temperature_of_a_network(temperature, verdict, n_classes, seed):
     assert model.recalibration.gain.low > 0
 
 
+@pytest.mark.slow
 def test_real_network(shared_data):
     table = pd.read_csv(shared_data / "cifar10_vgg16_proba.csv.gz")
     model = report_one(table["y_true"], table.filter(regex=r"^p\d$").to_numpy())
@@ -303,6 +304,7 @@ def test_false_verdicts_are_rare(case, n_samples):
     assert sum(error not in TRUE.get(case, ()) for error in named) <= 16
 
 
+@pytest.mark.slow
 def test_small_means_do_not_name_large_errors():
     """The mean is 1 point off, and parts are 12 points off."""
     rng = np.random.default_rng(0)
@@ -361,6 +363,7 @@ def test_where_is_told_only_of_errors():
     assert "points rarer than predicted" in text
 
 
+@pytest.mark.slow
 def test_small_errors_are_called_small():
     model = report_one(*draw_network(20_000, 2, 0.92, np.random.default_rng(0)))
     assert model.verdict == "over-confident"

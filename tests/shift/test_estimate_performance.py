@@ -71,6 +71,7 @@ def test_it_is_the_metric_that_labels_show():
     assert naive > known["accuracy"] + 0.03
 
 
+@pytest.mark.slow
 def test_the_log_loss_of_a_calibrated_model_is_its_entropy():
     y, old, new, _ = draw(1, 20_000, distort=lambda s: s)
     entropy = -np.mean(new * np.log(new) + (1 - new) * np.log(1 - new))
@@ -187,6 +188,7 @@ def test_three_classes():
 # --------------------------------------------------------------------------- other rates
 
 
+@pytest.mark.slow
 def test_other_rates_are_found():
     """A third of the positives: tables of labels that come, where scores mean something else."""
     rng = np.random.default_rng(13)
