@@ -46,9 +46,9 @@ def test_slope():
 
 
 def test_slope_of_many_rows(rng):
-    places = rng.beta(1, 9, 500)
-    variance, design = places * (1 - places), np.stack([np.ones(500), logit(places)])
-    pattern, residuals = np.zeros(500, dtype=int), rng.normal(size=500)
+    places = rng.beta(1, 3, 4000)
+    variance, design = places * (1 - places), np.stack([np.ones(4000), logit(places)])
+    pattern, residuals = np.zeros(4000, dtype=int), rng.normal(size=4000)
     found = SlopeStatistic(csr_array([[1]]), pattern, pattern, places, variance)
     (value,) = found.measure(residuals[:, None])[0]
     score = design @ residuals
