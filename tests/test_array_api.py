@@ -407,6 +407,7 @@ with sklearn.config_context(array_api_dispatch=True):
 """
 
 
+@pytest.mark.slow
 def test_in_a_fresh_interpreter(strict):
     env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-W", "error", "-c", SCRIPT]

@@ -98,7 +98,7 @@ class GroupAuditDisplay:
         audit : GroupAudit
             What :func:`~skcal.inference.audit_groups` found.
         ax : matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure and axes.
+            Axes that show no other display. None creates a new figure and axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -138,7 +138,7 @@ class GroupAuditDisplay:
         groups : data frame, dict, Groups, or array-like
             A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
         ax : matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure and axes.
+            Axes that show no other display. None creates a new figure and axes.
         plot_kwargs : dict, default=None
             Keyword arguments of :meth:`plot`.
         **options : dict
@@ -189,7 +189,7 @@ class GroupAuditDisplay:
             A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
             None takes `X`, which must be a data frame then.
         ax : matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure and axes.
+            Axes that show no other display. None creates a new figure and axes.
         plot_kwargs : dict, default=None
             Keyword arguments of :meth:`plot`.
         **options : dict
@@ -241,7 +241,7 @@ class GroupAuditDisplay:
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure, as high as the groups need.
+            Axes that show no other display. None creates a new figure, as high as the groups need.
         n_groups : int, default=30
             How many groups are drawn at most, those that stand out most.
         alpha : float, default=0.05

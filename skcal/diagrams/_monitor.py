@@ -118,7 +118,7 @@ class MonitorDisplay:
         monitor : CalibrationMonitor
             A monitor that has taken in some rows.
         ax : array-like of two matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure and axes.
+            Axes that show no other display. None creates a new figure and axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -153,7 +153,7 @@ class MonitorDisplay:
         Parameters
         ----------
         ax : array-like of two matplotlib axes, default=None
-            Empty axes to draw on. None creates a new figure.
+            Axes that show no other display. None creates a new figure.
         line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the course of the evidence.
         threshold_kwargs : dict, default=None

@@ -190,6 +190,8 @@ def test_coverage_of_a_regressor(rows):
         assert display.ax_.get_xlabel() == name
         assert len(display.groups) == n_groups
     assert display.name == "SimpleNamespace"
+    with pytest.raises(ValueError, match=r"by must be the name .*; got 'size'. X has \['mean', 'k"):
+        IntervalCoverageDisplay.from_estimator(model, X, y, by="size")
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
@@ -449,6 +451,11 @@ def test_looks(rows):
     assert display.ax_ is axes[0]
     assert display.lines_[0].get_color() == "red"
     assert display.ref_line_.get_linewidth() == 3
+    ends = np.column_stack([law[0] - 1, law[0] + 1])
+    side = (y > 0)[:, None]
+    display = IntervalCoverageDisplay.from_predictions(y, ends, by=side, despine=True)
+    assert display.groups == ["False", "True"]
+    assert not display.ax_.spines["top"].get_visible()
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,9 @@ def test_text_fits_the_terminal_and_aligns_columns(rows, report):
 
 def test_reports_are_short_and_constant(report, pair):
     assert repr(report) == "CalibrationReport(verdict='over-confident')"
+    (model,) = report.models.values()
+    for record in (model.sample, model.direction):
+        assert repr(record).startswith(f"{type(record).__name__}(")
     assert repr(pair).startswith("CalibrationReport(verdict={'raw': 'over-confident', ")
     with pytest.raises(AttributeError):
         report.tolerance = 1

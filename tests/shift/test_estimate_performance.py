@@ -139,6 +139,7 @@ def test_weights_of_the_new_population_teach_the_recalibrator():
     assert weighted.estimate == pytest.approx(true, abs=0.03)
 
 
+@pytest.mark.slow
 def test_layouts_labels_weights_and_maps():
     y, old, new, _ = draw(6, 300, 200)
     expected = estimate(y, old, new)
