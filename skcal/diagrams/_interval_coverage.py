@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._arrays import list_column_names
+from skcal._arrays import list_column_names, read_numbers
 from skcal._numerics.curves._uniform_bands import bound_shares, bound_weighted_shares
 from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
 from skcal._predicted._estimators import check_response, predict_response
@@ -295,7 +295,8 @@ class IntervalCoverageDisplay:
             by_name = "Width of the interval" if by is None else "Group"
         if by is None:
             low, high = bounds
-            values = _measure_widths(low, high, _find_resolution(y_interval))
+            kind = read_numbers("y_interval", y_interval).dtype
+            values = _measure_widths(low, high, _find_resolution(kind))
         else:
             values = _read_groups(by, len(targets))
         if weights is not None:
@@ -457,10 +458,9 @@ def _read_groups(by, n_samples):
     return check_values("by", numbers)
 
 
-def _find_resolution(values):
-    """Relative distance of numbers of the type of the values."""
-    kind = np.result_type(np.asarray(values).dtype, np.float32)
-    return np.finfo(kind).eps if kind.kind == "f" else np.finfo(np.float64).eps
+def _find_resolution(kind):
+    """Relative distance of numbers of a type; whole ones are computed with as float64."""
+    return np.finfo(np.result_type(kind, np.float32)).eps
 
 
 def _measure_widths(low, high, resolution):

@@ -194,9 +194,10 @@ class MonitorDisplay:
             left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
             self.ref_line_ = draw_diagonal(right, ref_line_kwargs)
             self._draw_points(right, point_kwargs)
-            keep_shown([self.line_, self.ref_line_], ("Evidence",))
             reduction, pos_label = name_problem(self.monitor, None)
             label = name_label(reduction, pos_label)
+            keep_shown([self.line_], ("Evidence",))
+            keep_shown(self.points_, name_axes(reduction), label)
             finish_axes(right, name_axes(reduction, label), despine=despine)
             if despine:
                 left.spines[["top", "right"]].set_visible(False)

@@ -278,23 +278,20 @@ class QuantileReliabilityDisplay:
                 look = merge_style(look, curve_kwargs, Line2D)
                 self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
             self._draw_diagonal(axes, ref_line_kwargs)
-            keep_shown(self.lines_, _QUANTITIES, None)
+            keep_shown(self.lines_, _QUANTITIES)
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
             is_beside = ax is None and n_curves > _MOST_ABOVE
-            is_linear = axes.get_xscale() == axes.get_yscale() == "linear"
-            options = {"despine": despine, "legend": not is_beside and is_linear, "title": title}
-            if is_linear:
+            if axes.get_xscale() == axes.get_yscale() == "linear":
+                options = {"despine": despine, "legend": not is_beside, "title": title}
                 finish_axes(axes, _QUANTITIES, frame=_find_frame(axes), **options)
-            else:
-                axes.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1])
-            if not options["legend"]:
-                place: dict[str, Any] = {"loc": "best"}
-                if is_beside:
-                    axes.figure.set_layout_engine("constrained")
-                    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-                axes.legend(**place, fontsize="small", frameon=False, title=title)
+            else:  # no square that a legend could stand on
+                _finish_other_scales(axes, despine, title)
+            if is_beside:
+                axes.figure.set_layout_engine("constrained")
+                look = {"fontsize": "small", "frameon": False, "title": title}
+                axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), **look)
             self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -314,6 +311,16 @@ class QuantileReliabilityDisplay:
         default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
         default |= {"linestyle": ":", "zorder": 1.9, "label": "_diagonal"}
         (self.ref_line_,) = axes.plot(ends, ends, **merge_style(default, style, Line2D))
+
+
+def _finish_other_scales(axes, despine, title):
+    """Labels, equal limits, legend and spines of axes whose scales are not linear."""
+    ends = np.array([axes.get_xlim(), axes.get_ylim()])
+    limits = ends.min(), ends.max()
+    axes.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1], xlim=limits, ylim=limits, aspect="equal")
+    axes.legend(fontsize="small", frameon=False, title=title)
+    if despine:
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def _find_frame(axes):

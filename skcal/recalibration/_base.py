@@ -317,7 +317,7 @@ class BaseRecalibrator(
         check_column_order("X", columns, labels, "classes")
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
-        self._depth, self._start = np.inf, None  # the start, of a temperature, is of no use later
+        self._depth = np.inf
         codes = move(search_sorted(self.classes_, y), device)
         check_scores(X, xp, self.input)
         scores = arrange_scores(X, move(self._order, device), xp, self.input)
@@ -326,13 +326,12 @@ class BaseRecalibrator(
             scores, codes = scores[present], codes[present]
             sample_weight = as_float64(sample_weight[present])
         if self.input == "logits":
-            self._depth, self._start = find_depth(scores, codes, sample_weight, xp)
+            self._depth = self._find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
         self._learn_floor(scores, float(xp.finfo(kind).eps))
         self._fit(scores, codes, sample_weight)
-        del self._start
 
     @abstractmethod
     def _fit(self, scores, codes, sample_weight):
@@ -341,6 +340,10 @@ class BaseRecalibrator(
     @abstractmethod
     def _recalibrate(self, scores):
         """Probabilities of shape (n_samples, n_classes)."""
+
+    def _find_depth(self, logits, codes, sample_weight, xp):
+        """How far logits may lie below the largest of their row and still matter."""
+        return find_depth(logits, codes, sample_weight, xp)
 
     def _learn_floor(self, scores, resolution):
         """Find what probabilities are raised to, where the subclass raises any.

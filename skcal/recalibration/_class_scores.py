@@ -19,7 +19,7 @@ RANGE_TOLERANCE = 1e-6
 LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
-_LOGIT_DEPTH = 700
+LOGIT_DEPTH = 700
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 18
 
@@ -144,11 +144,11 @@ def _arrange_rows(X, order, xp, kind):
 
 
 def find_depth(logits, codes, sample_weight, xp):
-    """How far logits may lie below the largest of their row and still matter, and the temperature.
+    """How far logits may lie below the largest of their row and still matter.
 
-    Other maps than that of the temperature leave logits as they are, or nearly so. The temperature
-    may be next to 0, where all rows are right; then it is that of log-odds, or of a usual
-    difference where all are small.
+    The best temperature may be next to 0, where all rows are right. Other maps leave logits nearly
+    as they are, so that no temperature counts that is below 1, as log-odds have it, or below the
+    median difference of the logits where most are small.
     """
     temperature, _ = fit_temperature(logits, codes, sample_weight, xp=xp)
     unit = 1.0
@@ -157,7 +157,7 @@ def find_depth(logits, codes, sample_weight, xp):
         n_gaps, n_large = (int(xp.count_nonzero(found)) for found in (gaps > 0, gaps >= unit))
         if 2 * n_large < n_gaps:  # so that the median, which takes longer, is below
             unit = find_median(gaps[gaps > 0], xp)
-    return _LOGIT_DEPTH * max(temperature, unit), temperature
+    return LOGIT_DEPTH * max(temperature, unit)
 
 
 def floor_logits(scores, depth, xp):

@@ -91,7 +91,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         numbers, fold = numbers[present], fold[present]
         self._depth, self._smallest = np.inf, 0.0
         if self.input == "logits":
-            self._depth, _ = find_depth(scores, codes, mass, np)
+            self._depth = find_depth(scores, codes, mass, np)
         else:
             self._smallest = find_floor(scores, len(self.classes_), resolution)
         odds = self._to_log_odds(scores)

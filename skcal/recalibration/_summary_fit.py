@@ -90,7 +90,7 @@ class SummaryFitMixin:
         if not any(len(sample.predictions) for sample in samples):
             raise ValueError("summary must hold rows; got an empty one.")
         self._order = np.argsort(labels, kind="stable")
-        self.classes_, self._depth, self._start = labels[self._order], np.inf, None
+        self.classes_, self._depth = labels[self._order], np.inf
         self.n_features_in_ = len(labels)
         vars(self).pop("feature_names_in_", None)
         if len(samples) > 1:
@@ -98,7 +98,6 @@ class SummaryFitMixin:
         elif _find_positive(summary) != self.classes_[1]:
             samples = [_complement(samples[0])]
         self._fit_samples(samples)
-        del self._start
 
     def _list_reductions(self, n_classes):
         """Reductions that keep what the recalibrator reads."""

@@ -9,6 +9,7 @@ from skcal._numerics.recalibration._scores import find_probabilities
 from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
+from skcal.recalibration._class_scores import LOGIT_DEPTH
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
@@ -117,13 +118,17 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     def _check_options(self):
         check_option("loss", self.loss, ("log", "brier"))
 
+    def _find_depth(self, logits, codes, sample_weight, xp):
+        """What lies deeper has the probability 0 at the temperature, however small that is."""
+        return LOGIT_DEPTH * fit_temperature(logits, codes, sample_weight, xp=xp)[0]
+
     def _fit(self, scores, codes, sample_weight):
         self.temperature_, self.n_iter_ = fit_temperature(
             self._to_logits(scores),
             codes,
             sample_weight,
             loss=self.loss,
-            start=self._start,
+            start=self._depth / LOGIT_DEPTH if self.input == "logits" else None,
             xp=namespace(scores),
         )
 

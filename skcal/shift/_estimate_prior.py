@@ -224,7 +224,7 @@ def estimate_prior(
         estimate,
         low,
         high,
-        _show(compare_means(find_moments(functions[0], weights), of_new), change),
+        _make_result(compare_means(find_moments(functions[0], weights), of_new), change),
         test_label_shift(rates, (old, codes, weights), (new, new_weights)),
     )
 
@@ -282,14 +282,16 @@ def test_label_shift(rates, old_rows, new_rows):
     pair = counts / counts.sum(), clip_rates(rates, _find_floor(new))
     # The last function follows from the others.
     shifted = [shift_probabilities(scores, *pair)[:, :-1] for scores in (old, new)]
-    gap = find_largest_gap(rates, old, codes, weights, new, new_weights)
 
     def find(functions, functions_new):
+        """Moments of functions of the old rows, class by class, and of the new ones."""
         of_classes = find_moments(functions, weights, codes, len(rates))
-        return rates, of_classes, find_moments(functions_new, new_weights)
+        return of_classes, find_moments(functions_new, new_weights)
 
-    ranked = describe_scores(old, new, count_rows(*find(*shifted)))
-    return _show(fit_means(*find(*map(np.hstack, zip(shifted, ranked, strict=True)))), gap)
+    ranked = describe_scores(old, new, count_rows(rates, *find(*shifted)))
+    functions = [np.hstack(both) for both in zip(shifted, ranked, strict=True)]
+    gap = find_largest_gap(rates, old, codes, weights, new, new_weights)
+    return _make_result(fit_means(rates, *find(*functions)), gap)
 
 
 def _find_floor(new):
@@ -297,5 +299,5 @@ def _find_floor(new):
     return 1 / np.sum(new.shape)
 
 
-def _show(test, estimate):
+def _make_result(test, estimate):
     return TestResult(test.statistic, test.find_pvalue(), float(estimate))

@@ -378,8 +378,10 @@ def test_quantiles_on_shared_axes_and_other_scales(rows):
         assert high - low < 2 * max(points, np.ptp(10 * y))
     ax = plt.subplots()[1]
     ax.set(xscale="log", yscale="log")
-    draw(np.exp(y), np.exp(mean), ax=ax)
+    draw(np.exp(y), np.exp(mean), ax=ax, despine=True)
     assert ax.get_xlim()[0] > 0
+    assert ax.get_xlim() == ax.get_ylim()
+    assert not ax.spines["top"].get_visible()
     assert len(ax.get_xticks()) > 2
     ax = plt.subplots()[1]
     draw(1e7 + 1e6 * y, 1e7 + 1e6 * mean, ax=ax)

@@ -201,7 +201,7 @@ def test_weighted_rows_that_are_all_alike(outcome):
     """They count as so many rows of equal weights, whatever rounding leaves of their variance."""
     acting, n_thresholds = np.full(400, 24), 24
     gains = np.stack([-np.arange(5, 29), 100 - np.arange(5, 29)]) / 100
-    for seed in range(8):
+    for seed in range(20):
         weights = np.random.default_rng(seed).lognormal(size=400)
         n = int(weights.sum() ** 2 / (weights**2).sum())
         few, y = acting[:n], np.full(400, outcome)

@@ -413,9 +413,10 @@ def test_attributes_and_untouched_parameters():
 def test_defaults():
     """The columns of the recalibrator may also be named by the user."""
     expected = fit_and_predict(RecalibratedClassifierCV(), X, Y)
-    parts = LogisticRegression(), AutoRecalibration(classes="columns")
-    explicit = RecalibratedClassifierCV(*parts, cv=StratifiedKFold(5))
-    np.testing.assert_array_equal(fit_and_predict(explicit, X, Y), expected)
+    for classes in ("columns", [0, 1, 2]):
+        parts = LogisticRegression(), AutoRecalibration(classes=classes)
+        explicit = RecalibratedClassifierCV(*parts, cv=StratifiedKFold(5))
+        np.testing.assert_array_equal(fit_and_predict(explicit, X, Y), expected)
 
 
 def test_any_probabilistic_classifier_may_recalibrate():

@@ -13,7 +13,7 @@ _KNOT_DISTANCE = 1e-6
 _TAIL = 0.05
 # Values are scaled so that knots lie within this distance from 0: log-odds of probabilities do.
 _LARGEST_KNOT = 40.0
-# Cubes of the distances of nearer knots would be no numbers: smaller values are none.
+# Smaller values are 0: splines divide by cubes of the distances of knots, which would underflow.
 _SMALLEST_VALUE = 1e-100
 
 

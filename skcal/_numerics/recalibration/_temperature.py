@@ -18,7 +18,8 @@ _LARGEST_GAP, _LARGEST_UNTRUE_GAP = 1e6, 1e8
 _SMALLEST_SHARE, _SMALLEST_GAP = 1e-200, 1e-300
 # Newton's method ends where the derivative with respect to log(temperature) is below this.
 _NEGLIGIBLE = 1e-12
-# After a step in log(temperature) this short, what is left is its square; none is longer than that.
+# Steps in log(temperature): after one as short as the first, what is left is its square; none is
+# longer than the second.
 _LAST_STEP, _LONGEST_STEP = 1e-7, 3.0
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
@@ -59,8 +60,8 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=n
     spread = -float(xp.min(gaps))
     if spread < _SMALLEST_GAP:
         return 1.0, 0
-    present = xp.where(mass > 0, _pick_true(gaps, codes, xp), xp.zeros_like(mass))
-    gaps, spread = _cut_gaps(gaps, spread, -float(xp.min(present)), xp)
+    true = xp.where(mass > 0, _pick_true(gaps, codes, xp), xp.zeros_like(mass))
+    gaps, spread = _cut_gaps(gaps, spread, -float(xp.min(true)), xp)
     gaps /= spread
     true = _pick_true(gaps, codes, xp)
     inverse, n_iter = _minimise_log_loss(gaps, true, mass, xp, start and spread / start)
@@ -159,7 +160,7 @@ def _minimise_brier_score(gaps, codes, mass, start, xp):
     return start * np.exp(found.x), len(grid) + found.nfev
 
 
-def find_median(values, xp=np):
+def find_median(values, xp):
     """Median of an array of one dimension, of any library."""
     if xp is np:
         return float(np.median(values))

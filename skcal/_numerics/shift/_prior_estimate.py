@@ -179,17 +179,17 @@ def fit_means(rates, old, new):
     covariance of the given ones [Hansen's test of overidentifying restrictions].
     """
     differences = old.means[:-1] - old.means[-1]
-    return _test_gap(new.means[0] - old.means[-1], differences, _scale(rates, old), new)
+    return _test_gap(new.means[0] - old.means[-1], differences, _scale_covariances(rates, old), new)
 
 
 def count_rows(rates, old, new):
     """Degrees of freedom of the covariance of all functions in the test of these rates."""
     n_functions = old.means.shape[1]
     none = np.zeros(n_functions), np.empty((0, n_functions))
-    return _test_gap(*none, _scale(rates, old), new).n_rows
+    return _test_gap(*none, _scale_covariances(rates, old), new).n_rows
 
 
-def _scale(rates, old):
+def _scale_covariances(rates, old):
     return old._replace(covariances=clip_rates(rates)[:, None, None] ** 2 * old.covariances)
 
 
@@ -237,7 +237,7 @@ def describe_scores(old, new, n_rows):
     old, new : ndarray of shape (n_samples, n_functions)
     """
     n_classes, both = old.shape[1], np.concatenate([old, new])
-    most = 1 + _DEGREES * n_classes if n_rows == np.inf else max(n_rows // _ROWS_EACH, 1)
+    most = max(min(n_rows, len(both)) // _ROWS_EACH, 1)  # infinite where nothing varies
     if n_classes == 2:
         columns, degree = both[:, 1:], _DEGREES
     elif n_classes <= min(_MANY_CLASSES, most):
