@@ -297,13 +297,10 @@ def test_widths_that_differ_by_rounding_make_one_group(rng, scale):
     noisy = middle + scale * np.array([-1.1, 1.3])
     widths = np.diff(noisy)[:, 0]
     assert 0 < np.ptp(widths) < 1e-12 * scale
-    for factor, n_groups in ((1, 1), (np.repeat([1, 1 + 1e-6], 200), 2)):
-        ends = (
-            noisy * [[1, 1]] if np.isscalar(factor) else middle + (noisy - middle) * factor[:, None]
-        )
-        display = IntervalCoverageDisplay.from_predictions(middle[:, 0], ends)
-        assert len(display.groups) == n_groups
-        assert display.n_rows.min() >= 200
+    assert len(IntervalCoverageDisplay.from_predictions(middle[:, 0], noisy).groups) == 1
+    wider = middle + (noisy - middle) * np.repeat([[1], [1 + 1e-6]], 200, axis=0)
+    display = IntervalCoverageDisplay.from_predictions(middle[:, 0], wider)
+    assert display.n_rows.tolist() == [200, 200]
     # Ends may be rounded to float32, and widths far from 0 differ for all that.
     rough = noisy.astype(np.float32)
     assert len(IntervalCoverageDisplay.from_predictions(middle[:, 0], rough).groups) == 1
@@ -373,9 +370,9 @@ def test_quantiles_on_shared_axes_and_other_scales(rows):
     _, axes = plt.subplots(1, 2, sharex=True, sharey=True)
     for factor, ax in ((10, axes[0]), (1, axes[1])):
         draw(factor * y, factor * mean, ax=ax)
-        (low, high), points = ax.get_xlim(), np.ptp(10 * mean)
+        low, high = ax.get_xlim()
         assert low < 10 * mean.min() < 10 * mean.max() < high
-        assert high - low < 2 * max(points, np.ptp(10 * y))
+        assert high - low < 20 * max(np.ptp(mean), np.ptp(y))
     ax = plt.subplots()[1]
     ax.set(xscale="log", yscale="log")
     draw(np.exp(y), np.exp(mean), ax=ax, despine=True)

@@ -158,7 +158,7 @@ def test_surrogate_of_residuals_in_the_last_interval(rng):
         widths = 0.5 ** np.arange(20)
         errors = [interval.random_interval_error(v, residual, width) for width in widths]
         expected = min(*(errors + widths), np.abs(residual).sum())
-        assert interval.surrogate_interval_error(v, residual) == pytest.approx(expected, abs=1e-6)
+        assert interval.surrogate_interval_error(v, residual) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("outcome_of", [lambda v: v, lambda v: v**1.2, np.ones_like])

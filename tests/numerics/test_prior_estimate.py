@@ -111,7 +111,7 @@ def test_one_function_is_compared_by_the_test_of_student():
     assert test.find_pvalue() == pytest.approx(expected.pvalue)
 
 
-def test_a_fit_of_one_class_is_that_of_welch_and_of_hotelling():
+def test_a_fit_of_one_class_is_the_test_of_welch():
     """Where only one class can be in the new rows, their means are compared with its own."""
     rng = np.random.default_rng(1)
     new, one, rates = rng.normal(size=(12, 1)), 3 * rng.normal(size=(9, 1)), np.array([1.0, 0])
