@@ -281,7 +281,11 @@ def _mixture(fitted, scores):
     for weight, one in zip(weights[1:], members[1:], strict=True):
         mixed = mixed + weight / sum(weights) * one
         low, high = minimum(low, one), maximum(high, one)
-    return clip(mixed, low, high)  # of rounding
+    mixed = clip(mixed, low, high)  # of rounding
+    if not fitted.intercepts_.any():
+        return mixed
+    moved = mixed * np.exp(fitted.intercepts_ - fitted.intercepts_.max())
+    return moved / moved.sum()
 
 
 def _prior_shift(fitted, scores):

@@ -8,13 +8,15 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
+from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._folds import check_rows, make_splits, route_metadata
 from skcal._held_out import deal_splits, fit_to_columns, predict_columns, predict_split
-from skcal._numerics.recalibration._mixture import fit_mixture_weights
+from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
+from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
@@ -29,6 +31,11 @@ from skcal.recalibration._temperature import TemperatureScaling
 
 # A member of less weight changes no probability by more than this, and is not fitted again.
 _SMALLEST_WEIGHT = 1e-4
+# A recalibrator is left out if held-out rows are less likely under it than under the best member by
+# more than this factor, a logarithm; the scores if by twice their prior count, by default the same.
+_REFUTED, _REFUTED_PER_ROW = 10.0, 2.0
+# Intercepts that a test at this level does not ask for are 0, with the default prior count.
+_LEVEL, _DEFAULT_COUNT = 0.1, 5.0
 # Prior counts of the scores are between these, beyond which sums would not be exact.
 _FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
 # From this number of classes on a matrix has too many coefficients for its time.
@@ -59,7 +66,7 @@ class AutoRecalibration(BaseRecalibrator):
         rows in whatever order. Or splits as in scikit-learn; None takes 5 folds.
     leave_it : float, default=5.0
         Number of rows that the scores themselves are taken to have explained before, at least
-        1e-6; each recalibrator has 1. A larger one needs more evidence to change the scores.
+        1e-6; the recalibrators share 1. A larger one needs more evidence to change the scores.
     monotone : bool, default=False
         Whether a larger score may never become a smaller probability: for two classes, all maps
         are non-decreasing; for more classes, they keep the order of the classes in every row.
@@ -78,13 +85,16 @@ class AutoRecalibration(BaseRecalibrator):
         of their class; a second one of the same name ends in "-2".
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the mixed probabilities, which then sum to 1 again. Their mean
+        is 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first. NaN for
         recalibrators that could not be fitted.
     gain_ : float
-        By how much the mean log loss of such rows is lower for the mixture than for the scores,
-        with weights from the held-out rows of the other folds. Infinite where the loss of the
-        scores is, 0 where both are.
+        By how much the mean log loss of such rows is lower for the mixture, before intercepts, than
+        for the scores, with weights from the held-out rows of the other folds. Infinite where the
+        loss of the scores is, 0 where both are.
     recalibrators_ : list of recalibrators
         Fitted on all rows, in the order of `names_` after the first; None where the weight is 0.
     classes_ : ndarray of shape (n_classes,)
@@ -113,13 +123,24 @@ class AutoRecalibration(BaseRecalibrator):
        \qquad w_k > 0, \quad \sum_k w_k = 1,
 
     which is concave; :math:`\omega_i` are the weights of the rows, which count as repetitions,
-    :math:`a_0` is `leave_it` and all other :math:`a_k` are 1. Weights of recalibrators below 0.0001
-    become 0. Each
-    remaining recalibrator is fitted again, on all rows, and the probabilities are
-    :math:`\sum_k w_k\, p_k`. A mixture of forecasts by their likelihood is known as a linear pool
-    [1]_; that rows not used in the fit choose the weights makes it stacking [2]_. A mixture is not
-    worse than the best of its members by more than :math:`-\log w_k` in any row, and where all
-    maps are worse than the scores it stays with these.
+    :math:`a_0` is `leave_it` and the other :math:`a_k` are equal and sum to 1. A mixture of
+    forecasts by their likelihood is known as a linear pool [1]_; that rows not used in the fit
+    choose the weights makes it stacking [2]_.
+
+    A member that the rows refute takes no part: one whose log likelihood is lower than that of the
+    best member by more than 10, or by more than ``2 * leave_it`` for the scores themselves. With n
+    rows each member is judged with a share of 1/(n + 1) of the mean of all, so that a single
+    probability of 0 of what came true does not decide. A linear pool cannot tell a refuted member
+    from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
+    recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
+
+    The mixture then gets an intercept for each class, so that it predicts as many rows of each
+    class as there are: those of largest likelihood, times :math:`\max(0, 1 - c / D)` [3]_. Here D
+    is their deviance, twice the log likelihood that they gain, and c the 90 % quantile of the
+    :math:`\chi^2` distribution with as many degrees of freedom as there are classes but one, times
+    ``leave_it / 5``. So they are 0 where a test of calibration in the large does not ask for them,
+    and no such test at the level of 5 % rejects what they leave. A monotone mixture for three or
+    more classes has none, because they change the order of the classes.
 
     Where y misses a class, as the test folds of groups may, only recalibrators take part that learn
     nothing of each class by itself, such as temperature scaling.
@@ -133,6 +154,10 @@ class AutoRecalibration(BaseRecalibrator):
 
     .. [2] D. H. Wolpert (1992). Stacked generalization. Neural Networks 5, 241-259.
        :doi:`10.1016/S0893-6080(05)80023-1`
+
+    .. [3] B. Efron, C. Morris (1973). Stein's estimation rule and its competitors: an empirical
+       Bayes approach. Journal of the American Statistical Association 68, 117-130.
+       :doi:`10.1080/01621459.1973.10481350`
 
     Examples
     --------
@@ -151,6 +176,7 @@ class AutoRecalibration(BaseRecalibrator):
 
     names_: list[str]
     weights_: np.ndarray
+    intercepts_: np.ndarray
     log_losses_: np.ndarray
     gain_: float
     recalibrators_: list[BaseRecalibrator]
@@ -319,6 +345,9 @@ class AutoRecalibration(BaseRecalibrator):
         kept = [name == "leave it" or name in fitted for name in self.names_]
         self.weights_ = np.where(kept, [weights.get(name, 0.0) for name in self.names_], 0.0)
         self.weights_ /= self.weights_.sum()
+        self.intercepts_ = np.zeros(scores.shape[1])
+        if splits:
+            self.intercepts_ = self._fit_intercepts(self._mix(scores), codes, sample_weight)
         losses = stack.measure() if splits else {}
         self.log_losses_ = np.array([losses.get(name, np.nan) for name in self.names_])
         before, after = losses.get("leave it", 0.0), losses.get("mixture", 0.0)
@@ -335,12 +364,34 @@ class AutoRecalibration(BaseRecalibrator):
             for name, parts in held_out.items()
         }
         stack = _Stack(own, codes, sample_weight, splits, self.leave_it)
-        return [
+        mixed = [
             _mix(stack.weigh_others(k), {name: parts[k] for name, parts in held_out.items()})
             for k in range(len(splits))
         ]
+        return [self._correct(k, mixed, codes_of, stack.masses) for k in range(len(splits))]
+
+    def _correct(self, split, mixed, codes, masses):
+        """Mixed probabilities of a test fold, with intercepts from the other test folds."""
+        others = [k for k in range(len(mixed)) if k != split]
+        if not others:
+            return mixed[split]
+        intercepts = self._fit_intercepts(
+            *(np.concatenate([parts[k] for k in others]) for parts in (mixed, codes, masses))
+        )
+        return add_intercepts(mixed[split], intercepts)
+
+    def _fit_intercepts(self, proba, codes, weights):
+        if self.monotone and proba.shape[1] > 2:
+            return np.zeros(proba.shape[1])
+        fitted = fit_intercepts(proba, codes, weights)
+        evidence = chi2.isf(_LEVEL, max(fitted.n_free, 1)) * self.leave_it / _DEFAULT_COUNT
+        return fitted.shrink(evidence)
 
     def _recalibrate(self, scores):
+        return add_intercepts(self._mix(scores), self.intercepts_)
+
+    def _mix(self, scores):
+        """Probabilities of the mixture, before intercepts."""
         proba = {"leave it": self._to_probabilities(scores)}
         for name, fitted in zip(self.names_[1:], self.recalibrators_, strict=True):
             if fitted is not None:
@@ -427,8 +478,9 @@ class _Stack:
 
     def __init__(self, held_out, codes, sample_weight, splits, leave_it):
         self.names = list(held_out)
-        leave_it = min(float(leave_it), _MOST_ROWS)
-        self.prior = np.array([leave_it, *[1.0] * (len(self.names) - 1)])
+        leave_it, n_others = min(float(leave_it), _MOST_ROWS), len(self.names) - 1
+        self.prior = np.array([leave_it, *[1.0 / max(n_others, 1)] * n_others])
+        self.limits = np.array([_REFUTED_PER_ROW * leave_it, *[_REFUTED] * n_others])
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
         tests = [test for _, test in splits]
         n_tests = np.bincount(np.concatenate([[], *tests]).astype(np.intp), minlength=len(codes))
@@ -444,7 +496,9 @@ class _Stack:
             [np.empty((len(self.names), 0)), *[self.likelihoods[k] for k in splits]], axis=1
         )
         mass = np.concatenate([np.empty(0), *[self.masses[k] for k in splits]])
-        weights = fit_mixture_weights(likelihoods, self.prior, mass)
+        kept = find_plausible(likelihoods, mass, self.limits)
+        weights = np.zeros(len(kept))
+        weights[kept] = fit_mixture_weights(likelihoods[kept], self.prior[kept], mass)
         return dict(zip(self.names, weights.tolist(), strict=True))
 
     def weigh_others(self, split):

@@ -15,6 +15,29 @@ _LAST_DECREMENT = 1e-17
 _TOO_FAR = 1e-20
 
 
+def find_plausible(likelihoods, mass, limits):
+    """Which members' log likelihoods are at most `limits` below that of the best member.
+
+    Each is judged with a share of 1 / (1 + sum of mass) of the mean of all, so that a row that it
+    holds for impossible counts for some nats, and not for infinitely many.
+
+    Parameters
+    ----------
+    likelihoods : ndarray of shape (n_members, n_samples)
+    mass : ndarray of shape (n_samples,)
+    limits : ndarray of shape (n_members,)
+
+    Returns
+    -------
+    ndarray of bool of shape (n_members,)
+    """
+    told = likelihoods.max(axis=0) > 0
+    likelihoods, mass = likelihoods[:, told], mass[told]
+    share = 1 / (1 + mass.sum())
+    total = np.log((1 - share) * likelihoods + share * likelihoods.mean(axis=0)) @ mass
+    return total >= total.max() - limits
+
+
 def fit_mixture_weights(likelihoods, prior, mass):
     """Weights w that maximise sum_i m_i log(sum_k w_k p_ki) + sum_k a_k log w_k on the simplex.
 

@@ -1,0 +1,112 @@
+"""Intercepts that give every class its share of the rows: calibration in the large."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._numerics.recalibration._scores import normalize_rows
+
+# The last step promises twice this gain, or less, in the mean log likelihood. Steps are Newton's:
+# what is left after it is far below what the rows tell.
+_LAST_DECREMENT = 1e-12
+
+
+class Intercepts(NamedTuple):
+    """Intercepts of the log odds.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_classes,)
+        Their mean is 0.
+    deviance : float
+        Twice the log likelihood that they gain.
+    n_free : int
+        How many of them the rows choose.
+    """
+
+    values: np.ndarray
+    deviance: float
+    n_free: int
+
+    def shrink(self, evidence):
+        """Intercepts times 1 - evidence / deviance, or 0 where the deviance is below that."""
+        if self.deviance <= evidence:
+            return np.zeros_like(self.values)
+        return (1 - evidence / self.deviance) * self.values
+
+
+def fit_intercepts(proba, codes, weights):
+    """Intercepts b that maximise sum_i w_i log q_i(y_i), q_ik in proportion to p_ik exp(b_k).
+
+    At the maximum the mean of each q_k is the share of class k.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        Rows with probability 0 of what came true say nothing of the intercepts.
+    codes : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    Intercepts
+        Classes without rows have 0.
+    """
+    n_classes = proba.shape[1]
+    mass = np.ones(len(codes)) if weights is None else weights
+    own = proba[np.arange(len(codes)), codes]
+    counts = np.bincount(codes, mass * (own > 0), minlength=n_classes)
+    free = np.flatnonzero(counts)
+    values = np.zeros(n_classes)
+    if len(free) < 2:
+        return Intercepts(values, 0.0, 0)
+    told = (own > 0) & (mass > 0)
+    total = counts.sum()
+    problem = _Problem(proba[told], mass[told] / total, counts / total, free)
+    found, _ = minimize_convex(
+        problem.evaluate, problem.find_start(), last_decrement=_LAST_DECREMENT
+    )
+    deviance = -2 * total * problem.evaluate(found)[0]
+    values[free[1:]] = found
+    values[free] -= values[free].mean()
+    return Intercepts(values, max(deviance, 0.0), len(free) - 1)
+
+
+def add_intercepts(proba, intercepts):
+    """Probabilities in proportion to p_k exp(b_k)."""
+    if not intercepts.any():
+        return proba
+    return normalize_rows(proba * np.exp(intercepts - intercepts.max()))
+
+
+class _Problem:
+    """The mean log loss, less that of intercepts 0, of all intercepts but the first."""
+
+    def __init__(self, proba, mass, shares, free):
+        self.proba, self.mass, self.shares, self.free = proba, mass, shares, free[1:]
+        self.first = free[0]
+
+    def find_start(self):
+        """By how much the shares exceed the means, exact where all rows are alike; or 0."""
+        ratios = self.shares / (self.mass @ self.proba)
+        start = np.log(ratios[self.free] / ratios[self.first])
+        return min(start, np.zeros_like(start), key=lambda values: self.evaluate(values)[0])
+
+    def evaluate(self, values):
+        intercepts = np.zeros(self.proba.shape[1])
+        intercepts[self.free] = values
+        largest = intercepts.max()
+        proba = self.proba * np.exp(intercepts - largest)
+        total = proba.sum(axis=1)
+        value = largest + self.mass @ np.log(total) - self.shares @ intercepts
+        proba = proba[:, self.free] / total[:, None]
+        means = self.mass @ proba
+        gradient = means - self.shares[self.free]
+
+        def step(free):
+            part = proba[:, free]
+            hessian = np.diag(means[free] + DAMPING) - part.T @ (self.mass[:, None] * part)
+            return solve_newton_step(hessian, gradient[free])
+
+        return value, gradient, step
