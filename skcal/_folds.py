@@ -257,48 +257,6 @@ def check_training_folds(splits, y, classes, method):
         )
 
 
-def check_test_folds(splits, y, sample_weight, recalibrator):
-    """Raise a ValueError where a recalibrator could not learn from the rows of one test fold.
-
-    Most learn something of each class by itself. All others need two classes to tell apart.
-    """
-    counts = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
-    classes, codes = np.unique(y, return_inverse=True)
-    known = np.unique(codes[counts])
-    is_apart = getattr(recalibrator, "_learns_classes_apart", True)
-    n_needed = len(known) if is_apart else min(2, len(known))
-    for fold, (_, test) in enumerate(splits):
-        rows = test[counts[test]]
-        if len(rows) == 0:
-            raise ValueError(
-                f"sample_weight must leave a positive weight in every test fold; in fold {fold} "
-                "all are zero. Use fewer folds, or ensemble=False."
-            )
-        missing = np.setdiff1d(known, codes[rows])
-        if len(known) - len(missing) < n_needed:
-            raise ValueError(
-                f"Every test fold must hold {'all' if is_apart else 'two or more'} classes, "
-                f"because {type(recalibrator).__name__} is fitted on each by itself; test fold "
-                f"{fold} has {len(rows)} rows and none of {show_labels(classes[missing])}. Use "
-                "ensemble=False, which fits it on all rows at once, or stratified folds, no more "
-                "of them than the smallest class has rows."
-            )
-
-
-def fit_fold(classifier, X, y, train, test, method, fit_params):
-    """Fit a classifier on the training rows.
-
-    Returns
-    -------
-    classifier : object
-        The same classifier, fitted.
-    scores : ndarray
-        Its scores of the test rows, one column for each of its own classes.
-    """
-    X_test = fit_rows(classifier, X, y, train, test, fit_params)
-    return classifier, score_rows(classifier, X_test, method)
-
-
 def fit_rows(classifier, X, y, train, test, fit_params):
     """Fit a classifier on the training rows, and return X of the test rows as it takes them."""
     fold_params = {
@@ -313,29 +271,45 @@ def fit_rows(classifier, X, y, train, test, fit_params):
     return X_test
 
 
-def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show=iter):
-    """Scores of every row from a classifier that was fitted on other rows.
+class CrossFit(NamedTuple):
+    """Scores of rows from classifiers that were fitted on other rows.
 
-    `show` is what `read_progress` returned.
+    Attributes
+    ----------
+    rows : ndarray of shape (n_tested,)
+        The rows that some split tests, in their order.
+    scores : ndarray of shape (n_tested, n_classes) or (n_tested, 1)
+        Of each row in the last split that tests it: one column for each of the sorted classes; one
+        in all for the decision function of two.
+    classifiers : list of classifiers or None
+        Those of the splits, where they are kept.
+    """
+
+    rows: np.ndarray
+    scores: np.ndarray
+    classifiers: list[Any] | None
+
+
+def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show=iter, keep=False):
+    """Scores of the rows that are tested from classifiers that were fitted on other rows.
+
+    `show` is what `read_progress` returned; `keep` asks for the classifiers.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_classes) or (n_samples, 1)
-        One column for each of the sorted classes; one in all for the decision function of two.
+    CrossFit
     """
-    check_partition(splits, len(y))
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(_score_fold)(clone(estimator), X, y, train, test, method, fit_params)
+        delayed(_fit_fold)(clone(estimator), X, y, train, test, method, fit_params, keep)
         for train, test in show(splits)
     )
-    rows = np.concatenate([test for _, test in splits])
-    scores = np.concatenate(
-        [spread_columns(fold_scores, labels, classes) for fold_scores, labels in folds]
-    )
-    out = np.empty_like(scores)
-    out[rows] = scores
-    return out
+    parts = [spread_columns(scores, labels, classes) for scores, labels, _ in folds]
+    tested = np.concatenate([test for _, test in splits])
+    # Of equal rows the first one is found, which is the last one of the reversed list.
+    rows, places = np.unique(tested[::-1], return_index=True)
+    scores = np.concatenate(parts)[::-1][places]
+    return CrossFit(rows, scores, [one for *_, one in folds] if keep else None)
 
 
 def score_rows(classifier, X, method):
@@ -407,10 +381,14 @@ def check_method(classifier, method):
         )
 
 
-def _score_fold(classifier, X, y, train, test, method, fit_params):
-    """Scores and labels alone, so that no classifier travels between processes."""
-    classifier, scores = fit_fold(classifier, X, y, train, test, method, fit_params)
-    return scores, classifier.classes_
+def _fit_fold(classifier, X, y, train, test, method, fit_params, keep):
+    """Scores of the test rows, labels, and the classifier only where it is to be kept.
+
+    A classifier that is not needed does not travel between processes.
+    """
+    X_test = fit_rows(classifier, X, y, train, test, fit_params)
+    scores = score_rows(classifier, X_test, method)
+    return scores, classifier.classes_, classifier if keep else None
 
 
 def take_rows(values, rows):

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcal._folds import score_rows
 from skcal._validation import check_integer, check_number
 from skcal.export._formulas import recalibrate, restore_layout
-from skcal.export._graph import Graph
+from skcal.export._graph import Graph, log, maximum, softmax
 from skcal.recalibration import BaseRecalibrator, CrossFitProba, RecalibratedClassifierCV
 
 if TYPE_CHECKING:
@@ -204,15 +204,21 @@ class _Writer:
         *before, last = steps
         if not isinstance(last, RecalibratedClassifierCV):
             return recalibrate(last, self._find_columns(before))
-        total = 0.0
+        parts = []
         for pair in last.calibrated_classifiers_:
             own = [*before, *_unroll(pair.estimator)]
             columns = self._find_scores(own, last.response_method_, last.classes_)
             *first, final = _unroll(pair.recalibrator)
             for one in first:
                 columns = restore_layout(one, recalibrate(one, columns))
-            total = total + _spread(recalibrate(final, columns), final.classes_, last.classes_)
-        return total * (1 / len(last.calibrated_classifiers_))
+            parts.append(recalibrate(final, columns))
+        share = 1 / len(parts)
+        if len(parts) > 1 and not final._gives_hard_probabilities:
+            smallest = np.finfo(np.float64).tiny
+            proba = softmax(sum([share * log(maximum(part, smallest)) for part in parts], 0.0))
+        else:
+            proba = sum([share * part for part in parts], 0.0)
+        return _spread(proba, final.classes_, last.classes_)
 
     def _find_columns(self, steps):
         """What a recalibrator reads that stands after some steps."""

@@ -13,18 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._folds import (
     METHODS,
     check_classifier,
-    check_partition,
     check_rows,
-    check_test_folds,
-    check_training_folds,
     cross_fit,
-    fit_fold,
     get_classifier,
     inherit_tags,
     make_splits,
@@ -32,14 +27,16 @@ from skcal._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._numerics.recalibration._scores import average_log_odds
 from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
+from skcal._warnings import warn
 from skcal.recalibration._base import restored_on_error
 
 
 class FittedPair(NamedTuple):
-    """A classifier and the recalibrator that was fitted on its scores of other rows.
+    """A classifier and the recalibrator of its scores.
 
     Attributes
     ----------
@@ -110,16 +107,16 @@ class BaseRecalibratedClassifier(
         ------
         ValueError
             If an argument is invalid, if the classifier lacks the response method, or if the folds
-            cannot calibrate: a training fold holds a single class, no training fold knows the
-            classes of its test rows, or with ``ensemble=True`` a test fold lacks classes.
+            cannot calibrate: a training fold holds a single class, or no training fold knows the
+            classes of its test rows.
 
         Warns
         -----
         UserWarning
-            If training folds miss classes of test rows, if weights do not reach the classifier, or
-            if a recalibrator that does not look to that itself, as `AutoRecalibration` does, raises
-            the log loss of rows that it was not fitted on, by more than the standard error of the
-            difference.
+            If training folds miss classes of test rows, if rows are in no test fold, if weights do
+            not reach the classifier, or if a recalibrator that does not look to that itself, as
+            `AutoRecalibration` does, raises the log loss of rows that it was not fitted on, by more
+            than the standard error of the difference.
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
@@ -134,29 +131,28 @@ class BaseRecalibratedClassifier(
             self.classes_ = self._find_classes(estimator, target)
             recalibrator = self._prepare(recalibrator, X)
             frozen, splits = isinstance(estimator, FrozenEstimator), None
-            if ensemble or not frozen or self._reads_folds:
+            if not frozen or self._reads_folds:
                 splits = make_splits(self.cv, X, target, split_params)
-            if ensemble:
-                check_test_folds(splits, target, weights, recalibrator)
-            elif splits is not None:
-                check_partition(splits, len(target))
             if frozen:
-                classifiers, parts = self._score_frozen(estimator, X, splits if ensemble else None)
+                classifiers, scores = [estimator], self._score(estimator, X)
+                rows = np.arange(len(target))
             else:
-                fit_on = self._fit_each if ensemble else self._fit_once
-                classifiers, parts = fit_on(estimator, X, target, splits, fit_params)
+                rows, scores, classifiers = self._cross_fit(
+                    estimator, X, target, splits, fit_params, ensemble
+                )
             if weights is not None:
                 own_params["sample_weight"] = weights
-            folds = None if ensemble else splits
-            own_params |= self._learn_rows(recalibrator, X, weights, folds)
-            recalibrators = self._fit_recalibrators(recalibrator, parts, target, own_params)
-            pairs = zip(classifiers, recalibrators, strict=True)
-            self.calibrated_classifiers_ = [FittedPair(*pair) for pair in pairs]
-            self._look_back(recalibrators, parts, target, weights)
+            own_params |= self._learn_rows(recalibrator, X, weights, splits)
+            own_params = {name: np.asarray(values)[rows] for name, values in own_params.items()}
+            own_params = _address_steps(recalibrator, own_params)
+            recalibrator.fit(scores, target[rows], **own_params)
+            self.calibrated_classifiers_ = [FittedPair(one, recalibrator) for one in classifiers]
+            weights = None if weights is None else weights[rows]
+            self._look_back(recalibrator, scores, target[rows], weights)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Recalibrated probabilities, averaged over the fitted pairs.
+        """Recalibrated probabilities, averaged over the classifiers.
 
         Parameters
         ----------
@@ -169,18 +165,20 @@ class BaseRecalibratedClassifier(
             Rows sum to 1; columns are in the order of `classes_`.
         """
         check_is_fitted(self)
-        total: Any = 0.0
-        scored = rows = None
-        for estimator, recalibrator in self.calibrated_classifiers_:
-            if estimator is not scored:  # one frozen estimator is in all pairs
-                scores, scored = self._score(estimator, X), estimator
-            if rows is None:
-                rows = self._read_rows(X)
-            proba = recalibrator.predict_proba(scores, **rows)
-            total = total + spread_columns(
-                proba.astype(np.float64), recalibrator.classes_, self.classes_
-            )
-        return (total / len(self.calibrated_classifiers_)).astype(proba.dtype, copy=False)
+        recalibrator = self.calibrated_classifiers_[0].recalibrator
+        rows = self._read_rows(X)
+        parts = [
+            recalibrator.predict_proba(self._score(one, X), **rows)
+            for one, _ in self.calibrated_classifiers_
+        ]
+        last = getattr(recalibrator, "steps", [(None, recalibrator)])[-1][1]  # of a pipeline
+        if len(parts) == 1:
+            proba = parts[0]
+        elif getattr(last, "_gives_hard_probabilities", True):
+            proba = np.mean(parts, axis=0, dtype=np.float64).astype(parts[0].dtype)
+        else:
+            proba = average_log_odds(parts)
+        return spread_columns(proba, recalibrator.classes_, self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of the largest recalibrated probability.
@@ -243,7 +241,7 @@ class BaseRecalibratedClassifier(
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
         """Arrays of what else `fit` of the recalibrator reads, by name.
 
-        Splits are those in which all its rows were scored; None where one classifier did.
+        Splits are those in which its rows were scored.
         """
         return {}
 
@@ -251,8 +249,8 @@ class BaseRecalibratedClassifier(
         """Arrays of what else `predict_proba` of the recalibrator reads, by name."""
         return {}
 
-    def _look_back(self, recalibrators, parts, y, sample_weight):
-        """What is to be done with the fitted recalibrators."""
+    def _look_back(self, recalibrator, scores, y, sample_weight):
+        """What is to be done with the fitted recalibrator."""
 
     def _choose_ensemble(self, estimator):
         frozen = isinstance(estimator, FrozenEstimator)
@@ -286,30 +284,10 @@ class BaseRecalibratedClassifier(
         scores = score_rows(estimator, X, self.response_method_)
         return spread_columns(scores, estimator.classes_, self.classes_)
 
-    def _score_frozen(self, estimator, X, splits):
-        """As `_fit_each` and, without splits, `_fit_once`; the classifier stays as it is."""
-        scores = self._score(estimator, X)
-        if splits is None:
-            return [estimator], [(slice(None), scores)]
-        return [estimator] * len(splits), [(test, scores[test]) for _, test in splits]
-
-    def _fit_each(self, estimator, X, y, splits, fit_params):
-        """A classifier for each split; test rows with their scores."""
-        method = self.response_method_
-        check_training_folds(splits, y, self.classes_, method)
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_fold)(clone(estimator), X, y, train, test, method, fit_params)
-            for train, test in read_progress(self.progress)(splits)
-        )
-        parts = [
-            (test, spread_columns(scores, classifier.classes_, self.classes_))
-            for (_, test), (classifier, scores) in zip(splits, folds, strict=True)
-        ]
-        return [classifier for classifier, _ in folds], parts
-
-    def _fit_once(self, estimator, X, y, splits, fit_params):
-        """The classifier fitted on all rows; all rows with their out-of-fold scores."""
-        scores = cross_fit(
+    def _cross_fit(self, estimator, X, y, splits, fit_params, ensemble):
+        """Rows with a test fold, their scores, and the classifiers to predict with."""
+        show = read_progress(self.progress)
+        rows, scores, classifiers = cross_fit(
             estimator,
             X,
             y,
@@ -318,18 +296,17 @@ class BaseRecalibratedClassifier(
             self.response_method_,
             fit_params,
             self.n_jobs,
-            read_progress(self.progress),
+            show,
+            keep=ensemble,
         )
-        return [clone(estimator).fit(X, y, **fit_params)], [(slice(None), scores)]
-
-    def _fit_recalibrators(self, recalibrator, parts, y, params):
-        """A recalibrator for each part, fitted on its scores."""
-        jobs = []
-        params = _address_steps(recalibrator, params)
-        for rows, scores in parts:
-            part = {name: np.asarray(values)[rows] for name, values in params.items()}
-            jobs.append(delayed(clone(recalibrator).fit)(scores, y[rows], **part))
-        return Parallel(n_jobs=self.n_jobs)(read_progress(self.progress)(jobs))
+        if len(rows) < len(y):
+            warn(
+                f"{len(y) - len(rows)} of {len(y)} rows are in no test fold of cv: the "
+                "recalibrator does not learn from them.",
+            )
+        if not ensemble:
+            classifiers = [clone(estimator).fit(X, y, **fit_params)]
+        return rows, scores, classifiers
 
 
 def _address_steps(recalibrator, params):

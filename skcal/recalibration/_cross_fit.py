@@ -48,7 +48,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         is not fitted again, and its scores are passed on unchanged.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        Every row must be in exactly one test fold.
+        Every row must be in a test fold; of several the last one counts.
     method : {"predict_proba", "decision_function"}, default="predict_proba"
         Which scores to pass on. After "decision_function" the recalibrator needs
         ``input="logits"``.
@@ -182,7 +182,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             if isinstance(self.estimator, FrozenEstimator):
                 return self.transform(X)
             splits = make_splits(self.cv, X, y, split_params)
-            return cross_fit(
+            rows, scores, _ = cross_fit(
                 get_classifier(self.estimator),
                 X,
                 y,
@@ -193,6 +193,13 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
                 self.n_jobs,
                 show,
             )
+            if len(rows) < len(y):
+                missed = np.setdiff1d(np.arange(len(y)), rows)
+                raise ValueError(
+                    f"cv must put every row into a test fold; {len(missed)} are in none, such as "
+                    f"row {missed[0]}. RecalibratedClassifierCV learns from the others alone."
+                )
+            return scores
 
     def transform(self, X: Any) -> np.ndarray:
         """Class scores of the classifier fitted on all rows.

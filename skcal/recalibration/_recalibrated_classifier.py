@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._folds import find_input, spread_columns
+from skcal._folds import find_input
 from skcal._held_out import deal_splits, find_rise, predict_held_out
 from skcal._validation import show_labels
 from skcal._warnings import warn
@@ -38,16 +38,13 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         :func:`get_recalibrator_names`. None takes `AutoRecalibration`.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        With ``ensemble=False`` every row must be in exactly one test fold.
+        The recalibrator learns from the rows that are in a test fold, in the last one of several.
     ensemble : {"auto", True, False}, default="auto"
-        True fits a classifier and a recalibrator for each split, on its training and its test
-        rows, and averages their probabilities. False fits one recalibrator on the out-of-fold
-        scores of all rows, and the classifier on all rows. "auto" is False for a
-        `FrozenEstimator` and for an estimator that takes pairwise X, a kernel or distances; else
-        True. With a `FrozenEstimator` True fits a recalibrator on the test rows of each split,
-        and False fits one on all rows. An ensemble needs rows of every class in every test fold,
-        or of two classes for `AutoRecalibration` and for `TemperatureScaling`, `MeanReplacement`
-        and `RandomizedSmoothing`, which learn nothing of each class by itself.
+        The recalibrator is fitted on out-of-fold scores, those of classifiers that were fitted
+        without the row. True keeps these classifiers, recalibrates the scores of each and averages
+        the log odds. False keeps one classifier, fitted on all rows. "auto" is False for an
+        estimator that takes pairwise X, a kernel or distances; else True. A `FrozenEstimator` is
+        one classifier either way.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier the recalibrator reads. "auto" takes `decision_function`
         if the recalibrator has ``input="logits"``, else `predict_proba`. For a recalibrator by
@@ -63,7 +60,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     ----------
     calibrated_classifiers_ : list of FittedPair
         Named tuples (estimator, recalibrator), both fitted: one for each split, or one in all
-        where ``ensemble=False``.
+        where ``ensemble=False``. The recalibrator is the same in all.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str
@@ -80,19 +77,15 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
 
     Notes
     -----
-    With pairs of scores :math:`f_j` and recalibrators :math:`r_j` the probabilities are
-    :math:`\frac{1}{m} \sum_{j=1}^m r_j(f_j(x))`. An average of calibrated predictions is
-    somewhat under-confident where the members differ, and each recalibrator sees one fold alone:
-    with few rows, or a recalibrator of many parameters, choose ``ensemble=False``. That equals
-    ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
+    With scores :math:`f_j` of m classifiers and the recalibrator r the probabilities are
+    proportional to :math:`\prod_{j=1}^m r(f_j(x))^{1/m}`, which for two classes averages log odds.
+    An average of probabilities would be under-confident where the classifiers differ; that of log
+    odds is less so. Maps that return 0 and 1, `IsotonicRecalibration` and `HistogramBinning`, and
+    recalibrators of other packages are averaged as probabilities, because a single 0 would decide.
+    ``ensemble=False`` equals ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
 
     The classifier gets X and the labels unchanged: DataFrames, sparse matrices and text are
     allowed, and so are the keys of `class_weight`.
-
-    A map of one class that is fitted without rows of this class can only return about 0, and the
-    mean over test folds of one class each, those of `sklearn.model_selection.LeaveOneOut`, is
-    nearly the same for all rows. An ensemble on such splits is refused; ``ensemble=False`` takes
-    them, because it fits the recalibrator on the test rows of all folds together.
 
     A class that a training fold misses gets the score 0 there, but not the probability 0: the
     recalibrator reads the score of a row of this class as a mistake of the classifier, from which
@@ -129,12 +122,12 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     >>> from sklearn.model_selection import GridSearchCV
     >>> search = GridSearchCV(
     ...     RecalibratedClassifierCV(GaussianNB(), cv=3),
-    ...     {"recalibrator": ["auto", "temperature"]},
+    ...     {"recalibrator": ["auto", "isotonic"]},
     ...     scoring="neg_log_loss",
     ...     cv=3,
     ... )
     >>> search.fit(*load_breast_cancer(return_X_y=True)).best_params_
-    {'recalibrator': 'temperature'}
+    {'recalibrator': 'auto'}
     """
 
     def __init__(
@@ -214,53 +207,33 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
             )
         return recalibrator
 
-    def _look_back(self, recalibrators, parts, y, sample_weight):
-        """Warn if a map raises the log loss of rows that it was not fitted on.
+    def _look_back(self, recalibrator, scores, y, sample_weight):
+        """Warn if the map raises the log loss of rows that it was not fitted on.
 
-        Each member of an ensemble is tried on the rows of the others; a single one is fitted again
-        on folds of its rows.
+        It is fitted again on folds of its rows.
         """
-        steps = getattr(recalibrators[0], "steps", [(None, recalibrators[0])])  # of a pipeline
-        last = steps[-1][1]
+        last = getattr(recalibrator, "steps", [(None, recalibrator)])[-1][1]  # of a pipeline
         if isinstance(last, AutoRecalibration) or getattr(last, "_is_for_other_rows", False):
             return
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.concatenate([np.arange(len(y))[part] for part, _ in parts])
-        scores = np.concatenate([part for _, part in parts])
-        fold = np.repeat(np.arange(len(parts)), [len(part) for _, part in parts])
-        counts = weights[rows] > 0
-        rows, scores, fold = rows[counts], scores[counts], fold[counts]
-        codes, mass = np.searchsorted(self.classes_, y[rows]), weights[rows]
-        both = scores  # of the decision function of two classes too
-        if scores.shape[1] == 1:
-            both = np.column_stack([np.zeros(len(scores)), scores])
+        codes = np.searchsorted(self.classes_, y)
+        if sample_weight is not None:
+            counts = sample_weight > 0
+            scores, codes, sample_weight = scores[counts], codes[counts], sample_weight[counts]
+        if scores.shape[1] == 1:  # of the decision function of two classes
+            scores = np.column_stack([np.zeros(len(scores)), scores])
         by_function = self.response_method_ == "decision_function"
-        before = softmax(both, axis=1) if by_function else both
-        if len(recalibrators) == 1:
-            given = None if sample_weight is None else mass
-            splits = deal_splits(before, codes, given, min(_N_FOLDS, len(codes)))
-            try:
-                after = predict_held_out(recalibrators[0], both, codes, given, splits)
-            except Exception:  # of a map fitted to a part of the rows: the fit itself has succeeded
-                return
-            order = np.concatenate([test for _, test in splits])
-        else:
-            # Test folds may share rows.
-            others = [
-                np.flatnonzero(~np.isin(rows, rows[fold == k])) for k in range(len(recalibrators))
-            ]
-            after = [
-                spread_columns(one.predict_proba(scores[tried]), one.classes_, self.classes_)
-                for one, tried in zip(recalibrators, others, strict=True)
-                if len(tried)
-            ]
-            order = np.concatenate(others)
-            if len(order) == 0:
-                return
+        before = softmax(scores, axis=1) if by_function else scores
+        splits = deal_splits(before, codes, sample_weight, min(_N_FOLDS, len(codes)))
+        try:
+            after = predict_held_out(recalibrator, scores, codes, sample_weight, splits)
+        except Exception:  # of a map fitted to a part of the rows: the fit itself has succeeded
+            return
+        order = np.concatenate([test for _, test in splits])
+        mass = np.ones(len(codes)) if sample_weight is None else sample_weight
         rise, loss = find_rise(before[order], np.concatenate(after), codes[order], mass[order])
         if rise > 0:
             warn(
-                f"{type(recalibrators[0]).__name__} raises the {loss} of rows that it was not "
+                f"{type(recalibrator).__name__} raises the {loss} of rows that it was not "
                 f"fitted on by {rise:.3g}. AutoRecalibration, the default, leaves scores as they "
                 "are where no map is better.",
             )

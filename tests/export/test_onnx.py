@@ -65,8 +65,11 @@ def run(graph, X):
 def assert_alike(model, X, *, rows=None, atol=1e-6):
     """A graph that was made with some rows answers all as the model does."""
     label, proba = run(to_onnx(model, X if rows is None else X[rows], atol=atol), X)
-    np.testing.assert_allclose(proba, model.predict_proba(X), rtol=0, atol=atol)
-    np.testing.assert_array_equal(label, model.predict(X))
+    expected = model.predict_proba(X)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=atol)
+    largest = np.sort(expected, axis=1)[:, -2:]
+    told = largest[:, 1] - largest[:, 0] > 2 * atol
+    np.testing.assert_array_equal(label[told], model.predict(X)[told])
     return proba
 
 
@@ -172,7 +175,7 @@ def test_small_numbers_before_rows_are_divided_by_their_sums():
 
 def test_mixture_of_steps():
     X, y, X_new = make_columns(2, "proba")
-    members = ["histogram_binning", "venn_abers", "kernel", "isotonic"]
+    members = ["scaling_binning", "venn_abers", "kernel", IsotonicRecalibration(min_proba=0.05)]
     mixture = AutoRecalibration(members, leave_it=1e-6).fit(X, y)
     assert all(one is not None for one in mixture.recalibrators_)
     assert_alike(mixture, X_new, atol=1e-12)

@@ -18,8 +18,10 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
 )
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -52,6 +54,7 @@ OTHERS, LABELS = X[60:], NAMES[Y[60:]]
 SORTED = np.argsort(Y, kind="stable")
 ISOTONIC = recalibration.IsotonicRecalibration()
 LOGITS = recalibration.TemperatureScaling(input="logits")
+HARD = (recalibration.IsotonicRecalibration, recalibration.HistogramBinning)
 
 
 def answer(route, classifier, X, y, *, recalibrator=ISOTONIC, cv=3, **params):
@@ -88,15 +91,19 @@ def answer_by_hand(
 
     splits = cv or StratifiedKFold(3).split(X, y)
     folds = [(test, score(train)) for train, test in splits]
-    if route == "ensemble":
-        return np.mean([recalibrate(scores, test, scores) for test, scores in folds], axis=0)
     out_of_fold = np.empty_like(folds[0][1])
     for test, scores in folds:
         out_of_fold[test] = scores[test]
-    everything = np.arange(len(y))
     if route == "cross-fit":
         return out_of_fold
-    return recalibrate(out_of_fold, everything, score(everything))
+    tested = np.unique(np.concatenate([test for test, _ in folds]))
+    if route == "single":
+        return recalibrate(out_of_fold, tested, score(np.arange(len(y))))
+    parts = [recalibrate(out_of_fold, tested, scores) for _, scores in folds]
+    if isinstance(recalibrator, HARD):
+        return np.mean(parts, axis=0)
+    means = np.exp(np.mean(np.log(parts), axis=0))
+    return means / means.sum(axis=1, keepdims=True)
 
 
 def check(found, *rows, **options):
@@ -239,13 +246,30 @@ def test_bad_options_of_both(meta, options, message):
             model.fit(X, Y)
 
 
-@all_at_once
-def test_every_row_is_in_one_test_fold(route):
-    rows = np.arange(150)
-    twice = [(rows, rows[:80]), (rows, rows[79:])]
-    for splits, message in ((twice, "row 79 is in 2"), (twice[:1], "row 80 is in 0")):
-        with pytest.raises(ValueError, match=f"exactly one test fold; {message}"):
-            answer(route, GaussianNB(), X, Y, cv=splits)
+@pytest.mark.parametrize("route", ["ensemble", "single"])
+@pytest.mark.parametrize(
+    ("cv", "n_untested"),
+    [(TimeSeriesSplit(3), 39), (ShuffleSplit(3, test_size=0.4, random_state=0), 31)],
+)
+def test_rows_without_a_test_fold_teach_nothing(route, cv, n_untested):
+    """scikit-learn's cross_val_predict, and so its calibrated classifiers, refuse these splits."""
+    splits = list(cv.split(X))
+    message = f"^{n_untested} of 150 rows are in no test fold of cv"
+    with pytest.warns(UserWarning, match=message):
+        found = answer(route, GaussianNB(), X, Y, cv=cv, sample_weight=WEIGHTS)
+    check(found, route, GaussianNB(), X, Y, cv=splits, sample_weight=WEIGHTS)
+    with pytest.raises(ValueError, match=rf"into a test fold; {n_untested} are in none, such as "):
+        answer("cross-fit", GaussianNB(), X, Y, cv=cv)
+
+
+@every_route
+def test_the_last_test_fold_of_a_row_counts(route):
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    options = {"cv": list(cv.split(X, Y)), "recalibrator": TemperatureScaling()}
+    check_by_hand(route, GaussianNB(), X, Y, **options)
+    if route != "ensemble":
+        options["cv"] = options["cv"][3:]
+        check_by_hand(route, GaussianNB(), X, Y, **options)
 
 
 @every_route
@@ -358,10 +382,8 @@ def test_a_failed_fit_leaves_a_fitted_one_as_it_was(meta):
     model = meta(GaussianNB(), cv=2).fit(X, Y)
     predict = model.transform if meta is CrossFitProba else model.predict_proba
     before = predict(X)
-    model.set_params(cv=[(np.arange(20), np.arange(10))])  # not every row is tested
-    if meta is RecalibratedClassifierCV:
-        model.set_params(ensemble=False)
-    with pytest.raises(ValueError, match="exactly one test fold"):
+    model.set_params(cv=[(np.arange(20), np.arange(200))])
+    with pytest.raises(ValueError, match="cv must give numbers from 0 to 149"):
         getattr(model, "fit_transform", model.fit)(np.hstack([X, X]), NAMES[Y])
     np.testing.assert_array_equal(predict(X), before)
     assert model.classes_.tolist() == [0, 1, 2]
@@ -445,10 +467,10 @@ def test_frozen_classifier_is_not_fitted_again(R, route):
     check_by_hand(route, FROZEN, OTHERS, LABELS, **options)
 
 
-@pytest.mark.parametrize(("ensemble", "n_pairs"), [("auto", 1), (False, 1), (True, 3)])
-def test_frozen_estimator_is_in_all_pairs(ensemble, n_pairs):
+@pytest.mark.parametrize("ensemble", ["auto", False, True])
+def test_frozen_estimator_is_in_one_pair(ensemble):
     model = RecalibratedClassifierCV(FROZEN, cv=3, ensemble=ensemble).fit(OTHERS, LABELS)
-    assert [pair.estimator for pair in model.calibrated_classifiers_] == [FROZEN] * n_pairs
+    assert [pair.estimator for pair in model.calibrated_classifiers_] == [FROZEN]
 
 
 def test_frozen_estimator_knows_its_classes():
@@ -467,53 +489,13 @@ def test_frozen_estimator_knows_its_classes():
         model.fit(np.eye(4), [7] * 4)
 
 
-@every_class
-def test_an_ensemble_on_test_folds_of_one_class_is_refused(R):
-    """The mean of maps that know one class each would be nearly the same for every row."""
-    message = r"^Every test fold must hold .* test fold 0 has \d+ row.*\['bee'.*ensemble=False"
-    for cv in (LeaveOneOut(), KFold(15)):
-        for estimator, ensemble in ((GaussianNB(), "auto"), (FROZEN, True)):
-            model = RecalibratedClassifierCV(estimator, make(R), cv=cv, ensemble=ensemble)
-            with pytest.raises(ValueError, match=message):
-                model.fit(X[SORTED], NAMES[Y[SORTED]])
-
-
-@every_class
+@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(15)])
 @pytest.mark.parametrize("route", ["ensemble", "single"])
-def test_test_folds_that_lack_one_class_of_three(R, route):
-    """A method that learns of each class by itself would say 0 for it, whatever the score."""
-    # Test fold k holds no row of class k, and every training fold all classes.
-    folds = np.where(np.arange(150) // 3 % 2, Y + 1, Y + 2) % 3
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
-    options = {"recalibrator": make(R), "cv": splits}
-    model = RecalibratedClassifierCV(GaussianNB(), ensemble=route == "ensemble", **options)
-    if route == "ensemble" and R.__name__ not in family.FEW_CLASSES:
-        with pytest.raises(ValueError, match=r"must hold .*fold 0 has 50 rows.* \['ant'\]"):
-            model.fit(X, NAMES[Y])
-    else:
-        check_by_hand(route, GaussianNB(), X, Y, **options)
-
-
-def test_any_classifier_as_a_recalibrator_needs_every_class():
-    splits = [(np.arange(150), np.flatnonzero(Y != 1)), (np.arange(150), np.arange(150))]
-    model = RecalibratedClassifierCV(GaussianNB(), LogisticRegression(), cv=splits)
-    with pytest.raises(ValueError, match="because LogisticRegression is fitted on each"):
-        model.fit(X, Y)
-
-
-def test_rows_of_weight_zero_are_not_in_a_test_fold():
-    test = next(StratifiedKFold(5).split(X, Y))[1]
-    weights = np.where(np.isin(np.arange(150), test) & (Y == 2), 0, 1)
-    with pytest.raises(ValueError, match=r"test fold 0 has 20 rows .* \[2\]"):
-        RecalibratedClassifierCV(GaussianNB(), ISOTONIC).fit(X, Y, sample_weight=weights)
-    nowhere = RecalibratedClassifierCV(KNeighborsClassifier(20), ISOTONIC)
-    with pytest.warns(UserWarning, match="takes no sample_weight"):
-        nowhere.fit(X, Y, sample_weight=np.where(Y == 2, 0, 1))  # a class that counts nowhere
-
-
-def test_ensemble_takes_splits_that_overlap():
-    splits = list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X))
-    check_by_hand("ensemble", GaussianNB(), X, Y, cv=splits)
+def test_test_folds_of_one_class(route, cv):
+    """The recalibrator learns from all of them together."""
+    splits = list(cv.split(X[SORTED]))
+    options = {"cv": splits, "recalibrator": recalibration.BetaCalibration()}
+    check_by_hand(route, GaussianNB(), X[SORTED], Y[SORTED], **options)
 
 
 def test_boolean_labels_and_float32():
@@ -559,8 +541,7 @@ def test_bad_options_of_recalibrated_classifiers(options, message, ensemble):
 
 
 def test_bad_weights():
-    absent = np.repeat([0, 1], [50, 100])
-    for weights, message in ((-np.ones(150), "negative"), (absent, "in fold 0 all are zero")):
+    for weights, message in ((-np.ones(150), "negative"), (np.zeros(150), "all are zero")):
         with pytest.raises(ValueError, match=f"sample_weight must.*{message}"):
             RecalibratedClassifierCV(GaussianNB(), cv=KFold(3)).fit(X, Y, sample_weight=weights)
 

@@ -143,10 +143,12 @@ def test_votes_in_a_summary(min_proba):
 
 def test_floors_of_the_folds_of_a_classifier():
     X, y = make_classification(300, flip_y=0.1, random_state=0)
-    model = RecalibratedClassifierCV(KNeighborsClassifier(4), "temperature").fit(X, y)
-    assert [pair.recalibrator.min_proba_ for pair in model.calibrated_classifiers_] == [0.125] * 5
-    model.set_params(recalibrator=TemperatureScaling(min_proba=0.01)).fit(X, y)
-    assert {pair.recalibrator.min_proba_ for pair in model.calibrated_classifiers_} == {0.01}
+    model = RecalibratedClassifierCV(KNeighborsClassifier(4), "temperature")
+    for recalibrator, floor in (("temperature", 0.125), (TemperatureScaling(min_proba=0.01), 0.01)):
+        model.set_params(recalibrator=recalibrator).fit(X, y)
+        assert [pair.recalibrator.min_proba_ for pair in model.calibrated_classifiers_] == [
+            floor
+        ] * 5
 
 
 def make_problem(n_classes, n_samples):

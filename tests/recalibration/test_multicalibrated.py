@@ -14,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import (
     GridSearchCV,
-    KFold,
-    ShuffleSplit,
     StratifiedKFold,
     cross_val_predict,
     cross_val_score,
@@ -25,6 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from skcal.recalibration import (
+    FittedPair,
     IsotonicRecalibration,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
@@ -504,20 +503,25 @@ def test_folds_of_the_classifier_are_those_of_the_correction():
     np.testing.assert_allclose(model.predict_proba(BOTH), given.predict_proba(Z), **CLOSE)
 
 
-@pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(3, test_size=0.5, random_state=0)])
-def test_members_learn_from_their_own_test_rows(cv):
-    """Also where test folds overlap."""
-    X, _, y = make_rows("level", 900)
-    features = ["region", "old"]  # whose levels are the same in all parts
-    model = correct(features=features, ensemble=True, cv=cv).fit(X, y)
-    alone = []
-    for _, test in cv.split(X):
-        rows = np.arange(len(test))
-        member = correct(features=features, ensemble=True, cv=[(rows, rows)])
-        alone.append(member.fit(X.iloc[test], y[test]))
-    expected = np.mean([member.predict_proba(X) for member in alone], axis=0)
-    np.testing.assert_allclose(model.predict_proba(X), expected, **CLOSE)
-    assert len(model.calibrated_classifiers_) == 3
+def test_an_ensemble_shares_one_correction():
+    """That of a single classifier, which learns from the same scores."""
+    X = BOTH
+    single, several = (
+        MulticalibratedClassifierCV(GaussianNB(), features=[4], ensemble=ensemble).fit(X, Y2)
+        for ensemble in (False, True)
+    )
+    shared = {id(correction) for _, correction in several.calibrated_classifiers_}
+    assert len(shared) == 1
+    found, expected = (one.calibrated_classifiers_[0].recalibrator for one in (several, single))
+    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
+    assert len(several.calibrated_classifiers_) == 5
+    logs = []
+    for classifier, correction in several.calibrated_classifiers_:
+        single.calibrated_classifiers_ = [FittedPair(classifier, correction)]
+        logs.append(np.log(single.predict_proba(X)))
+    means = np.exp(np.mean(logs, axis=0))
+    expected = means / means.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(several.predict_proba(X), expected, **CLOSE)
 
 
 def test_response_methods():
@@ -586,11 +590,6 @@ NO_LIST = "features must be None or a list of names or numbers of columns, at le
             pairwise_distances(WIDE),
             {"estimator": KNeighborsClassifier(metric="precomputed")},
             "estimator must take features, of which groups are made; got one that takes pairwise X",
-        ),
-        (
-            FRAME,
-            {"cv": ShuffleSplit(2, random_state=0)},
-            "cv must put every row into exactly one test fold",
         ),
     ],
 )

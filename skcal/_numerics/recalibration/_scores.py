@@ -86,6 +86,17 @@ def find_floor(proba, n_classes, resolution=SMALLEST_PROBABILITY, xp=np):
     return max(SMALLEST_PROBABILITY, min(positive, 1 / n_classes) / 2)
 
 
+def average_log_odds(parts):
+    """Rows in proportion to the geometric mean of several probabilities, inside (0, 1).
+
+    Of two classes that is the mean of the log odds. Sums in order keep ties ties.
+    """
+    logs = np.sort([np.log(part, dtype=np.float64) for part in parts], axis=0).mean(axis=0)
+    dtype = parts[0].dtype
+    below_one = np.nextafter(dtype.type(1), dtype.type(0))
+    return np.clip(find_probabilities(logs).astype(dtype), np.finfo(dtype).tiny, below_one)
+
+
 def normalize_rows(parts):
     """Rows divided by their sums; a row of zeros becomes even."""
     total = parts.sum(axis=1, keepdims=True)
