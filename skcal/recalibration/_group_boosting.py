@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from skcal._numerics.recalibration._group_scaling import find_log_loss
+from skcal._numerics.recalibration._intercepts import fit_intercepts
 from skcal.recalibration._group_correction import GroupCorrection
 
 _LEARNING_RATE = 0.1
@@ -29,13 +30,14 @@ _SMALLEST_VARIANCE = 1e-6
 class GroupBoostingMap(NamedTuple):
     """The correction of one class, and which levels of each column it was learned from."""
 
+    intercept: float
     edges: np.ndarray
     trees: list[HistGradientBoostingRegressor]
     seen: list[np.ndarray]
 
 
 class GroupBoosting(GroupCorrection):
-    """Newton boosting of trees of the columns and the log-odds, from these on.
+    """Newton boosting of trees of the columns and the log-odds, from these and an intercept on.
 
     The number of rounds is that with the least log loss in rows held out.
     """
@@ -63,7 +65,7 @@ class GroupBoosting(GroupCorrection):
         features = self._make_features(odds, numbers, fitted.edges)
         with _limit_threads(len(odds)):
             correction = sum((tree.predict(features) for tree in fitted.trees), np.zeros(len(odds)))
-        return np.where(_are_known(numbers, fitted.seen), correction, 0.0)
+        return fitted.intercept + np.where(_are_known(numbers, fitted.seen), correction, 0.0)
 
     def _boost(self, odds, outcomes, mass, numbers, rows, n_rounds, test=None):
         """Trees grown on some rows, and after each the correction and the log loss of test rows.
@@ -75,9 +77,13 @@ class GroupBoosting(GroupCorrection):
             np.bincount(own, minlength=len(levels.titles) + 1) > 0
             for own, levels in zip(numbers[rows].T, self.levels, strict=True)
         ]
-        fitted, is_known = GroupBoostingMap(edges, [], seen), _are_known(numbers, seen)
-        features = self._make_features(odds, numbers, edges)
-        scores, steps, losses, best = odds.copy(), [], [], 0
+        # To the optimum: a single Newton step, as trees take it for what all rows have in common,
+        # is far too long where probabilities are next to 0 and 1.
+        proba = expit(np.column_stack([-odds[rows], odds[rows]]))
+        first, second = fit_intercepts(proba, outcomes[rows].astype(np.intp), mass[rows]).values
+        fitted = GroupBoostingMap(second - first, edges, [], seen)
+        is_known, features = _are_known(numbers, seen), self._make_features(odds, numbers, edges)
+        scores, steps, losses, best = odds + fitted.intercept, [], [], 0
         for number in range(n_rounds + 1):
             if test is not None:
                 steps.append(scores[test] - odds[test])

@@ -50,12 +50,12 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         find intersections of more columns, but may miss what no single column shows.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        With ``ensemble=False`` every row must be in exactly one test fold.
+        The correction learns from the rows that are in a test fold, in the last one of several.
     ensemble : {"auto", True, False}, default="auto"
-        False, and "auto", fit one correction on the out-of-fold scores of all rows, and the
-        classifier on all rows. True fits a classifier and a correction for each split, on its
-        training and its test rows, and averages their probabilities: each correction then learns
-        from the rows of one fold alone.
+        The correction is fitted on out-of-fold scores, those of classifiers that were fitted
+        without the row. False, and "auto", keep one classifier, fitted on all rows. True keeps
+        those of the splits, corrects the scores of each and averages the log odds. A
+        `FrozenEstimator` is one classifier either way.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier are corrected. "auto" takes `decision_function` only if the
         classifier has no `predict_proba`.
@@ -69,9 +69,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     ----------
     calibrated_classifiers_ : list of FittedPair
         Named tuples (estimator, recalibrator), both fitted: one for each split, or one in all
-        where ``ensemble=False``. ``recalibrator.factor_`` is the share of the correction that is
-        applied, 0 where it does not help; with "scaling" ``recalibrator.to_frame()`` shows the
-        correction of each group.
+        where ``ensemble=False``. The recalibrator is the same in all: ``recalibrator.factor_`` is
+        the share of the correction that is applied, 0 where it does not help; with "scaling"
+        ``recalibrator.to_frame()`` shows the correction of each group.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str
@@ -99,7 +99,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     of two columns. So those that tell much are shrunk little, and others to almost nothing. s has
     the largest marginal likelihood times 1/s near its start at .1: coefficients are normal with the
     standard deviation s, whose own density is 1/s, and integrated out by Laplace's approximation
-    [2]_. It is kept between .006 and 1. The penalty of a and b is weak and fixed.
+    [2]_. It is kept between .006 and 1. The penalty of a and b is weak: 10 for events of rate 1/2,
+    and else less, in proportion to r (1 - r) with the rate r.
 
     Pairs of columns are chosen by what a fit without any leaves. Residuals are summed over the rows
     of each pair of levels. Their squares, less what effects of the two columns explain, are
@@ -108,7 +109,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     have no more than 1000 pairs of levels. The choice is made again without each fold, and pairs
     count that most of these choices hold, too.
 
-    "boosting" replaces the bracket by a sum of trees, which are grown by Newton steps until the log
+    "boosting" replaces the bracket by an intercept and a sum of trees, which are grown by Newton steps until the log
     loss of rows held out falls no more [5]_. In both :math:`\lambda \in [0, 1]` minimises the log
     loss of corrections of rows held out, plus a penalty of :math:`5 \lambda^2`; so a calibrated
     classifier is left nearly as it is.
@@ -117,14 +118,13 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     equal numbers of rows. Missing values are a level of their own. For "scaling" a level has at
     least 20 rows, and so has a pair of levels; in pairs 16 bins are also merged into 4. If a column
     has no numbers, its 254 most frequent values count. A value that was not seen gets no
-    correction; with "boosting" the whole row gets none, unless the column had more than 254 values:
+    correction; with "boosting" the whole row gets the intercept alone, unless the column had more than 254 values:
     then it is taken for one of the rarer ones.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.
 
-    The folds of `cv` also choose the number of rounds and :math:`\lambda`; with
-    ``ensemble=True`` each test fold is divided into 5. Rows that belong together, such as visits of
+    The folds of `cv` also choose the number of rounds and :math:`\lambda`. Rows that belong together, such as visits of
     one patient, need a splitter that keeps them together, such as `GroupKFold`. Weights count
     rows: one of weight 2 is like two rows, except that it is in one fold and in no bin twice.
 

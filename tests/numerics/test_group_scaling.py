@@ -73,7 +73,7 @@ def test_design(rng):
 def test_gradient_is_zero_at_the_optimum(rng):
     design, offset, targets, mass, splits = draw(rng)
     coefficients, penalties, *_ = fit_group_scaling(design, offset, targets, mass, splits)
-    dense, common = densify(design), 10.0  # of what all rows have
+    dense, common = densify(design), find_common(targets, mass)
     each = [common, *penalties[:3], common, *penalties[3:]]
     spread = np.repeat(each, [1, 3, 4, 5, 1, 3, 4])
     residual = mass * (expit(offset + dense @ coefficients) - targets)
@@ -81,9 +81,15 @@ def test_gradient_is_zero_at_the_optimum(rng):
     assert np.abs(dense.T @ (mass * (expit(offset) - targets))).max() > 10
 
 
-def find_posterior(log_penalties, design, curvature, pull):
+def find_common(targets, mass):
+    """The penalty of what all rows have in common, 10 times the information in a row."""
+    rate = (mass @ targets + 0.5) / (mass.sum() + 1)
+    return 40 * rate * (1 - rate)
+
+
+def find_posterior(log_penalties, design, curvature, pull, common):
     """The log density of penalties, by the normal integral over coefficients."""
-    spread = design.penalise(np.exp(log_penalties))
+    spread = design.penalise(np.exp(log_penalties), common)
     precision = curvature + np.diag(spread)
     sizes = [own.stop - own.start for own in design.list_families()]
     prior = (np.array(sizes) + 1) @ log_penalties  # a density of 1/s adds 1
@@ -100,9 +106,10 @@ def test_penalties_are_at_a_mode_of_their_posterior(rng, monkeypatch):
     dense, proba = densify(design), expit(offset + design.correct(coefficients))
     curvature = dense.T * (mass * proba * (1 - proba)) @ dense
     pull = curvature @ coefficients + dense.T @ (mass * (targets - proba))
+    rest = design, curvature, pull, find_common(targets, mass)
     slopes = [
-        find_posterior(np.log(penalties) + step, design, curvature, pull)
-        - find_posterior(np.log(penalties) - step, design, curvature, pull)
+        find_posterior(np.log(penalties) + step, *rest)
+        - find_posterior(np.log(penalties) - step, *rest)
         for step in 1e-4 * np.eye(len(penalties))
     ]
     limit = penalties > 2.9e4
@@ -264,7 +271,7 @@ def test_weights_count_rows(rng):
 
 
 def test_no_groups_and_sure_scores():
-    """The intercept alone, whose penalty is 10: 10 a = sum of m (y - p)."""
+    """The intercept alone, whose penalty is c = 40 r (1 - r): c a = sum of m (y - p)."""
     design = GroupDesign([np.zeros(30, dtype=int)], [1], np.zeros(30), n_sloped=1)
     targets = np.repeat([0.0, 1.0], [3, 27])
     halves = [np.arange(30) % 2 == k for k in range(2)]
@@ -272,7 +279,8 @@ def test_no_groups_and_sure_scores():
     for offset in (0.0, 40.0, -800.0):
         problem = design, np.full(30, offset), targets, np.ones(30), splits
         (a, slope), *_ = fit_group_scaling(*problem)
-        assert 10 * a == pytest.approx(27 - 30 * expit(offset + a), abs=1e-5)
+        pull = find_common(targets, np.ones(30)) * a
+        assert pull == pytest.approx(27 - 30 * expit(offset + a), abs=1e-5)
         assert slope == 0
 
 

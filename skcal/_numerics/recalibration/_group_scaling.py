@@ -16,7 +16,8 @@ from skcal._numerics.recalibration._scores import combine_odds
 # Penalties of effects of groups, in units of rows: the first, the weakest, and the strongest, by
 # which nothing is left.
 _FIRST, _WEAKEST, _STRONGEST = 100.0, 1.0, 3e4
-# The penalty of what all rows have in common.
+# The penalty of what all rows have in common, for events of rate 1/2. For others it is smaller, as a
+# row tells less of its log odds: a rare event behind a balanced model is shrunk no more.
 _COMMON_PENALTY = 10.0
 # Penalties are estimated with so many Hessians in turn, by so many steps at most with each, which
 # end once none changes a penalty by a larger share.
@@ -118,9 +119,9 @@ class GroupDesign:
         places = [*self.intercepts[1:], *self.slopes[1:]]
         return [place for place in places if place.start < place.stop]
 
-    def penalise(self, penalties):
-        """A penalty for each coefficient, by those of families."""
-        spread = np.full(self.n_coefficients, _COMMON_PENALTY)
+    def penalise(self, penalties, common):
+        """A penalty for each coefficient, by those of families and of what all rows share."""
+        spread = np.full(self.n_coefficients, common)
         for place, penalty in zip(self.list_families(), penalties, strict=True):
             spread[place] = penalty
         return spread
@@ -309,6 +310,8 @@ class _Problem:
         self.design, self.offset, self.targets = design, offset, targets
         # What is minimised is divided by the number of rows, but not by next to nothing.
         self.mass, self.total = mass, max(mass.sum(), 1.0)
+        rate = (mass @ targets + 0.5) / (mass.sum() + 1.0)
+        self.common = 4 * rate * (1 - rate) * _COMMON_PENALTY
 
     def fit(self, coefficients):
         """The optimum, from a start, and penalties, which are estimated in between."""
@@ -325,7 +328,7 @@ class _Problem:
 
     def minimise(self, penalties, start, **options):
         """The optimum for penalties of families, by Newton's method."""
-        spread = self.design.penalise(penalties)
+        spread = self.design.penalise(penalties, self.common)
 
         def evaluate(coefficients):
             scores, proba = self._predict(coefficients)
@@ -354,7 +357,7 @@ class _Problem:
         if penalties is None:
             penalties = np.full(len(families), _FIRST)
         for _ in range(_MOST_STEPS):
-            spread = self.design.penalise(penalties)
+            spread = self.design.penalise(penalties, self.common)
             factor, is_lower = cho_factor(curvature + np.diag(spread))
             coefficients = cho_solve((factor, is_lower), pull)
             variance = np.diag(dpotri(factor, is_lower)[0])
