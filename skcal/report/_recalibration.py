@@ -56,7 +56,8 @@ def _average(shares, losses):
 
 
 def _bound_gain(shares, before, after, confidence_level):
-    difference = before - after
+    # Losses may be infinite both.
+    difference = np.subtract(before, after, out=np.zeros_like(before), where=before != after)
     gain = float(shares @ difference)
     if not np.isfinite(gain):
         return Interval(gain, gain, gain)
