@@ -5,7 +5,7 @@ from abc import ABCMeta, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skcal._held_out import deal_splits
+from skcal._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
 from skcal._parallel import run_parallel
