@@ -29,6 +29,7 @@ from skcal._arrays import (
     to_numpy,
 )
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
+from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._parallel import run_parallel
 from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
@@ -70,7 +71,7 @@ class BaseRecalibrator(
     BaseEstimator,
     metaclass=ABCMeta,
 ):
-    """Base class of recalibrators, maps from class scores to better probabilities.
+    r"""Base class of recalibrators, maps from class scores to better probabilities.
 
     A recalibrator is a transformer and a classifier at once, so that a pipeline that ends in it
     is a classifier. `transform` keeps the layout of X; `predict_proba` has a column for each of
@@ -92,6 +93,9 @@ class BaseRecalibrator(
     so that those of the fitted rows may well become worse. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
+
+    Weights count rows. Where their sum is less than their effective number of rows,
+    :math:`n = (\sum w)^2 / \sum w^2`, as that of shares is, ``_fit`` gets them scaled to the sum n.
 
     Parameters
     ----------
@@ -173,8 +177,10 @@ class BaseRecalibrator(
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. A row of weight zero counts for nothing, except that its label
-            is one of the classes.
+            Non-negative weights, which count rows: one of weight 2 is like two rows. Where their
+            sum is less than their effective number of rows, (sum w)^2 / sum w^2, they are scaled
+            to that sum. A row of weight zero counts for nothing, except that its label is one of
+            the classes.
 
         Returns
         -------
@@ -324,7 +330,7 @@ class BaseRecalibrator(
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
-            sample_weight = as_float64(sample_weight[present])
+            sample_weight = count_as_rows(as_float64(sample_weight[present]))
         if self.input == "logits":
             self._depth = self._find_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)

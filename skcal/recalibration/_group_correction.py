@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from skcal._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
+from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._parallel import run_parallel
 from skcal.recalibration._class_scores import (
     arrange_scores,
@@ -85,9 +86,10 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         check_scores(scores, np, self.input)
         resolution = float(np.finfo(np.result_type(scores, np.float32)).eps)
         scores = self._arrange(scores)
-        mass = np.ones(len(y)) if sample_weight is None else _limit(sample_weight)
+        mass = np.ones(len(y)) if sample_weight is None else sample_weight
         present = mass > 0
-        scores, codes, mass = scores[present], codes[present], mass[present]
+        scores, codes = scores[present], codes[present]
+        mass = _limit(count_as_rows(mass[present].astype(np.float64)))
         numbers, fold = numbers[present], fold[present]
         self._depth, self._smallest = np.inf, 0.0
         if self.input == "logits":
