@@ -211,6 +211,16 @@ def _read_split(split, number, n_samples):
     return tuple(parts)
 
 
+def keep_last(splits, n_samples):
+    """Splits in which no row is tested twice, but the last time, and rows that are never tested."""
+    last = np.full(n_samples, -1)
+    for number, (_, test) in enumerate(splits):
+        last[test] = number
+    tests = [np.flatnonzero(last == number) for number in range(len(splits))]
+    kept = [(train, test) for (train, _), test in zip(splits, tests, strict=True) if len(test)]
+    return kept, np.flatnonzero(last < 0)
+
+
 def check_partition(splits, n_samples):
     """Raise a ValueError unless every row is in one test fold."""
     tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_samples)
@@ -257,8 +267,8 @@ def check_training_folds(splits, y, classes, method):
         )
 
 
-def check_test_folds(splits, y, sample_weight, recalibrator):
-    """Raise a ValueError where a recalibrator could not learn from the rows of one test fold.
+def find_poor_fold(splits, y, sample_weight, recalibrator):
+    """Say why a recalibrator could not learn from the rows of one test fold; None if it can.
 
     Most learn something of each class by itself. All others need two classes to tell apart.
     """
@@ -270,19 +280,20 @@ def check_test_folds(splits, y, sample_weight, recalibrator):
     for fold, (_, test) in enumerate(splits):
         rows = test[counts[test]]
         if len(rows) == 0:
-            raise ValueError(
+            return (
                 f"sample_weight must leave a positive weight in every test fold; in fold {fold} "
                 "all are zero. Use fewer folds, or ensemble=False."
             )
         missing = np.setdiff1d(known, codes[rows])
         if len(known) - len(missing) < n_needed:
-            raise ValueError(
+            return (
                 f"Every test fold must hold {'all' if is_apart else 'two or more'} classes, "
                 f"because {type(recalibrator).__name__} is fitted on each by itself; test fold "
                 f"{fold} has {len(rows)} rows and none of {show_labels(classes[missing])}. Use "
                 "ensemble=False, which fits it on all rows at once, or stratified folds, no more "
                 "of them than the smallest class has rows."
             )
+    return None
 
 
 def fit_fold(classifier, X, y, train, test, method, fit_params):
@@ -314,16 +325,17 @@ def fit_rows(classifier, X, y, train, test, fit_params):
 
 
 def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show=iter):
-    """Scores of every row from a classifier that was fitted on other rows.
+    """Scores of rows from a classifier that was fitted on other rows.
 
-    `show` is what `read_progress` returned.
+    No row is tested twice. `show` is what `read_progress` returned.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_classes) or (n_samples, 1)
+    rows : ndarray of int
+        The rows that are tested, in their order.
+    scores : ndarray of shape (n_rows, n_classes) or (n_rows, 1)
         One column for each of the sorted classes; one in all for the decision function of two.
     """
-    check_partition(splits, len(y))
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(clone(estimator), X, y, train, test, method, fit_params)
@@ -333,9 +345,8 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show
     scores = np.concatenate(
         [spread_columns(fold_scores, labels, classes) for fold_scores, labels in folds]
     )
-    out = np.empty_like(scores)
-    out[rows] = scores
-    return out
+    order = np.argsort(rows)
+    return rows[order], scores[order]
 
 
 def score_rows(classifier, X, method):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any, Literal, NamedTuple, Self
 
@@ -19,14 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 from skcal._folds import (
     METHODS,
     check_classifier,
-    check_partition,
     check_rows,
-    check_test_folds,
     check_training_folds,
     cross_fit,
+    find_poor_fold,
     fit_fold,
     get_classifier,
     inherit_tags,
+    keep_last,
     make_splits,
     route_weights,
     score_rows,
@@ -35,6 +36,7 @@ from skcal._folds import (
 from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option, check_sample_weight, show_labels
+from skcal._warnings import warn
 from skcal.recalibration._base import restored_on_error
 
 
@@ -129,18 +131,13 @@ class BaseRecalibratedClassifier(
             estimator = get_classifier(self.estimator)
             recalibrator = self._choose_recalibrator()
             self.response_method_ = self._choose_method(estimator, recalibrator)
-            ensemble = self._choose_ensemble(estimator)
+            self._choose_ensemble(estimator)
             fit_params, split_params, own_params = route_weights(self, estimator, weights, params)
             self.classes_ = self._find_classes(estimator, target)
             recalibrator = self._prepare(recalibrator, X)
-            frozen, splits = isinstance(estimator, FrozenEstimator), None
-            if ensemble or not frozen or self._reads_folds:
-                splits = make_splits(self.cv, X, target, split_params)
-            if ensemble:
-                check_test_folds(splits, target, weights, recalibrator)
-            elif splits is not None:
-                check_partition(splits, len(target))
-            if frozen:
+            make = partial(make_splits, self.cv, X, target, split_params)
+            ensemble, splits = self._choose_splits(estimator, recalibrator, make, target, weights)
+            if isinstance(estimator, FrozenEstimator):
                 classifiers, parts = self._score_frozen(estimator, X, splits if ensemble else None)
             else:
                 fit_on = self._fit_each if ensemble else self._fit_once
@@ -268,6 +265,27 @@ class BaseRecalibratedClassifier(
             )
         return self.ensemble
 
+    def _choose_splits(self, estimator, recalibrator, make, y, sample_weight):
+        """Whether there is an ensemble, and the splits that `make` returns, if any are needed."""
+        ensemble = self._choose_ensemble(estimator)
+        frozen = isinstance(estimator, FrozenEstimator)
+        if frozen and not (ensemble or self._reads_folds):
+            return False, None
+        splits = make()
+        if ensemble:
+            problem = find_poor_fold(splits, y, sample_weight, recalibrator)
+            if problem is None:
+                return True, splits
+            if self.ensemble != "auto":
+                raise ValueError(problem)
+        splits, untested = keep_last(splits, len(y))
+        if len(untested) and not frozen:
+            warn(
+                f"{len(untested)} of {len(y)} rows are in no test fold of cv: the recalibrator "
+                "does not learn from them.",
+            )
+        return False, splits
+
     def _find_classes(self, estimator, y):
         if isinstance(estimator, FrozenEstimator):
             check_is_fitted(estimator)
@@ -308,8 +326,8 @@ class BaseRecalibratedClassifier(
         return [classifier for classifier, _ in folds], parts
 
     def _fit_once(self, estimator, X, y, splits, fit_params):
-        """The classifier fitted on all rows; all rows with their out-of-fold scores."""
-        scores = cross_fit(
+        """The classifier fitted on all rows; the tested rows with their out-of-fold scores."""
+        part = cross_fit(
             estimator,
             X,
             y,
@@ -320,7 +338,7 @@ class BaseRecalibratedClassifier(
             self.n_jobs,
             read_progress(self.progress),
         )
-        return [clone(estimator).fit(X, y, **fit_params)], [(slice(None), scores)]
+        return [clone(estimator).fit(X, y, **fit_params)], [part]
 
     def _fit_recalibrators(self, recalibrator, parts, y, params):
         """A recalibrator for each part, fitted on its scores."""

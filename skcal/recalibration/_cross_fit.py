@@ -20,6 +20,7 @@ from skcal._folds import (
     cross_fit,
     get_classifier,
     inherit_tags,
+    keep_last,
     make_splits,
     refuse_text,
     route_metadata,
@@ -29,6 +30,7 @@ from skcal._folds import (
 from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
+from skcal._warnings import warn
 from skcal.recalibration._base import restored_on_error
 
 
@@ -181,8 +183,14 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             self._fit_on_all(X, y, fit_params)
             if isinstance(self.estimator, FrozenEstimator):
                 return self.transform(X)
-            splits = make_splits(self.cv, X, y, split_params)
-            return cross_fit(
+            splits, untested = keep_last(make_splits(self.cv, X, y, split_params), len(y))
+            if len(untested):
+                warn(
+                    f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are "
+                    "those of a classifier that was fitted on all others.",
+                )
+                splits.append((np.concatenate([test for _, test in splits]), untested))
+            _, scores = cross_fit(
                 get_classifier(self.estimator),
                 X,
                 y,
@@ -193,6 +201,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
                 self.n_jobs,
                 show,
             )
+            return scores
 
     def transform(self, X: Any) -> np.ndarray:
         """Class scores of the classifier fitted on all rows.

@@ -228,7 +228,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
             for name, column in columns
         ]
         recalibrator.set_params(levels=self._levels)
-        fold = np.zeros(len(columns[0][1]), dtype=np.intp)
+        # Rows that are never tested are of one fold, as those of a single classifier are.
+        fold = np.full(len(columns[0][1]), len(splits or ()), dtype=np.intp)
         for number, (_, test) in enumerate(splits or ()):
             fold[test] = number
         return {"numbers": self._number(columns), "fold": fold}

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skcal._arrays import list_column_names, read_numbers
-from skcal._folds import check_rows, cross_fit, make_splits, stack_rows
+from skcal._folds import check_partition, check_rows, cross_fit, make_splits, stack_rows
 from skcal._numerics.shift._density_ratio import weigh_rows
 from skcal._progress import read_progress
 from skcal._typing import RandomState
@@ -153,7 +153,8 @@ def domain_weights(
         classifier = make_pipeline(scaler, LogisticRegression(max_iter=_N_STEPS))
     X, is_new = check_rows(domain_weights, X, np.repeat([0, 1], [n_old, n_new]))
     splits = make_splits(_choose_folds(cv, max(n_old, n_new), random_state), X, is_new, {})
-    chances = cross_fit(
+    check_partition(splits, len(is_new))
+    _, chances = cross_fit(
         classifier, X, is_new, np.array([0, 1]), splits, "predict_proba", {}, None, show
     )
     chances = check_proba("predict_proba of classifier", chances)

@@ -1,5 +1,7 @@
 """CrossFitProba and RecalibratedClassifierCV: folds, metadata, labels, input, against a loop."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,8 +20,10 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
 )
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -183,7 +187,10 @@ def test_training_fold_that_misses_a_class(route):
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
     options = {"cv": splits, "recalibrator": TemperatureScaling()}
     message = r"Training folds miss the class of 4 test rows, \['cat'\]"
-    with pytest.warns(UserWarning, match=message):
+    with ExitStack() as stack:
+        stack.enter_context(pytest.warns(UserWarning, match=message))
+        if route == "ensemble":  # whose other test folds lack the class, too
+            stack.enter_context(pytest.warns(UserWarning, match=r"No row is of .*\['cat'\]"))
         check_by_hand(route, GaussianNB(), X, NAMES[y], **options)
     with pytest.raises(ValueError, match=r"Training fold 3 has no row of \['cat'\]"):
         answer(route, RidgeClassifier(), X, NAMES[y], cv=splits, recalibrator=LOGITS)
@@ -240,12 +247,38 @@ def test_bad_options_of_both(meta, options, message):
 
 
 @all_at_once
-def test_every_row_is_in_one_test_fold(route):
+def test_rows_are_scored_by_the_last_fold_that_tests_them(route):
+    """Of repeated folds the others are not even fitted."""
+    repeated = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    last = list(repeated.split(X, Y))[3:]
+    found = answer(route, GaussianNB(), X, Y, cv=repeated)
+    check(found, route, GaussianNB(), X, Y, cv=last)
+    # The last split tests some rows once more.
     rows = np.arange(150)
-    twice = [(rows, rows[:80]), (rows, rows[79:])]
-    for splits, message in ((twice, "row 79 is in 2"), (twice[:1], "row 80 is in 0")):
-        with pytest.raises(ValueError, match=f"exactly one test fold; {message}"):
-            answer(route, GaussianNB(), X, Y, cv=splits)
+    more = [*last, (rows[75:], rows[:75])]
+    expected = answer("cross-fit", GaussianNB(), X, Y, cv=last)
+    expected[:75] = GaussianNB().fit(X[75:], Y[75:]).predict_proba(X[:75])
+    found = answer("cross-fit", GaussianNB(), X, Y, cv=more)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+def test_rows_that_no_fold_tests():
+    """As the first block of a time series: the recalibrator does not learn from them."""
+    splits = list(TimeSeriesSplit(4).split(X))
+    tested, first = np.arange(30, 150), np.arange(30)
+    scores = np.concatenate([GaussianNB().fit(X[a], Y[a]).predict_proba(X[b]) for a, b in splits])
+    message = "30 of 150 rows are in no test fold of cv: "
+    model = RecalibratedClassifierCV(GaussianNB(), ISOTONIC, cv=TimeSeriesSplit(4), ensemble=False)
+    with pytest.warns(UserWarning, match=f"{message}the recalibrator does not learn from them"):
+        model.fit(X, Y)
+    expected = clone(ISOTONIC).fit(scores, Y[tested])
+    new = GaussianNB().fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(new), atol=1e-8)
+    with pytest.warns(UserWarning, match=f"{message}their scores are those of a classifier"):
+        found = CrossFitProba(GaussianNB(), cv=TimeSeriesSplit(4)).fit_transform(X, Y)
+    np.testing.assert_allclose(found[tested], scores, rtol=0, atol=1e-8)
+    others = GaussianNB().fit(X[tested], Y[tested]).predict_proba(X[first])
+    np.testing.assert_allclose(found[first], others, rtol=0, atol=1e-8)
 
 
 @every_route
@@ -358,10 +391,8 @@ def test_a_failed_fit_leaves_a_fitted_one_as_it_was(meta):
     model = meta(GaussianNB(), cv=2).fit(X, Y)
     predict = model.transform if meta is CrossFitProba else model.predict_proba
     before = predict(X)
-    model.set_params(cv=[(np.arange(20), np.arange(10))])  # not every row is tested
-    if meta is RecalibratedClassifierCV:
-        model.set_params(ensemble=False)
-    with pytest.raises(ValueError, match="exactly one test fold"):
+    model.set_params(cv=[(np.arange(0, 150, 3), np.arange(150))])  # of one class
+    with pytest.raises(ValueError, match="Training fold 0 holds the single class"):
         getattr(model, "fit_transform", model.fit)(np.hstack([X, X]), NAMES[Y])
     np.testing.assert_array_equal(predict(X), before)
     assert model.classes_.tolist() == [0, 1, 2]
@@ -453,7 +484,9 @@ def test_frozen_estimator_is_in_all_pairs(ensemble, n_pairs):
 
 def test_frozen_estimator_knows_its_classes():
     present = LABELS != "bee"
-    model = RecalibratedClassifierCV(FROZEN).fit(OTHERS[present], LABELS[present])
+    model = RecalibratedClassifierCV(FROZEN)
+    with pytest.warns(UserWarning, match=r"No row is of .* \['bee'\]: only recalibrators that"):
+        model.fit(OTHERS[present], LABELS[present])
     np.testing.assert_array_equal(model.classes_, NAMES[:3])
     assert model.predict_proba(X).shape == (150, 3)
     with pytest.raises(ValueError, match="not among the 3 classes"):
@@ -472,10 +505,23 @@ def test_an_ensemble_on_test_folds_of_one_class_is_refused(R):
     """The mean of maps that know one class each would be nearly the same for every row."""
     message = r"^Every test fold must hold .* test fold 0 has \d+ row.*\['bee'.*ensemble=False"
     for cv in (LeaveOneOut(), KFold(15)):
-        for estimator, ensemble in ((GaussianNB(), "auto"), (FROZEN, True)):
-            model = RecalibratedClassifierCV(estimator, make(R), cv=cv, ensemble=ensemble)
+        for estimator in (GaussianNB(), FROZEN):
+            model = RecalibratedClassifierCV(estimator, make(R), cv=cv, ensemble=True)
             with pytest.raises(ValueError, match=message):
                 model.fit(X[SORTED], NAMES[Y[SORTED]])
+
+
+@pytest.mark.parametrize("R", [AutoRecalibration, type(ISOTONIC), TemperatureScaling])
+def test_without_classes_in_a_test_fold_there_is_one_recalibrator(R):
+    """Unless the user asked for an ensemble."""
+    X_sorted, y = X[SORTED], NAMES[Y[SORTED]]
+    auto, single = (
+        RecalibratedClassifierCV(GaussianNB(), make(R), cv=KFold(15), ensemble=ensemble)
+        for ensemble in ("auto", False)
+    )
+    expected = fit_and_predict(single, X_sorted, y)
+    np.testing.assert_array_equal(fit_and_predict(auto, X_sorted, y), expected)
+    assert len(auto.calibrated_classifiers_) == 1
 
 
 @every_class
@@ -490,13 +536,16 @@ def test_test_folds_that_lack_one_class_of_three(R, route):
     if route == "ensemble" and R.__name__ not in family.FEW_CLASSES:
         with pytest.raises(ValueError, match=r"must hold .*fold 0 has 50 rows.* \['ant'\]"):
             model.fit(X, NAMES[Y])
+    elif route == "ensemble":
+        with pytest.warns(UserWarning, match="No row is of a class"):
+            check_by_hand(route, GaussianNB(), X, Y, **options)
     else:
         check_by_hand(route, GaussianNB(), X, Y, **options)
 
 
 def test_any_classifier_as_a_recalibrator_needs_every_class():
     splits = [(np.arange(150), np.flatnonzero(Y != 1)), (np.arange(150), np.arange(150))]
-    model = RecalibratedClassifierCV(GaussianNB(), LogisticRegression(), cv=splits)
+    model = RecalibratedClassifierCV(GaussianNB(), LogisticRegression(), cv=splits, ensemble=True)
     with pytest.raises(ValueError, match="because LogisticRegression is fitted on each"):
         model.fit(X, Y)
 
@@ -505,9 +554,14 @@ def test_rows_of_weight_zero_are_not_in_a_test_fold():
     test = next(StratifiedKFold(5).split(X, Y))[1]
     weights = np.where(np.isin(np.arange(150), test) & (Y == 2), 0, 1)
     with pytest.raises(ValueError, match=r"test fold 0 has 20 rows .* \[2\]"):
-        RecalibratedClassifierCV(GaussianNB(), ISOTONIC).fit(X, Y, sample_weight=weights)
+        RecalibratedClassifierCV(GaussianNB(), ISOTONIC, ensemble=True).fit(
+            X, Y, sample_weight=weights
+        )
     nowhere = RecalibratedClassifierCV(KNeighborsClassifier(20), ISOTONIC)
-    with pytest.warns(UserWarning, match="takes no sample_weight"):
+    with (
+        pytest.warns(UserWarning, match="takes no sample_weight"),
+        pytest.warns(UserWarning, match=r"No row is of .* \[2\]: its probability stays"),
+    ):
         nowhere.fit(X, Y, sample_weight=np.where(Y == 2, 0, 1))  # a class that counts nowhere
 
 
@@ -562,7 +616,9 @@ def test_bad_weights():
     absent = np.repeat([0, 1], [50, 100])
     for weights, message in ((-np.ones(150), "negative"), (absent, "in fold 0 all are zero")):
         with pytest.raises(ValueError, match=f"sample_weight must.*{message}"):
-            RecalibratedClassifierCV(GaussianNB(), cv=KFold(3)).fit(X, Y, sample_weight=weights)
+            RecalibratedClassifierCV(GaussianNB(), cv=KFold(3), ensemble=True).fit(
+                X, Y, sample_weight=weights
+            )
 
 
 class Pairs(GaussianNB):

@@ -587,11 +587,6 @@ NO_LIST = "features must be None or a list of names or numbers of columns, at le
             {"estimator": KNeighborsClassifier(metric="precomputed")},
             "estimator must take features, of which groups are made; got one that takes pairwise X",
         ),
-        (
-            FRAME,
-            {"cv": ShuffleSplit(2, random_state=0)},
-            "cv must put every row into exactly one test fold",
-        ),
     ],
 )
 def test_bad_input(X, options, message):
