@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -17,7 +18,13 @@ from skcal._held_out import fit_to_columns, predict_columns, predict_split
 from skcal._numerics.recalibration._mixture import fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
+from skcal._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_sample_weight,
+    show_labels,
+)
 from skcal._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
@@ -122,7 +129,8 @@ class AutoRecalibration(BaseRecalibrator):
     maps are worse than the scores it stays with these.
 
     Where y misses a class, as the test folds of groups may, only recalibrators take part that learn
-    nothing of each class by itself, such as temperature scaling.
+    nothing of each class by itself, such as temperature scaling, and likelihoods are those given
+    that one of the other classes comes true. `fit` warns.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
     of equal scores, such as those of a leaf of a tree, are dealt one by one. Which of the two they
@@ -159,6 +167,7 @@ class AutoRecalibration(BaseRecalibrator):
     gain_: float
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
+    _if_unseen = "own"
     _maps_rows_apart = False
 
     def __init__(
@@ -315,7 +324,11 @@ class AutoRecalibration(BaseRecalibrator):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        take, seen = _take_own, np.unique(codes)
+        if splits and len(seen) < scores.shape[1]:
+            self._warn_of_unseen(seen)
+            take = partial(_take_own, seen=seen)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, take)
         stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight)
@@ -415,6 +428,14 @@ class AutoRecalibration(BaseRecalibrator):
         _warn_of_failures(failures)
         return {name: one for name, one in by_name.items() if name not in failures}
 
+    def _warn_of_unseen(self, seen):
+        if self._warns_of_unseen:
+            unseen = show_labels(np.delete(self.classes_, seen))
+            warn(
+                f"No row is of a class that X has a column for, {unseen}: only recalibrators that "
+                "learn nothing of each class by itself take part.",
+            )
+
     def _run(self, function, arguments):
         """What a function returns for each of several lists of arguments."""
         arguments = read_progress(self.progress)(arguments)
@@ -479,9 +500,13 @@ def _is_monotone(recalibrator, n_classes):
     return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
 
 
-def _take_own(proba, codes):
-    """Probabilities of what came true."""
-    return proba[np.arange(len(codes)), codes]
+def _take_own(proba, codes, seen=None):
+    """Probabilities of what came true, given that it is one of the classes `seen`."""
+    own = proba[np.arange(len(codes)), codes]
+    if seen is None:
+        return own
+    total = proba[:, seen].sum(axis=1)
+    return np.divide(own, total, where=total > 0, out=np.full(len(own), 1 / len(seen)))
 
 
 def _take_all(proba, codes):

@@ -74,6 +74,7 @@ class MeanReplacement(BaseRecalibrator):
 
     accuracy_: float
     _learns_classes_apart = False
+    _if_unseen = "apply"
 
     def _fit(self, scores, codes, sample_weight):
         correct = mark_correct(scores, codes)

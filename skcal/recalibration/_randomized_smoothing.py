@@ -114,6 +114,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     bandwidth_: float
     curve_: KernelMap
     _learns_classes_apart = False
+    _if_unseen = "apply"
     _maps_rows_apart = False
 
     def __init__(
@@ -146,6 +147,7 @@ class RandomizedSmoothing(BaseRecalibrator):
             predictions, outcomes = proba.max(axis=1), mark_correct(scores, codes)
             measure_accuracy(outcomes, sample_weight, len(self.classes_))
         kernel = KernelRecalibration(classes="columns", bandwidth=self.bandwidth)
+        kernel._if_unseen = "own"  # all predictions may be right
         kernel.fit(predictions[:, np.newaxis], outcomes, sample_weight)
         (self.curve_,) = kernel.maps_
         self.bandwidth_ = self.curve_.bandwidth
