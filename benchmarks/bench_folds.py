@@ -102,7 +102,8 @@ def print_table(table):
     shown = means.apply(lambda row: f"{row['log loss']:.3f} ({row['smooth ECE']:.3f})", axis=1)
     shown = shown.unstack()[list(table.way.unique())]
     print(".. csv-table::")
-    print(f"   :header: classes, model, {', '.join(f'"{way}"' for way in shown)}\n")
+    ways = ", ".join(f'"{way}"' for way in shown)
+    print(f"   :header: classes, model, {ways}\n")
     for (n_classes, model), line in shown.iterrows():
         print(f'   {n_classes}, "{model}", {", ".join(line)}')
 

@@ -7,43 +7,18 @@ from skcal._folds import spread_columns
 from skcal._numerics.recalibration._losses import find_losses
 
 
-def deal_splits(scores, codes, sample_weight, n_folds):
-    """Pairs of train and test rows: folds drawn at random, but always alike for the same rows.
-
-    Rows are put into an order of their own first, and then shuffled with a fixed seed, so that
-    folds depend on what the rows hold, and but for ties neither on where they stand nor on the
-    names of classes. The outcomes have no say: with equal shares of every class in each fold, or of
-    neighbouring scores, what a map learned by chance from other folds would hold in the test rows.
-    """
-    own = scores[np.arange(len(codes)), codes]
-    codes = _rank_classes(own, codes, scores.shape[1])[codes]
-    keys = [own] if sample_weight is None else [sample_weight, own]
-    order = np.lexsort((*keys, codes))
-    alike = (own[order][1:] == own[order][:-1]) & (codes[order][1:] == codes[order][:-1])
-    if scores.shape[1] > 2 and alike.any():
-        order = np.lexsort((*keys[:-1], *scores.T, *np.sort(scores, axis=1).T, own, codes))
-    # Another seed for other rows: one permutation of all would favour certain places.
-    rng = np.random.default_rng(np.bincount(codes))
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[order[rng.permutation(len(order))]] = np.arange(len(codes)) % n_folds
-    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
-
-
-def _rank_classes(own, codes, n_classes):
-    """Places of the classes in an order that does not depend on their names."""
-    largest = np.full(n_classes, -np.inf)
-    np.maximum.at(largest, codes, own)
-    order = np.lexsort((largest, np.bincount(codes, minlength=n_classes)))
-    return np.argsort(order)
-
-
 def fit_to_columns(recalibrator, scores, codes, sample_weight):
     """A fitted clone, whose classes are the numbers of the columns."""
     fitted = clone(recalibrator)
     if "classes" in fitted.get_params(deep=False):
         fitted.set_params(classes=np.arange(scores.shape[1]))
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return fitted.fit(scores, codes, **weight)
+    if not hasattr(fitted, "_warns_of_unseen"):
+        return fitted.fit(scores, codes, **weight)
+    fitted._warns_of_unseen = False  # what was fitted to all rows has, by the names of the classes
+    fitted.fit(scores, codes, **weight)
+    del fitted._warns_of_unseen
+    return fitted
 
 
 def predict_columns(fitted, scores):

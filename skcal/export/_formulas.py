@@ -3,6 +3,8 @@
 Scores are class scores as ``_recalibrate`` of the recalibrator gets them.
 """
 
+from copy import copy
+
 import numpy as np
 
 from skcal._numerics.recalibration._histogram import EDGE_TOLERANCE, raise_edges
@@ -53,10 +55,27 @@ def recalibrate(fitted, columns):
     formula = _FORMULAS.get(type(fitted))
     if formula is None:
         raise ValueError(_explain(fitted))
-    proba = formula(fitted, _read_columns(fitted, columns))
+    proba = _answer(formula, fitted, _read_columns(fitted, columns))
     if fitted._gives_hard_probabilities:
         return proba
     return clip(proba, columns.graph.smallest, columns.graph.largest)
+
+
+def _answer(formula, fitted, scores):
+    """Probabilities; those of classes without rows stay as they are where maps know no more."""
+    seen = vars(fitted).get("_seen")
+    if seen is None or (len(seen) > 1 and fitted._if_unseen != "keep"):
+        return formula(fitted, scores)
+    proba = _find_probabilities(fitted, scores)
+    if len(seen) == 1:
+        return proba
+    view, some = copy(fitted), scores.take(seen)
+    view.classes_ = fitted.classes_[seen]
+    if fitted.input == "proba":
+        some = _normalize(some, len(seen))
+    unseen = np.setdiff1d(np.arange(len(fitted.classes_)), seen)
+    parts = concat([formula(view, some) * proba.take(seen).sum(), proba.take(unseen)])
+    return parts.take(np.argsort(np.concatenate([seen, unseen])))
 
 
 def restore_layout(fitted, proba):

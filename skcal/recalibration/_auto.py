@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import log_softmax
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
+from skcal._deal import deal_rows
 from skcal._folds import check_rows, make_splits, route_metadata
-from skcal._held_out import deal_splits, fit_to_columns, predict_columns, predict_split
+from skcal._held_out import fit_to_columns, predict_columns, predict_split
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
+from skcal._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_sample_weight,
+    show_labels,
+)
 from skcal._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
@@ -143,7 +150,12 @@ class AutoRecalibration(BaseRecalibrator):
     more classes has none, because they change the order of the classes.
 
     Where y misses a class, as the test folds of groups may, only recalibrators take part that learn
-    nothing of each class by itself, such as temperature scaling.
+    nothing of each class by itself, such as temperature scaling, and likelihoods are those given
+    that one of the other classes comes true. `fit` warns.
+
+    Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
+    of equal scores, such as those of a leaf of a tree, are dealt one by one. Which of the two they
+    are is judged by their outcomes, which agree among copies.
 
     With metadata routing `groups` reach the splitter, ``cv=GroupKFold()``.
 
@@ -181,6 +193,7 @@ class AutoRecalibration(BaseRecalibrator):
     gain_: float
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
+    _if_unseen = "own"
     _maps_rows_apart = False
 
     def __init__(
@@ -335,8 +348,13 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         members = self._list_members(scores.shape[1])
-        splits = self._choose_splits(scores, codes, sample_weight)
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
+        scores, codes = scores[rows], codes[rows]
+        take, seen = _take_own, np.unique(codes)
+        if splits and len(seen) < scores.shape[1]:
+            self._warn_of_unseen(seen)
+            take = partial(_take_own, seen=seen)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, take)
         stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight)
@@ -399,27 +417,30 @@ class AutoRecalibration(BaseRecalibrator):
         return _mix(dict(zip(self.names_, self.weights_, strict=True)), proba)
 
     def _choose_splits(self, scores, codes, sample_weight):
-        n_folds = 5 if self.cv is None else self.cv
-        n_classes = len(np.unique(codes))
-        n_rows = len(codes) if sample_weight is None else min(len(codes), sample_weight.sum())
-        if n_classes == 1:
+        """Rows that are fitted, their weights, and pairs of train and test places among them.
+
+        Equal rows are merged, except for a splitter, which has seen them apart.
+        """
+        everything, n_folds = slice(None), 5 if self.cv is None else self.cv
+        if codes.min() == codes.max():
             found = "one class"
         elif self._splits is not None:
             if self._splits:
-                return self._splits
+                return everything, sample_weight, self._splits
             found = "no split with rows of positive weight on both sides"
-        elif n_rows >= n_folds:
-            if self.input == "logits":  # of which a constant in a row says nothing
-                scores = log_softmax(scores, axis=1)
-            return deal_splits(scores, codes, sample_weight, n_folds)
-        elif len(codes) >= n_folds:
-            found = f"weights, which count rows, with a sum of {n_rows:.3g}"
         else:
-            found = f"{len(codes)} rows for {n_folds} folds"
+            dealt = deal_rows(scores, codes, sample_weight, n_folds, self.input)
+            n_rows = dealt.mass.sum()
+            if dealt.splits and n_rows >= n_folds:
+                is_plain = (dealt.mass == 1).all()
+                return dealt.rows, None if is_plain else dealt.mass, dealt.splits
+            found = f"{len(dealt.rows)} rows for {n_folds} folds"
+            if dealt.splits:
+                found = f"weights, which count rows, with a sum of {n_rows:.3g}"
         warn(
             f"There is too little to learn from, {found}: the scores are left as they are.",
         )
-        return []
+        return everything, sample_weight, []
 
     def _hold_out(self, members, scores, codes, sample_weight, splits, take):
         """By name, what is taken of the probabilities of the test rows of each split."""
@@ -457,6 +478,14 @@ class AutoRecalibration(BaseRecalibrator):
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
         _warn_of_failures(failures)
         return {name: one for name, one in by_name.items() if name not in failures}
+
+    def _warn_of_unseen(self, seen):
+        if self._warns_of_unseen:
+            unseen = show_labels(np.delete(self.classes_, seen))
+            warn(
+                f"No row is of a class that X has a column for, {unseen}: only recalibrators that "
+                "learn nothing of each class by itself take part.",
+            )
 
     def _run(self, function, arguments):
         """What a function returns for each of several lists of arguments."""
@@ -525,9 +554,13 @@ def _is_monotone(recalibrator, n_classes):
     return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
 
 
-def _take_own(proba, codes):
-    """Probabilities of what came true."""
-    return proba[np.arange(len(codes)), codes]
+def _take_own(proba, codes, seen=None):
+    """Probabilities of what came true, given that it is one of the classes `seen`."""
+    own = proba[np.arange(len(codes)), codes]
+    if seen is None:
+        return own
+    total = proba[:, seen].sum(axis=1)
+    return np.divide(own, total, where=total > 0, out=np.full(len(own), 1 / len(seen)))
 
 
 def _take_all(proba, codes):

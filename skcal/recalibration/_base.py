@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from skcal._arrays import (
     to_numpy,
 )
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
+from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._parallel import run_parallel
 from skcal._progress import CallbackSupport, as_task
 from skcal._typing import ArrayLike
@@ -37,7 +39,9 @@ from skcal._validation import (
     check_option,
     check_target,
     check_weights,
+    show_labels,
 )
+from skcal._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
@@ -46,6 +50,8 @@ from skcal.recalibration._class_scores import (
     list_parts,
     name_columns,
     refuse_one_dimension,
+    restrict_scores,
+    share_among_seen,
 )
 from skcal.recalibration._dict import pack_recalibrator, unpack_recalibrator
 
@@ -70,7 +76,7 @@ class BaseRecalibrator(
     BaseEstimator,
     metaclass=ABCMeta,
 ):
-    """Base class of recalibrators, maps from class scores to better probabilities.
+    r"""Base class of recalibrators, maps from class scores to better probabilities.
 
     A recalibrator is a transformer and a classifier at once, so that a pipeline that ends in it
     is a classifier. `transform` keeps the layout of X; `predict_proba` has a column for each of
@@ -92,6 +98,16 @@ class BaseRecalibrator(
     so that those of the fitted rows may well become worse. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
+
+    Where y misses classes of the columns, ``_fit`` and ``_recalibrate`` see those alone that it
+    holds, as if one of them had to come true; `classes_` are then those, too. The probabilities
+    of the others stay as they are, and those of these share the rest. ``_if_unseen`` may be other
+    than "keep": "share" for a map of all classes, of which ``_recalibrate`` sees all columns, and
+    "apply" where ``_fit`` does so, too. Where y holds a single class, scores stay as they are,
+    unless "own" says that the subclass looks to all of this itself.
+
+    Weights count rows. Where their sum is less than their effective number of rows,
+    :math:`n = (\sum w)^2 / \sum w^2`, as that of shares is, ``_fit`` gets them scaled to the sum n.
 
     Parameters
     ----------
@@ -139,6 +155,8 @@ class BaseRecalibrator(
     _learns_classes_apart = True
     _is_monotone = False
     _is_for_other_rows = False
+    _if_unseen: Literal["keep", "share", "apply", "own"] = "keep"
+    _warns_of_unseen = True
     _maps_rows_apart = True
     _fewest_rows = 1
     n_jobs: int | None = None
@@ -173,8 +191,10 @@ class BaseRecalibrator(
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. A row of weight zero counts for nothing, except that its label
-            is one of the classes.
+            Non-negative weights, which count rows: one of weight 2 is like two rows. Where their
+            sum is less than their effective number of rows, (sum w)^2 / sum w^2, they are scaled
+            to that sum. A row of weight zero counts for nothing, except that its label is one of
+            the classes.
 
         Returns
         -------
@@ -187,6 +207,11 @@ class BaseRecalibrator(
             If X holds no scores of the classes in y.
         ValueError
             If another argument is invalid.
+
+        Warns
+        -----
+        UserWarning
+            If there is no row of a class.
         """
         with restored_on_error(self):
             self._fit_checked(X, y, sample_weight)
@@ -324,14 +349,63 @@ class BaseRecalibrator(
         if sample_weight is not None:
             present = sample_weight > 0  # a weight of zero equals absence
             scores, codes = scores[present], codes[present]
-            sample_weight = as_float64(sample_weight[present])
+            sample_weight = count_as_rows(as_float64(sample_weight[present]))
         if self.input == "logits":
-            self._depth = self._find_depth(scores, codes, sample_weight, xp)
+            self._depth = self._learn_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
-        self._learn_floor(scores, float(xp.finfo(kind).eps))
+        self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps))
+
+    def _learn_depth(self, logits, codes, sample_weight, xp):
+        seen = find_distinct(codes)
+        if len(seen) == 1 and self._if_unseen != "own":
+            return np.inf
+        depth = self._find_depth(logits, codes, sample_weight, xp)
+        if len(seen) < len(self.classes_) and self._if_unseen in ("keep", "share"):
+            logits = restrict_scores(logits, seen, "logits")
+            codes = self._restrict_codes(codes, seen)
+            depth = max(depth, self._find_depth(logits, codes, sample_weight, xp))
+        return depth
+
+    def _fit_present(self, scores, codes, sample_weight, resolution):
+        """Fit with rows of positive weight, of all classes or of some."""
+        seen = find_distinct(codes)
+        vars(self).pop("_seen", None)
+        if len(seen) < len(self.classes_) and self._if_unseen != "own":
+            self._fit_seen(scores, codes, sample_weight, seen, resolution)
+        else:
+            self._learn_floor(scores, resolution)
+            self._fit(scores, codes, sample_weight)
+
+    def _fit_seen(self, scores, codes, sample_weight, seen, resolution):
+        """Fit with rows of some classes alone."""
+        classes, self._seen = self.classes_, seen
+        is_kept = len(seen) == 1 or self._if_unseen == "keep"
+        if self._warns_of_unseen:
+            done = "its probability stays as it is"
+            if not is_kept:
+                done = "what is learned of other classes is applied to it"
+            unseen = show_labels(np.delete(classes, seen))
+            warn(f"No row is of a class that X has a column for, {unseen}: {done}.")
+        if len(seen) == 1:  # of which nothing is to be learned
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                if name not in ("classes_", "n_features_in_", "feature_names_in_"):
+                    delattr(self, name)  # of another fit
+            return
+        if not is_kept:
+            self._learn_floor(scores, resolution)
+        if self._if_unseen != "apply":
+            scores = restrict_scores(scores, seen, self.input)
+            codes, self.classes_ = self._restrict_codes(codes, seen), classes[seen]
+        if is_kept:
+            self._learn_floor(scores, resolution)
         self._fit(scores, codes, sample_weight)
+        self.classes_ = classes
+
+    def _restrict_codes(self, codes, seen):
+        """Places among the classes that have rows."""
+        return move(search_sorted(seen, codes), find_device(codes) or NUMPY)
 
     @abstractmethod
     def _fit(self, scores, codes, sample_weight):
@@ -374,13 +448,26 @@ class BaseRecalibrator(
 
     def _map_columns(self, X, device):
         """Probabilities of checked rows, of their float type."""
-        proba = self._recalibrate(self._arrange_columns(X, device))
+        proba = self._answer(self._arrange_columns(X, device))
         if proba.shape != (X.shape[0], len(self.classes_)):
             raise ValueError(
                 f"{type(self).__name__}._recalibrate must return an array of shape "
                 f"{(X.shape[0], len(self.classes_))}; got {proba.shape}."
             )
         return self._finish(proba, X.dtype)
+
+    def _answer(self, scores):
+        """What `_recalibrate` says, of the classes that it knows."""
+        seen = vars(self).get("_seen")
+        if seen is None or (len(seen) > 1 and self._if_unseen != "keep"):
+            return self._recalibrate(scores)
+        proba = self._to_probabilities(scores)
+        if len(seen) == 1:
+            return proba
+        view = copy(self)
+        view.classes_ = self.classes_[seen]
+        part = view._recalibrate(restrict_scores(scores, seen, self.input))
+        return share_among_seen(proba, part, seen)
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""

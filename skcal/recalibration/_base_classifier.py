@@ -166,11 +166,9 @@ class BaseRecalibratedClassifier(
         """
         check_is_fitted(self)
         recalibrator = self.calibrated_classifiers_[0].recalibrator
+        scores = [self._score(one, X) for one, _ in self.calibrated_classifiers_]
         rows = self._read_rows(X)
-        parts = [
-            recalibrator.predict_proba(self._score(one, X), **rows)
-            for one, _ in self.calibrated_classifiers_
-        ]
+        parts = [recalibrator.predict_proba(own, **rows) for own in scores]
         last = getattr(recalibrator, "steps", [(None, recalibrator)])[-1][1]  # of a pipeline
         if len(parts) == 1:
             proba = parts[0]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._arrays import find_span, is_numpy, list_slices
+from skcal._arrays import find_span, is_numpy, list_slices, move_to, namespace
 from skcal._numerics.recalibration._temperature import find_median, fit_temperature
 from skcal._validation import (
     COARSE_ROUNDING,
@@ -170,6 +170,23 @@ def floor_logits(scores, depth, xp):
         return xp.maximum(scores, low)
     # The depth is lost beside scores that are far larger: there the largest becomes 0.
     return xp.where(low < top, xp.maximum(scores, low), xp.maximum(scores - top, -depth + 0 * top))
+
+
+def restrict_scores(scores, seen, kind):
+    """Scores of some classes, given that one of these comes true; even where all are 0."""
+    xp = namespace(scores)
+    part = xp.take(scores, move_to(seen, scores), axis=1)
+    if kind == "logits":
+        return part
+    total = xp.sum(part, axis=1, keepdims=True)
+    return xp.where(total > 0, part / xp.where(total > 0, total, 1.0), 1 / len(seen))
+
+
+def share_among_seen(proba, part, seen):
+    """Probabilities in which some classes share what they had before in other proportions."""
+    answer = proba.copy()
+    answer[:, seen] = proba[:, seen].sum(axis=1, keepdims=True) * part
+    return answer
 
 
 def name_columns(n_columns, found, classes, owner):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal._warnings import warn
+
 # A lead of the predicted class below this share of 1 / n_classes would drown in float32.
 _SMALLEST_LEAD = 1e-6
 
@@ -12,16 +14,15 @@ def mark_correct(scores, codes):
 
 
 def measure_accuracy(correct, sample_weight, n_classes):
-    """Weighted accuracy; it must allow the predicted class to stay the most probable."""
+    """Weighted accuracy, raised, with a warning, to what keeps a class the most probable one."""
     accuracy = float(np.average(correct, weights=sample_weight))
     if accuracy * n_classes <= 1 + _SMALLEST_LEAD:
-        raise ValueError(
-            f"The predicted class cannot be kept: it is right in a share of {accuracy:.7g} of the "
-            f"fitted rows, which is not above 1 / n_classes = {1 / n_classes:.7g}, so that other "
-            "classes would become at least as probable. The scores are worthless, or columns "
-            "and labels are mixed up."
+        warn(
+            f"The predicted class is right in a share of {accuracy:.7g} of the fitted rows, which "
+            f"is not above 1 / n_classes = {1 / n_classes:.7g}: the scores are worthless, or "
+            "columns and labels are mixed up.",
         )
-    return accuracy
+    return max(accuracy, (1 + _SMALLEST_LEAD) / n_classes)
 
 
 def share_rest(scores, confidence):

@@ -29,6 +29,7 @@ from skcal._folds import (
 from skcal._progress import CallbackSupport, as_task, read_progress
 from skcal._typing import ArrayLike
 from skcal._validation import check_option
+from skcal._warnings import warn
 from skcal.recalibration._base import restored_on_error
 
 
@@ -48,7 +49,8 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         is not fitted again, and its scores are passed on unchanged.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        Every row must be in a test fold; of several the last one counts.
+        Of several test folds of a row the last one counts. Rows without any, such as the first ones
+        of `TimeSeriesSplit`, get the scores of a classifier that was fitted on all others.
     method : {"predict_proba", "decision_function"}, default="predict_proba"
         Which scores to pass on. After "decision_function" the recalibrator needs
         ``input="logits"``.
@@ -182,7 +184,15 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             if isinstance(self.estimator, FrozenEstimator):
                 return self.transform(X)
             splits = make_splits(self.cv, X, y, split_params)
-            rows, scores, _ = cross_fit(
+            tested = np.unique(np.concatenate([test for _, test in splits]))
+            if len(tested) < len(y):
+                untested = np.setdiff1d(np.arange(len(y)), tested)
+                warn(
+                    f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are "
+                    "those of a classifier that was fitted on all others.",
+                )
+                splits.append((tested, untested))
+            return cross_fit(
                 get_classifier(self.estimator),
                 X,
                 y,
@@ -192,14 +202,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
                 fit_params,
                 self.n_jobs,
                 show,
-            )
-            if len(rows) < len(y):
-                missed = np.setdiff1d(np.arange(len(y)), rows)
-                raise ValueError(
-                    f"cv must put every row into a test fold; {len(missed)} are in none, such as "
-                    f"row {missed[0]}. RecalibratedClassifierCV learns from the others alone."
-                )
-            return scores
+            ).scores
 
     def transform(self, X: Any) -> np.ndarray:
         """Class scores of the classifier fitted on all rows.

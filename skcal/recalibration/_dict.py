@@ -298,7 +298,7 @@ def _check_fitted(recalibrator):
     names = attributes.get("feature_names_in_", np.empty(n_columns))
     is_right = isinstance(names, np.ndarray) and names.shape == (n_columns,)
     _require(is_right, "fitted['feature_names_in_']", f"be an array of {n_columns} names", names)
-    proba = np.asarray(recalibrator._recalibrate(_make_scores(n_classes, recalibrator.input)))
+    proba = np.asarray(recalibrator._answer(_make_scores(n_classes, recalibrator.input)))
     is_right = proba.shape == (2 * n_classes + 1, n_classes) and (proba >= -_TOLERANCE).all()
     is_right = is_right and (abs(proba.sum(axis=1) - 1) <= _TOLERANCE).all()
     _require(is_right, "fitted", "give rows of probabilities that sum to 1")

@@ -3,17 +3,23 @@
 from abc import ABCMeta, abstractmethod
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
-from skcal._held_out import deal_splits
+from skcal._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
+from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._parallel import run_parallel
+from skcal._validation import show_labels
+from skcal._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
     find_depth,
     floor_logits,
+    restrict_scores,
+    share_among_seen,
 )
 
 # Weights that count more rows are scaled down to so many: penalties would be lost beside them.
@@ -83,22 +89,38 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
             Rows of one fold have been scored by one classifier, which has not seen them.
         """
         self.classes_ = self.classes
+        vars(self).pop("_seen", None)
         codes = np.searchsorted(self.classes_, y)
         check_scores(scores, np, self.input)
         resolution = float(np.finfo(np.result_type(scores, np.float32)).eps)
         scores = self._arrange(scores)
-        mass = np.ones(len(y)) if sample_weight is None else _limit(sample_weight)
+        mass = np.ones(len(y)) if sample_weight is None else sample_weight
         present = mass > 0
-        scores, codes, mass = scores[present], codes[present], mass[present]
+        scores, codes = scores[present], codes[present]
+        mass = _limit(count_as_rows(mass[present].astype(np.float64)))
         numbers, fold = numbers[present], fold[present]
         self._depth, self._smallest = np.inf, 0.0
         if self.input == "logits":
             self._depth = find_depth(scores, codes, mass, np)
         else:
             self._smallest = find_floor(scores, len(self.classes_), resolution)
+        seen = np.unique(codes)
+        if len(seen) < len(self.classes_):
+            self._seen = seen
+            warn(
+                f"No row is of {show_labels(np.delete(self.classes_, seen))}, which the "
+                "classifier knows: its probabilities stay as they are.",
+            )
+            scores, codes = restrict_scores(scores, seen, self.input), np.searchsorted(seen, codes)
+        self.maps_, self.factor_ = [], 0.0
+        if len(seen) > 1:
+            self._fit_classes(scores, codes, mass, numbers, fold)
+        return self
+
+    def _fit_classes(self, scores, codes, mass, numbers, fold):
         odds = self._to_log_odds(scores)
         splits = _split(scores, codes, mass, fold)
-        first = len(self.classes_) - odds.shape[1]
+        first = scores.shape[1] - odds.shape[1]
         tasks = (
             (self._fit_class, own, (codes == first + k) + 0.0, mass, numbers, splits)
             for k, own in enumerate(odds.T)
@@ -107,7 +129,6 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         self.maps_ = [fitted for fitted, _ in fits]
         held_out = np.column_stack([corrections for _, corrections in fits])
         self.factor_ = find_factor(odds, held_out, codes, mass)
-        return self
 
     def predict_proba(self, scores, *, numbers):
         """Corrected probabilities, a column for each class.
@@ -122,7 +143,18 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
         """
         check_scores(scores, np, self.input)
-        odds = self._to_log_odds(self._arrange(scores))
+        scores = self._arrange(scores)
+        seen = vars(self).get("_seen")
+        if seen is None:
+            return self._correct(scores, numbers)
+        proba = scores if self.input == "proba" else softmax(scores, axis=1)
+        if len(seen) == 1:
+            return proba
+        part = self._correct(restrict_scores(scores, seen, self.input), numbers)
+        return share_among_seen(proba, part, seen)
+
+    def _correct(self, scores, numbers):
+        odds = self._to_log_odds(scores)
         pairs = zip(self.maps_, odds.T, strict=True)
         corrections = [self._apply(fitted, own, numbers) for fitted, own in pairs]
         return combine_odds(odds + self.factor_ * np.column_stack(corrections))

@@ -57,7 +57,10 @@ class GroupScaling(GroupCorrection):
         DataFrame
             Columns "intercept", at the mean log-odds, and "slope"; NaN where there is none.
         """
-        names = self.classes_[-len(self.maps_) :].tolist()
+        if not self.maps_:
+            return pd.DataFrame(columns=["intercept", "slope"], dtype=np.float64)
+        classes = self.classes_[vars(self).get("_seen", slice(None))]
+        names = classes[-len(self.maps_) :].tolist()
         frames = [self._show(fitted) for fitted in self.maps_]
         return frames[0] if len(frames) == 1 else pd.concat(frames, axis=1, keys=names)
 

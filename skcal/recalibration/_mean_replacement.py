@@ -24,13 +24,19 @@ class MeanReplacement(BaseRecalibrator):
     Attributes
     ----------
     accuracy_ : float
-        Weighted share of the fitted rows whose largest score is that of their label.
+        Weighted share of the fitted rows whose largest score is that of their label, but not less
+        than 1 / K and a millionth of it, where K is the number of classes.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
+
+    Warns
+    -----
+    UserWarning
+        If the scores are no better than chance.
 
     See Also
     --------
@@ -45,8 +51,8 @@ class MeanReplacement(BaseRecalibrator):
     get better, log loss and Brier score usually worse: report a proper score beside a
     calibration error.
 
-    With an accuracy of 1 / K or less (a lead below a millionth of it counts as none) the predicted
-    class would not stay the most probable one, and `fit` raises ValueError. An accuracy of 1
+    With an accuracy of 1 / K or less the predicted class would not stay the most probable one.
+    `fit` then warns, and `accuracy_` is 1 / K and a millionth of it. An accuracy of 1
     gives a probability of 1, or rather the number next to it, and a single wrong row then has an
     enormous log loss.
 
@@ -68,6 +74,7 @@ class MeanReplacement(BaseRecalibrator):
 
     accuracy_: float
     _learns_classes_apart = False
+    _if_unseen = "apply"
 
     def _fit(self, scores, codes, sample_weight):
         correct = mark_correct(scores, codes)

@@ -109,24 +109,25 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     have no more than 1000 pairs of levels. The choice is made again without each fold, and pairs
     count that most of these choices hold, too.
 
-    "boosting" replaces the bracket by an intercept and a sum of trees, which are grown by Newton steps until the log
-    loss of rows held out falls no more [5]_. In both :math:`\lambda \in [0, 1]` minimises the log
-    loss of corrections of rows held out, plus a penalty of :math:`5 \lambda^2`; so a calibrated
-    classifier is left nearly as it is.
+    "boosting" replaces the bracket by an intercept and a sum of trees, which are grown by Newton
+    steps until the log loss of rows held out falls no more [5]_. In both
+    :math:`\lambda \in [0, 1]` minimises the log loss of corrections of rows held out, plus a
+    penalty of :math:`5 \lambda^2`; so a calibrated classifier is left nearly as it is.
 
     Numbers with more than 16 different values are put into 16 bins ("boosting": 64), with about
     equal numbers of rows. Missing values are a level of their own. For "scaling" a level has at
     least 20 rows, and so has a pair of levels; in pairs 16 bins are also merged into 4. If a column
     has no numbers, its 254 most frequent values count. A value that was not seen gets no
-    correction; with "boosting" the whole row gets the intercept alone, unless the column had more than 254 values:
-    then it is taken for one of the rarer ones.
+    correction; with "boosting" the whole row gets the intercept alone, unless the column had more
+    than 254 values: then it is taken for one of the rarer ones.
 
     With more than two classes each class is corrected against the rest, because a group may be
     wrong in one class alone, and rows are divided by their sums.
 
-    The folds of `cv` also choose the number of rounds and :math:`\lambda`. Rows that belong together, such as visits of
-    one patient, need a splitter that keeps them together, such as `GroupKFold`. Weights count
-    rows: one of weight 2 is like two rows, except that it is in one fold and in no bin twice.
+    The folds of `cv` also choose the number of rounds and :math:`\lambda`. Rows that belong
+    together, such as visits of one patient, need a splitter that keeps them together, such as
+    `GroupKFold`. Weights count rows: one of weight 2 is like two rows, except that it is in one
+    fold and in no bin twice.
 
     The correction answers for the rows that it has seen; whether a group is served can be
     asked of new rows with :func:`~skcal.inference.audit_groups`.
@@ -228,7 +229,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
             for name, column in columns
         ]
         recalibrator.set_params(levels=self._levels)
-        fold = np.zeros(len(columns[0][1]), dtype=np.intp)
+        # Rows that are never tested are of one fold, as those of a single classifier are.
+        fold = np.full(len(columns[0][1]), len(splits or ()), dtype=np.intp)
         for number, (_, test) in enumerate(splits or ()):
             fold[test] = number
         return {"numbers": self._number(columns), "fold": fold}

@@ -74,7 +74,9 @@ def choose_recalibrator(argument, choice):
     """A recalibrator that was given itself or by its name."""
     if isinstance(choice, str):
         check_option(argument, choice, tuple(get_recalibrator_names()))
-        return get_recalibrator(choice)
+        kind = _list_classes()[choice]
+        # Two calls for one model, `predict` and `predict_proba` say, must not disagree.
+        return kind(random_state=0) if is_random(choice) else kind()
     if isinstance(choice, type) or not hasattr(choice, "predict_proba"):
         raise ValueError(
             f"{argument} must be an instance of a recalibrator, such as IsotonicRecalibration(), "

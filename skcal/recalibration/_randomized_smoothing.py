@@ -55,6 +55,11 @@ class RandomizedSmoothing(BaseRecalibrator):
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns of X, where it has names.
 
+    Warns
+    -----
+    UserWarning
+        If scores of more than two classes are no better than chance.
+
     See Also
     --------
     KernelRecalibration : The smoothed curve without noise, and class by class.
@@ -78,8 +83,8 @@ class RandomizedSmoothing(BaseRecalibrator):
     With K > 2 classes v is the confidence, the probability of the class with the largest score,
     and y whether that class is right; the other classes share the rest evenly. Where the answer
     is below 1 / K, each of the others becomes more probable than the class that was predicted,
-    and `predict` takes the first of them. If the accuracy on the fitted rows is 1 / K or less
-    the predicted class cannot be kept, and `fit` raises ValueError.
+    and `predict` takes the first of them. `fit` warns if the accuracy on the fitted rows is 1 / K
+    or less.
 
     The curve is that of `KernelRecalibration`, kept at knots between which linear interpolation
     errs by at most 4e-4; the theorem holds up to that. Where rounding yields 0 or 1, the nearest
@@ -109,6 +114,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     bandwidth_: float
     curve_: KernelMap
     _learns_classes_apart = False
+    _if_unseen = "apply"
     _maps_rows_apart = False
 
     def __init__(
@@ -141,6 +147,7 @@ class RandomizedSmoothing(BaseRecalibrator):
             predictions, outcomes = proba.max(axis=1), mark_correct(scores, codes)
             measure_accuracy(outcomes, sample_weight, len(self.classes_))
         kernel = KernelRecalibration(classes="columns", bandwidth=self.bandwidth)
+        kernel._if_unseen = "own"  # all predictions may be right
         kernel.fit(predictions[:, np.newaxis], outcomes, sample_weight)
         (self.curve_,) = kernel.maps_
         self.bandwidth_ = self.curve_.bandwidth

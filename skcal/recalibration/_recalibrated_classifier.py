@@ -10,8 +10,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from skcal._deal import deal_splits
 from skcal._folds import find_input
-from skcal._held_out import deal_splits, find_rise, predict_held_out
+from skcal._held_out import find_rise, predict_held_out
 from skcal._validation import show_labels
 from skcal._warnings import warn
 from skcal.recalibration._auto import AutoRecalibration

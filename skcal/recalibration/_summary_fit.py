@@ -64,7 +64,8 @@ class SummaryFitMixin:
         cells, such as all that are rounded to four decimals at the default size, stay where they
         are, and the fit differs by rounding alone. Logits change without limit inside the first
         and the last cell: methods that read logits, such as a temperature, need most predictions
-        to be many cells away from 0 and 1.
+        to be many cells away from 0 and 1. Weights are taken as they are, whatever their sum: a
+        summary does not keep their squares.
 
         Examples
         --------
@@ -92,7 +93,8 @@ class SummaryFitMixin:
         self._order = np.argsort(labels, kind="stable")
         self.classes_, self._depth = labels[self._order], np.inf
         self.n_features_in_ = len(labels)
-        vars(self).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "_seen"):
+            vars(self).pop(name, None)
         if len(samples) > 1:
             samples = [samples[k] for k in np.argsort(sample_labels, kind="stable")]
         elif _find_positive(summary) != self.classes_[1]:
@@ -130,9 +132,15 @@ class SummaryFitMixin:
             sample = samples[-1]
             codes = sample.outcomes.astype(np.intp)
             scores = self._make_scores(sample.predictions)
-            self._learn_floor(scores, SMALLEST_PROBABILITY)
-            self._fit(scores, codes, sample.weights)
+            self._fit_present(scores, codes, sample.weights, SMALLEST_PROBABILITY)
             return
+        for label, sample in zip(self.classes_, samples, strict=True):
+            if not sample.outcomes.any():
+                missing = show_labels(np.array([label]))
+                raise ValueError(
+                    f"summary must hold rows of every class; got none of {missing}. Use fit, which "
+                    "keeps the probabilities of such a class."
+                )
         self.maps_ = [
             self._fit_map(
                 self._read_scale(self._make_scores(sample.predictions))[:, 0],

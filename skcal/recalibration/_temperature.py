@@ -102,6 +102,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     n_iter_: int
     _is_on_device = True
     _learns_classes_apart = False
+    _if_unseen = "share"
     _is_monotone = True
 
     def __init__(

@@ -120,6 +120,7 @@ class PriorShift(BaseRecalibrator):
     prior_train_: np.ndarray
     _gives_hard_probabilities = True
     _is_for_other_rows = True
+    _if_unseen = "own"
 
     def __init__(
         self,

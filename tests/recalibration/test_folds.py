@@ -258,8 +258,11 @@ def test_rows_without_a_test_fold_teach_nothing(route, cv, n_untested):
     with pytest.warns(UserWarning, match=message):
         found = answer(route, GaussianNB(), X, Y, cv=cv, sample_weight=WEIGHTS)
     check(found, route, GaussianNB(), X, Y, cv=splits, sample_weight=WEIGHTS)
-    with pytest.raises(ValueError, match=rf"into a test fold; {n_untested} are in none, such as "):
-        answer("cross-fit", GaussianNB(), X, Y, cv=cv)
+    with pytest.warns(UserWarning, match=f"{message}: their scores are those of a classifier"):
+        found = answer("cross-fit", GaussianNB(), X, Y, cv=cv)
+    tested = np.unique(np.concatenate([test for _, test in splits]))
+    splits.append((tested, np.setdiff1d(np.arange(150), tested)))
+    check(found, "cross-fit", GaussianNB(), X, Y, cv=splits)
 
 
 @every_route
@@ -475,7 +478,9 @@ def test_frozen_estimator_is_in_one_pair(ensemble):
 
 def test_frozen_estimator_knows_its_classes():
     present = LABELS != "bee"
-    model = RecalibratedClassifierCV(FROZEN).fit(OTHERS[present], LABELS[present])
+    model = RecalibratedClassifierCV(FROZEN)
+    with pytest.warns(UserWarning, match=r"No row is of .* \['bee'\]: only recalibrators that"):
+        model.fit(OTHERS[present], LABELS[present])
     np.testing.assert_array_equal(model.classes_, NAMES[:3])
     assert model.predict_proba(X).shape == (150, 3)
     with pytest.raises(ValueError, match="not among the 3 classes"):
@@ -543,7 +548,9 @@ def test_bad_options_of_recalibrated_classifiers(options, message, ensemble):
 def test_bad_weights():
     for weights, message in ((-np.ones(150), "negative"), (np.zeros(150), "all are zero")):
         with pytest.raises(ValueError, match=f"sample_weight must.*{message}"):
-            RecalibratedClassifierCV(GaussianNB(), cv=KFold(3)).fit(X, Y, sample_weight=weights)
+            RecalibratedClassifierCV(GaussianNB(), cv=KFold(3), ensemble=True).fit(
+                X, Y, sample_weight=weights
+            )
 
 
 class Pairs(GaussianNB):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
@@ -37,13 +38,15 @@ def test_a_sampler_inside_resamples_training_rows_alone(sampler):
     model = make_pipeline(inside, PLATT).fit(X, Y)
     fitted = model[-1].predict_proba(clone(inside).fit_transform(X, Y))
     np.testing.assert_allclose(fitted[:, 1].mean(), Y.mean(), rtol=1e-6)
-    members = []
+    classifiers, scores = [], np.empty((len(Y), 2))
     for train, test in StratifiedKFold(5).split(X, Y):
-        classifier = GaussianNB().fit(*clone(sampler).fit_resample(X[train], Y[train]))
-        fitted = clone(PLATT).fit(classifier.predict_proba(X[test]), Y[test])
-        members.append(fitted.predict_proba(classifier.predict_proba(X_TEST)))
+        classifiers.append(GaussianNB().fit(*clone(sampler).fit_resample(X[train], Y[train])))
+        scores[test] = classifiers[-1].predict_proba(X[test])
+    fitted = clone(PLATT).fit(scores, Y)
+    members = [fitted.predict_proba(one.predict_proba(X_TEST))[:, 1] for one in classifiers]
+    expected = expit(np.mean(logit(members), axis=0))
     model = RecalibratedClassifierCV(inside.estimator, PLATT).fit(X, Y)
-    np.testing.assert_allclose(model.predict_proba(X_TEST), np.mean(members, axis=0), atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X_TEST)[:, 1], expected, atol=1e-9)
     # Before it, the recalibrator learns from resampled rows.
     model = make_resampled_pipeline(sampler, CrossFitProba(GaussianNB()), PLATT).fit(X, Y)
     scores = CrossFitProba(GaussianNB()).fit_transform(*clone(sampler).fit_resample(X, Y))

@@ -101,8 +101,7 @@ def test_soft_labels_and_hard_predictions():
     [
         ({"n_bins": 5}, 2, 2000, 1),
         ({"n_bins": 5}, 4, 2000, 1),
-        # Weights are counts of all rows together, 3; of each predicted class less than 2.
-        ({"n_bins": 2, "strategy": "quantile"}, 3, 60, 0.05),
+        ({"n_bins": 2, "strategy": "quantile"}, 3, 60, 2),
     ],
 )
 def test_top_label_bins_learn_from_top_label_summary(options, n_classes, n_samples, weight):
@@ -139,9 +138,18 @@ def test_summary_without_labels_has_classes_zero_and_one_or_those_named():
         summary = summarize(X[:, 1], np.array(labels)[y])
         fitted = IsotonicRecalibration(classes=classes).fit_summary(summary)
         assert fitted.classes_.tolist() == labels
-    # One outcome alone is enough where both labels are known.
-    fitted = clone(ISOTONIC).fit_summary(CalibrationSummary().update([1, 1], [0.25, 0.5]))
-    np.testing.assert_array_equal(fitted.predict_proba([[0.75, 0.25]]), [[0, 1]])
+
+
+def test_classes_without_rows():
+    """One outcome alone says nothing of the other one; more classes are known one by one."""
+    with pytest.warns(UserWarning, match=r"No row is of .*\[0\]: its probability stays"):
+        fitted = clone(ISOTONIC).fit_summary(CalibrationSummary().update([1, 1], [0.25, 0.5]))
+    np.testing.assert_array_equal(fitted.predict_proba([[0.75, 0.25]]), [[0.75, 0.25]])
+    X, y = make_alone(3)
+    few = y < 2
+    summary = summarize(X[few], y[few], labels=range(3), reduction="classwise")
+    with pytest.raises(ValueError, match=r"rows of every class; got none of \[2\]. Use fit"):
+        clone(ISOTONIC).fit_summary(summary)
 
 
 @over_recalibrators

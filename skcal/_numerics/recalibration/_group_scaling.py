@@ -16,8 +16,8 @@ from skcal._numerics.recalibration._scores import combine_odds
 # Penalties of effects of groups, in units of rows: the first, the weakest, and the strongest, by
 # which nothing is left.
 _FIRST, _WEAKEST, _STRONGEST = 100.0, 1.0, 3e4
-# The penalty of what all rows have in common, for events of rate 1/2. For others it is smaller, as a
-# row tells less of its log odds: a rare event behind a balanced model is shrunk no more.
+# The penalty of what all rows have in common, for events of rate 1/2; less for rarer ones, of whose
+# log odds a row tells less. Else the rate of a rare event behind a balanced model is not reached.
 _COMMON_PENALTY = 10.0
 # Penalties are estimated with so many Hessians in turn, by so many steps at most with each, which
 # end once none changes a penalty by a larger share.

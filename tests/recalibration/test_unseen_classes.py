@@ -1,0 +1,168 @@
+"""Classes that the model knows, and the rows lack: nothing is learned of them."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from skcal.recalibration import (
+    AutoRecalibration,
+    BaseRecalibrator,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+    get_recalibrator_names,
+)
+from tests.recalibration import family
+from tests.recalibration.family import NAMES, every_class, make, make_scores
+
+pytestmark = family.may_harm
+
+APART = [R for R in family.CLASSES if R.__name__ not in family.FEW_CLASSES]
+unseen = r"No row is of a class that X has a column for, \['{}'\]: "
+CLOSE = {"rtol": 0, "atol": 1e-9}
+
+
+def drop(k, n_classes=4, kind="proba"):
+    """Scores of rows of all classes but one, their labels, and scores of all rows."""
+    X, y = make_scores(n_classes)
+    scores = X if kind == "proba" else np.log(X) + 2
+    return scores[y != k], NAMES[y[y != k]], scores, X
+
+
+@pytest.mark.parametrize("kind", ["proba", "logits"])
+@pytest.mark.parametrize("R", APART)
+def test_the_score_is_kept_and_the_others_share_the_rest(R, kind):
+    """In the proportions of a fit to the other columns alone."""
+    rows, labels, scores, proba = drop(2, kind=kind)
+    fitted = make(R, input=kind, classes=NAMES)
+    with pytest.warns(UserWarning, match=unseen.format("cat") + "its probability stays as it is"):
+        fitted.fit(rows, labels)
+    found = fitted.predict_proba(scores)
+    assert fitted.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_allclose(found[:, 2], proba[:, 2], **CLOSE)
+    np.testing.assert_allclose(found.sum(axis=1), 1, **CLOSE)
+    others = [0, 1, 3]
+
+    def restrict(values):
+        values = values[:, others]
+        return values / values.sum(axis=1, keepdims=True) if kind == "proba" else values
+
+    alone = make(R, input=kind).fit(restrict(rows), labels).predict_proba(restrict(scores))
+    expected = alone * proba[:, others].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found[:, others], expected, rtol=0, atol=1e-8)
+    for copy in (
+        pickle.loads(pickle.dumps(fitted)),
+        BaseRecalibrator.from_dict(json.loads(json.dumps(fitted.to_dict()))),
+    ):
+        np.testing.assert_array_equal(copy.predict_proba(scores), found)
+
+
+@pytest.mark.parametrize("kind", ["proba", "logits"])
+def test_a_temperature_is_that_of_the_others_and_holds_for_all(kind):
+    """P(y | x, y is not c) is the softmax of the other logits, whatever the rate of c."""
+    rows, labels, scores, proba = drop(2, kind=kind)
+    fitted = TemperatureScaling(input=kind, classes=NAMES)
+    with pytest.warns(UserWarning, match=unseen.format("cat") + "what is learned of other classes"):
+        fitted.fit(rows, labels)
+    logits = np.log(proba)[make_scores(4)[1] != 2][:, [0, 1, 3]]
+    alone = TemperatureScaling(input="logits").fit(logits, labels)
+    assert fitted.temperature_ == pytest.approx(alone.temperature_, rel=1e-6)
+    expected = proba ** (1 / fitted.temperature_)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_proba(scores), expected, **CLOSE)
+
+
+@every_class
+@pytest.mark.parametrize("kind", ["proba", "logits"])
+def test_a_single_class_teaches_nothing(R, kind):
+    """And nothing is left of an earlier fit."""
+    X, y = make_scores(2)
+    scores = X if kind == "proba" else np.log(X)
+    fitted = make(R, input=kind, classes=NAMES[:2]).fit(scores, NAMES[y])
+    with pytest.warns(UserWarning, match=r"\['bee'\]: its prob|one class: the scores are left as"):
+        fitted.fit(scores[y == 0], NAMES[y[y == 0]])
+    np.testing.assert_allclose(fitted.predict_proba(scores), X, **CLOSE)
+    if R is not AutoRecalibration:
+        assert {n for n in vars(fitted) if n.endswith("_")} == {"classes_", "n_features_in_"}
+    again = BaseRecalibrator.from_dict(fitted.to_dict())
+    np.testing.assert_array_equal(again.predict_proba(scores), fitted.predict_proba(scores))
+    fitted.fit(scores, NAMES[y])
+    expected = make(R, input=kind).fit(scores, NAMES[y]).predict_proba(scores)
+    np.testing.assert_array_equal(fitted.predict_proba(scores), expected)
+
+
+def test_rows_that_give_the_others_no_probability():
+    """They share nothing; where there is something it is shared evenly."""
+    rows, labels, _, _ = drop(2)
+    for R in APART:
+        fitted = make(R, classes=NAMES)
+        with pytest.warns(UserWarning, match=unseen.format("cat")):
+            fitted.fit(np.vstack([rows, [[0, 0, 1, 0]]]), np.append(labels, "ant"))
+        found = fitted.predict_proba([[0, 0, 1, 0.0]])
+        np.testing.assert_allclose(found, [[0, 0, 1, 0]], rtol=0, atol=1e-12)
+
+
+def make_frozen(n_classes):
+    """A calibrated model of several classes, and rows that lack the last of them."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 3000)
+    X = rng.normal(size=(3000, 2)) + 1.5 * np.eye(3, 2)[y]
+    model = FrozenEstimator(LogisticRegression().fit(X[:1000], NAMES[y[:1000]]))
+    few = np.flatnonzero(y[:2000] < n_classes - 1)[-400:]
+    return model, X[few], NAMES[y[few]], X[2000:]
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("name", get_recalibrator_names())
+def test_frozen_classifiers(name, ensemble):
+    """The share of the class was .347, and became .013 with Platt's sigmoid."""
+    model, X, y, X_new = make_frozen(3)
+    before = model.predict_proba(X_new)[:, 2].mean()
+    fitted = RecalibratedClassifierCV(model, name, ensemble=ensemble)
+    with pytest.warns(UserWarning, match=unseen.format("cat")):
+        fitted.fit(X, y)
+    after = fitted.predict_proba(X_new)[:, 2].mean()
+    # Of these two the first is not meant to keep anything, and the second adds noise.
+    if name not in ("mean_replacement", "randomized_smoothing"):
+        assert after == pytest.approx(before, abs=0.03)
+    assert after > before / 3
+
+
+@pytest.mark.parametrize("name", get_recalibrator_names())
+def test_frozen_classifiers_of_two_classes(name):
+    model, X, y, X_new = make_frozen(2)
+    fitted = RecalibratedClassifierCV(model, name)
+    with pytest.warns(UserWarning, match=r"\['bee'\]: its|one class: the scores are left as they"):
+        fitted.fit(X, y)
+    np.testing.assert_allclose(fitted.predict_proba(X_new), model.predict_proba(X_new), **CLOSE)
+
+
+@pytest.mark.parametrize("method", ["scaling", "boosting"])
+def test_groups(method):
+    for n_classes, column in ((3, "cat"), (2, "bee")):
+        model, X, y, X_new = make_frozen(n_classes)
+        fitted = MulticalibratedClassifierCV(model, features=[0], method=method)
+        with pytest.warns(UserWarning, match=rf"\['{column}'\], which the classifier knows: its"):
+            fitted.fit(X, y)
+        before, after = model.predict_proba(X_new), fitted.predict_proba(X_new)
+        np.testing.assert_allclose(after[:, -1], before[:, -1], **CLOSE)
+        np.testing.assert_allclose(after.sum(axis=1), 1, **CLOSE)
+        if method == "scaling":
+            frame = fitted.calibrated_classifiers_[0].recalibrator.to_frame()
+            assert len(frame) == 0 if n_classes == 2 else "all rows" in frame.index
+
+
+def test_mixtures_compare_what_is_known():
+    """Likelihoods are those given that the class does not come true."""
+    model, X, y, _ = make_frozen(3)
+    scores = model.predict_proba(X)
+    fitted = AutoRecalibration(classes=NAMES[:3])
+    with pytest.warns(UserWarning, match="only recalibrators that learn nothing of each class"):
+        fitted.fit(scores, y)
+    known = scores[:, :2] / scores[:, :2].sum(axis=1, keepdims=True)
+    own = known[np.arange(len(y)), (y == "bee").astype(int)]
+    assert fitted.log_losses_[0] == pytest.approx(-np.log(own).mean(), rel=1e-9)
