@@ -52,7 +52,7 @@ _MANY_CLASSES = 50
 class AutoRecalibration(BaseRecalibrator):
     r"""A mixture of several recalibrators and of leaving the scores as they are.
 
-    It follows the maps that predict held-out rows best, and stays with the scores where the rows
+    It follows the maps that predict held-out rows best, and stays near the scores where the rows
     do not show that any map is better.
 
     Parameters

@@ -235,6 +235,6 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         if rise > 0:
             warn(
                 f"{type(recalibrator).__name__} raises the {loss} of rows that it was not "
-                f"fitted on by {rise:.3g}. AutoRecalibration, the default, leaves scores as they "
-                "are where no map is better.",
+                f"fitted on by {rise:.3g}. AutoRecalibration, the default, stays near the "
+                "scores where no map is better.",
             )
