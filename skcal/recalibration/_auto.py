@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -20,13 +19,7 @@ from skcal._numerics.recalibration._intercepts import add_intercepts, fit_interc
 from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
 from skcal._progress import as_task, read_progress
 from skcal._typing import ArrayLike
-from skcal._validation import (
-    check_flag,
-    check_integer,
-    check_number,
-    check_sample_weight,
-    show_labels,
-)
+from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
@@ -93,8 +86,8 @@ class AutoRecalibration(BaseRecalibrator):
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the mixed probabilities, which then sum to 1 again. Their mean
-        is 0.
+        Added to the logarithms of the mixed probabilities of the classes that have rows, which are
+        then normalised. Their mean is 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first. NaN for
         recalibrators that could not be fitted.
@@ -149,9 +142,9 @@ class AutoRecalibration(BaseRecalibrator):
     and no such test at the level of 5 % rejects what they leave. A monotone mixture for three or
     more classes has none, because they change the order of the classes.
 
-    Where y misses a class, as the test folds of groups may, only recalibrators take part that learn
-    nothing of each class by itself, such as temperature scaling, and likelihoods are those given
-    that one of the other classes comes true. `fit` warns.
+    Where y misses a class of `classes`, the mixture is that of the others, as if one of them had to
+    come true; the probability of the class stays as it is, and the others share the rest. With
+    `monotone`, what is learned of the others is applied to it. `fit` warns.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
     of equal scores, such as those of a leaf of a tree, are dealt one by one. Which of the two they
@@ -193,7 +186,6 @@ class AutoRecalibration(BaseRecalibrator):
     gain_: float
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
-    _if_unseen = "own"
     _maps_rows_apart = False
 
     def __init__(
@@ -226,6 +218,10 @@ class AutoRecalibration(BaseRecalibrator):
     @property
     def _is_monotone(self):
         return self.monotone
+
+    @property
+    def _if_unseen(self):
+        return "apply" if self.monotone else "keep"
 
     @as_task
     def fit(
@@ -346,15 +342,17 @@ class AutoRecalibration(BaseRecalibrator):
             members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
+    def _fit_present(self, scores, codes, sample_weight, resolution):
+        if codes.min() < codes.max():
+            return super()._fit_present(scores, codes, sample_weight, resolution)
+        vars(self).pop("_seen", None)
+        return self._fit(scores, codes, sample_weight)  # which warns
+
     def _fit(self, scores, codes, sample_weight):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
-        take, seen = _take_own, np.unique(codes)
-        if splits and len(seen) < scores.shape[1]:
-            self._warn_of_unseen(seen)
-            take = partial(_take_own, seen=seen)
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, take)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
         stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight)
@@ -399,8 +397,9 @@ class AutoRecalibration(BaseRecalibrator):
         return add_intercepts(mixed[split], intercepts)
 
     def _fit_intercepts(self, proba, codes, weights):
-        if self.monotone and proba.shape[1] > 2:
-            return np.zeros(proba.shape[1])
+        n_classes = proba.shape[1]
+        if (self.monotone and n_classes > 2) or len(np.unique(codes)) < n_classes:
+            return np.zeros(n_classes)
         fitted = fit_intercepts(proba, codes, weights)
         evidence = chi2.isf(_LEVEL, max(fitted.n_free, 1)) * self.leave_it / _DEFAULT_COUNT
         return fitted.shrink(evidence)
@@ -446,13 +445,9 @@ class AutoRecalibration(BaseRecalibrator):
         """By name, what is taken of the probabilities of the test rows of each split."""
         given = self._to_probabilities(scores)
         held_out = {"leave it": [take(given[test], codes[test]) for _, test in splits]}
-        is_complete = len(np.unique(codes)) == scores.shape[1]
         failures, jobs = {}, []
         for name, member in members.items():
-            if is_complete or not getattr(member, "_learns_classes_apart", True):
-                jobs += [(name, self._prepare(member), *split) for split in splits]
-            elif splits and self.recalibrators is not None:
-                failures[name] = "there are no rows of a class"
+            jobs += [(name, self._prepare(member), *split) for split in splits]
         parts = self._run(
             _try_split,
             [
@@ -478,14 +473,6 @@ class AutoRecalibration(BaseRecalibrator):
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
         _warn_of_failures(failures)
         return {name: one for name, one in by_name.items() if name not in failures}
-
-    def _warn_of_unseen(self, seen):
-        if self._warns_of_unseen:
-            unseen = show_labels(np.delete(self.classes_, seen))
-            warn(
-                f"No row is of a class that X has a column for, {unseen}: only recalibrators that "
-                "learn nothing of each class by itself take part.",
-            )
 
     def _run(self, function, arguments):
         """What a function returns for each of several lists of arguments."""
@@ -554,13 +541,9 @@ def _is_monotone(recalibrator, n_classes):
     return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
 
 
-def _take_own(proba, codes, seen=None):
-    """Probabilities of what came true, given that it is one of the classes `seen`."""
-    own = proba[np.arange(len(codes)), codes]
-    if seen is None:
-        return own
-    total = proba[:, seen].sum(axis=1)
-    return np.divide(own, total, where=total > 0, out=np.full(len(own), 1 / len(seen)))
+def _take_own(proba, codes):
+    """Probabilities of what came true."""
+    return proba[np.arange(len(codes)), codes]
 
 
 def _take_all(proba, codes):

@@ -28,13 +28,13 @@ READS_COUNTS = STRUCTURED | {"AutoRecalibration", "QuadraticScaling", "ScalingBi
 # number of classes on.
 NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
 # Classes that learn nothing of each class by itself.
-FEW_CLASSES = {"AutoRecalibration", "MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
+FEW_CLASSES = {"MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
 # Classes that look at the order of scores alone, or at their values, however near these are.
 SEPARATES = {"HistogramBinning", "IsotonicRecalibration"}
 SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 # Classes that answer scores which are all alike with something else than the share of each class:
-# they keep the order of the classes, penalise an intercept, or average two fits.
-NO_BASE_RATE = FEW_CLASSES | STRUCTURED | {"VennAbers"}
+# they keep the order of the classes, penalise an intercept, mix or average two fits.
+NO_BASE_RATE = FEW_CLASSES | STRUCTURED | {"AutoRecalibration", "VennAbers"}
 # Options without which others come near to it alone, beside those of `fit_labels`.
 BASE_RATE_OPTIONS = {"SplineRecalibration": {"penalty": 1e-9}}
 

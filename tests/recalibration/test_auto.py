@@ -315,11 +315,6 @@ def test_members_that_cannot_be_fitted_are_left_out():
     assert fitted.recalibrators_[0] is None
     expected = AutoRecalibration(["temperature"]).fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
-    with (
-        pytest.warns(UserWarning, match="left out .*beta: there are no rows of a class"),
-        pytest.warns(UserWarning, match=r"No row is of .*\[2\]: only recalibrators that"),
-    ):
-        AutoRecalibration(["beta", "temperature"], classes=range(3)).fit(X[y < 2], y[y < 2])
 
 
 @pytest.mark.parametrize(

@@ -156,13 +156,17 @@ def test_groups(method):
             assert len(frame) == 0 if n_classes == 2 else "all rows" in frame.index
 
 
-def test_mixtures_compare_what_is_known():
+@pytest.mark.parametrize("monotone", [False, True])
+def test_mixtures_compare_what_is_known(monotone):
     """Likelihoods are those given that the class does not come true."""
     model, X, y, _ = make_frozen(3)
     scores = model.predict_proba(X)
-    fitted = AutoRecalibration(classes=NAMES[:3])
-    with pytest.warns(UserWarning, match="only recalibrators that learn nothing of each class"):
+    fitted = AutoRecalibration(classes=NAMES[:3], monotone=monotone)
+    with pytest.warns(UserWarning, match=unseen.format("cat")):
         fitted.fit(scores, y)
+    if monotone:
+        np.testing.assert_array_equal(fitted.predict(scores), NAMES[scores.argmax(axis=1)])
+        return
     known = scores[:, :2] / scores[:, :2].sum(axis=1, keepdims=True)
     own = known[np.arange(len(y)), (y == "bee").astype(int)]
     assert fitted.log_losses_[0] == pytest.approx(-np.log(own).mean(), rel=1e-9)
