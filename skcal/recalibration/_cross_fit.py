@@ -50,7 +50,8 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         is not fitted again, and its scores are passed on unchanged.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        Every row must be in exactly one test fold.
+        Rows are scored by the last split that tests them. Those that no split tests, such as the
+        first ones of `TimeSeriesSplit`, get scores of a classifier that was fitted on all others.
     method : {"predict_proba", "decision_function"}, default="predict_proba"
         Which scores to pass on. After "decision_function" the recalibrator needs
         ``input="logits"``.
@@ -84,6 +85,9 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
     which the recalibrator takes for a mistake: `fit_transform` warns of such rows. It is an error
     where a decision function is wanted, which has no such value, where a training fold holds a
     single class, and where all rows are concerned.
+
+    A pipeline needs scores of all rows. Where some are in no test fold, as with `TimeSeriesSplit`,
+    `RecalibratedClassifierCV` leaves them out of the recalibration instead.
 
     A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`: it then
     resamples the training rows of each fold alone. Where it stands before this step, the
@@ -173,6 +177,11 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, 1)
             Scores from classifiers that were not fitted on the row.
+
+        Warns
+        -----
+        UserWarning
+            If a row is in no test fold, or if training folds miss classes of test rows.
         """
         check_option("method", self.method, METHODS)
         show = read_progress(self.progress)
@@ -183,13 +192,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             self._fit_on_all(X, y, fit_params)
             if isinstance(self.estimator, FrozenEstimator):
                 return self.transform(X)
-            splits, untested = keep_last(make_splits(self.cv, X, y, split_params), len(y))
-            if len(untested):
-                warn(
-                    f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are "
-                    "those of a classifier that was fitted on all others.",
-                )
-                splits.append((np.concatenate([test for _, test in splits]), untested))
+            splits = _split_all(self.cv, X, y, split_params)
             _, scores = cross_fit(
                 get_classifier(self.estimator),
                 X,
@@ -293,3 +296,15 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             )
         if not np.array_equal(getattr(self, "feature_names_in_", names), names):
             raise ValueError("input_features is not equal to feature_names_in_")
+
+
+def _split_all(cv, X, y, split_params):
+    """Splits that test every row once: those that `cv` tests nowhere in one of their own."""
+    splits, untested = keep_last(make_splits(cv, X, y, split_params), len(y))
+    if len(untested):
+        warn(
+            f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are those of "
+            "a classifier that was fitted on all others.",
+        )
+        splits.append((np.concatenate([test for _, test in splits]), untested))
+    return splits

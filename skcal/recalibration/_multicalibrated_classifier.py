@@ -50,7 +50,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         find intersections of more columns, but may miss what no single column shows.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        With ``ensemble=False`` every row must be in exactly one test fold.
+        With ``ensemble=False`` rows are scored by the last split that tests them, and the
+        correction does not learn from rows that no split tests.
     ensemble : {"auto", True, False}, default="auto"
         False, and "auto", fit one correction on the out-of-fold scores of all rows, and the
         classifier on all rows. True fits a classifier and a correction for each split, on its

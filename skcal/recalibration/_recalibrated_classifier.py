@@ -10,9 +10,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._deal import deal_splits
 from skcal._folds import find_input, spread_columns
 from skcal._held_out import find_rise, predict_held_out
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal._validation import show_labels
 from skcal._warnings import warn
 from skcal.recalibration._auto import AutoRecalibration
@@ -39,16 +39,18 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         :func:`get_recalibrator_names`. None takes `AutoRecalibration`.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 stratified folds.
-        With ``ensemble=False`` every row must be in exactly one test fold.
+        With ``ensemble=False`` rows are scored by the last split that tests them, and the
+        recalibrator does not learn from rows that no split tests.
     ensemble : {"auto", True, False}, default="auto"
         True fits a classifier and a recalibrator for each split, on its training and its test
         rows, and averages their probabilities. False fits one recalibrator on the out-of-fold
         scores of all rows, and the classifier on all rows. "auto" is False for a
-        `FrozenEstimator` and for an estimator that takes pairwise X, a kernel or distances; else
-        True. With a `FrozenEstimator` True fits a recalibrator on the test rows of each split,
-        and False fits one on all rows. An ensemble needs rows of every class in every test fold,
-        or of two classes for `AutoRecalibration` and for `TemperatureScaling`, `MeanReplacement`
-        and `RandomizedSmoothing`, which learn nothing of each class by itself.
+        `FrozenEstimator`, for an estimator that takes pairwise X, a kernel or distances, and where
+        test folds lack classes; else True. With a `FrozenEstimator` True fits a recalibrator on
+        the test rows of each split, and False fits one on all rows. An ensemble needs rows of
+        every class in every test fold, or of two classes for `AutoRecalibration` and for
+        `TemperatureScaling`, `MeanReplacement` and `RandomizedSmoothing`, which learn nothing of
+        each class by itself.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier the recalibrator reads. "auto" takes `decision_function`
         if the recalibrator has ``input="logits"``, else `predict_proba`. For a recalibrator by
@@ -92,8 +94,12 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
 
     A map of one class that is fitted without rows of this class can only return about 0, and the
     mean over test folds of one class each, those of `sklearn.model_selection.LeaveOneOut`, is
-    nearly the same for all rows. An ensemble on such splits is refused; ``ensemble=False`` takes
-    them, because it fits the recalibrator on the test rows of all folds together.
+    nearly the same for all rows. With ``ensemble=True`` such splits are an error; "auto" and False
+    take them, and fit the recalibrator on the test rows of all folds together.
+
+    A class that a frozen classifier knows, and the rows lack, keeps its probability, and the other
+    classes share the rest; `fit` warns. Maps that treat all classes alike, such as a temperature,
+    are learned from the other classes and applied to this one, too.
 
     A class that a training fold misses gets the score 0 there, but not the probability 0: the
     recalibrator reads the score of a row of this class as a mistake of the classifier, from which
