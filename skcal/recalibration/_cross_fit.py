@@ -303,8 +303,8 @@ def _split_all(cv, X, y, split_params):
     splits, untested = keep_last(make_splits(cv, X, y, split_params), len(y))
     if len(untested):
         warn(
-            f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are those of "
-            "a classifier that was fitted on all others.",
+            f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are those "
+            "of a classifier that was fitted on all others.",
         )
         splits.append((np.concatenate([test for _, test in splits]), untested))
     return splits
