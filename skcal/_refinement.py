@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skcal._deal import deal_splits
 from skcal._folds import find_input
 from skcal._held_out import predict_held_out, predict_split
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._losses import find_losses
 from skcal._reduction import check_class_vectors
 from skcal._validation import check_integer, check_option

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._deal import deal_rows
 from skcal._folds import check_rows, make_splits, route_metadata
 from skcal._held_out import fit_to_columns, predict_columns, predict_split
+from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
 from skcal._progress import as_task, read_progress
@@ -239,8 +239,10 @@ class AutoRecalibration(BaseRecalibrator):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. A row of weight zero counts for nothing, except that its label
-            is one of the classes.
+            Non-negative weights, which count rows: one of weight 2 is like two rows. Where their
+            sum is less than their effective number of rows, (sum w)^2 / sum w^2, they are scaled
+            to that sum. A row of weight zero counts for nothing, except that its label is one of
+            the classes.
         **params : dict
             With metadata routing, arguments of the splitter, such as `groups`.
 

@@ -93,7 +93,9 @@ class BaseRecalibratedClassifier(
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
+            Non-negative weights. The classifier gets them as they are; those of the rows that a
+            recalibrator is fitted to are scaled up where their sum is less than their effective
+            number of rows.
         **params : dict
             Other arguments of the classifier's `fit`; with metadata routing those that it
             requests, and those of the splitters, such as `groups`.
@@ -113,10 +115,11 @@ class BaseRecalibratedClassifier(
         Warns
         -----
         UserWarning
-            If training folds miss classes of test rows, if rows are in no test fold, if weights do
-            not reach the classifier, or if a recalibrator that does not look to that itself, as
-            `AutoRecalibration` does, raises the log loss of rows that it was not fitted on, by more
-            than the standard error of the difference.
+            If training folds miss classes of test rows, if there is no row of a class that the
+            classifier knows, if rows are in no test fold, if weights do not reach the classifier,
+            or if a recalibrator that does not look to that itself, as `AutoRecalibration` does,
+            raises the log loss of rows that it was not fitted on, by more than the standard error
+            of the difference.
         """
         with restored_on_error(self):
             check_classifier(self.estimator)

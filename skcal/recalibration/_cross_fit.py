@@ -85,6 +85,9 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
     where a decision function is wanted, which has no such value, where a training fold holds a
     single class, and where all rows are concerned.
 
+    A pipeline needs scores of all rows. Where some are in no test fold, as with `TimeSeriesSplit`,
+    `RecalibratedClassifierCV` leaves them out of the recalibration instead.
+
     A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`: it then
     resamples the training rows of each fold alone. Where it stands before this step, the
     recalibrator learns from resampled rows, in which the classes have other shares than in new
@@ -173,6 +176,11 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, 1)
             Scores from classifiers that were not fitted on the row.
+
+        Warns
+        -----
+        UserWarning
+            If a row is in no test fold, or if training folds miss classes of test rows.
         """
         check_option("method", self.method, METHODS)
         show = read_progress(self.progress)
@@ -183,15 +191,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             self._fit_on_all(X, y, fit_params)
             if isinstance(self.estimator, FrozenEstimator):
                 return self.transform(X)
-            splits = make_splits(self.cv, X, y, split_params)
-            tested = np.unique(np.concatenate([test for _, test in splits]))
-            if len(tested) < len(y):
-                untested = np.setdiff1d(np.arange(len(y)), tested)
-                warn(
-                    f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are "
-                    "those of a classifier that was fitted on all others.",
-                )
-                splits.append((tested, untested))
+            splits = _split_all(self.cv, X, y, split_params)
             return cross_fit(
                 get_classifier(self.estimator),
                 X,
@@ -294,3 +294,17 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
             )
         if not np.array_equal(getattr(self, "feature_names_in_", names), names):
             raise ValueError("input_features is not equal to feature_names_in_")
+
+
+def _split_all(cv, X, y, split_params):
+    """Splits that test every row: those that `cv` tests nowhere in one of their own."""
+    splits = make_splits(cv, X, y, split_params)
+    tested = np.unique(np.concatenate([test for _, test in splits]))
+    untested = np.setdiff1d(np.arange(len(y)), tested)
+    if len(untested):
+        warn(
+            f"{len(untested)} of {len(y)} rows are in no test fold of cv: their scores are those "
+            "of a classifier that was fitted on all others.",
+        )
+        splits.append((tested, untested))
+    return splits

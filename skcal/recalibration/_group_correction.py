@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
-from skcal._deal import deal_splits
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
 from skcal._numerics.recalibration._weights import count_as_rows

@@ -108,10 +108,10 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
 
     On the fitted rows of two classes the bins are calibrated: the expected calibration error in
     the same bins of the given probabilities becomes 0. The map returns exact zeros and ones, with
-    which a single row may have an infinite log loss; `min_proba` prevents this. Bins of equal mass
-    need weights that sum to about the number of rows, not to 1. Their edges are often the value of
-    a row: what is above an edge by no more than 1e-12 of it, with logits for any bins, counts as
-    on the edge, so that rounding moves no row.
+    which a single row may have an infinite log loss; `min_proba` prevents this. Edges
+    of bins of equal mass, for which weights count rows, are often the value of a row: what is above
+    an edge by no more than 1e-12 of it, with logits for any bins, counts as on the edge, so that
+    rounding moves no row.
 
     References
     ----------

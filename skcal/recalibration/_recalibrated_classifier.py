@@ -10,9 +10,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._deal import deal_splits
 from skcal._folds import find_input
 from skcal._held_out import find_rise, predict_held_out
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal._validation import show_labels
 from skcal._warnings import warn
 from skcal.recalibration._auto import AutoRecalibration
@@ -87,6 +87,10 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
 
     The classifier gets X and the labels unchanged: DataFrames, sparse matrices and text are
     allowed, and so are the keys of `class_weight`.
+
+    A class that a frozen classifier knows, and the rows lack, keeps its probability, and the other
+    classes share the rest; `fit` warns. Maps that treat all classes alike, such as a temperature,
+    are learned from the other classes and applied to this one, too.
 
     A class that a training fold misses gets the score 0 there, but not the probability 0: the
     recalibrator reads the score of a row of this class as a mistake of the classifier, from which

@@ -108,7 +108,7 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     of the log-odds s, with a and b that minimise the mean log loss; quantiles of g cut [0, 1] into
     bins; and the answer is the mean of g over the fitted rows in the bin. Bins are right-closed,
     the first and the last reach to 0 and 1, and the quantiles read `sample_weight` as counts of
-    rows: weights should sum to about the number of rows, not to 1. A bin without rows, as
+    rows. A bin without rows, as
     with fewer rows than bins, takes its value from the straight line between the nearest filled
     bins. What is above an edge by no more than 1e-12 of it counts as on the edge. With more than
     two classes each class is mapped against the rest, and rows are divided by their sums, which

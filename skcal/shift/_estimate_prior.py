@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._deal import deal_splits
 from skcal._held_out import fit_to_columns, predict_columns
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.shift._prior_estimate import (
     bound_rates,
     clip_rates,

@@ -89,6 +89,18 @@ def make_columns(n_classes, kind, dtype=np.float64):
     return X, NAMES[y], np.concatenate([X, new, certain]).astype(dtype)
 
 
+@pytest.mark.parametrize("R", [R for R in CLASSES if R is not RandomizedSmoothing])
+def test_classes_without_rows(R):
+    """Their probabilities stay, with one of four classes missing and with all but one."""
+    for kind in ("proba", "logits"):
+        X, y, X_new = make_columns(4, kind)
+        for few in (y != NAMES[2], y == NAMES[1]):
+            fitted = make(R, input=kind, classes=NAMES)
+            with pytest.warns(UserWarning, match="No row is of|one class"):
+                fitted.fit(X[few], y[few])
+            assert_alike(fitted, X_new, rows=slice(0, 9), atol=1e-12)
+
+
 def list_options(R):
     if R is not HistogramBinning:
         return [{}]

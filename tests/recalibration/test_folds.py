@@ -479,7 +479,7 @@ def test_frozen_estimator_is_in_one_pair(ensemble):
 def test_frozen_estimator_knows_its_classes():
     present = LABELS != "bee"
     model = RecalibratedClassifierCV(FROZEN)
-    with pytest.warns(UserWarning, match=r"No row is of .* \['bee'\]: only recalibrators that"):
+    with pytest.warns(UserWarning, match=r"No row is of .* \['bee'\]: its probability stays"):
         model.fit(OTHERS[present], LABELS[present])
     np.testing.assert_array_equal(model.classes_, NAMES[:3])
     assert model.predict_proba(X).shape == (150, 3)

@@ -15,6 +15,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
+    TimeSeriesSplit,
     cross_val_predict,
     cross_val_score,
 )
@@ -605,6 +606,28 @@ def test_bad_input(X, options, message):
         model.fit(X, OUTCOMES)
     assert vars(model) == before | options
     np.testing.assert_array_equal(model.predict_proba(FRAME), expected)
+
+
+class Known(ClassifierMixin, BaseEstimator):
+    """A classifier that learns the labels alone."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        proba = 1 / (1 + np.exp(-np.asarray(X["z0"])))
+        return np.column_stack([1 - proba, proba])
+
+
+def test_rows_that_no_fold_tests():
+    """The correction does not learn from the first rows of a time series."""
+    model = MulticalibratedClassifierCV(Known(), features=["region"], cv=TimeSeriesSplit(4))
+    found = []
+    for y in (OUTCOMES, np.where(np.arange(120) < 24, 1 - OUTCOMES, OUTCOMES)):
+        with pytest.warns(UserWarning, match="24 of 120 rows are in no test fold of cv"):
+            found.append(model.fit(FRAME, y).predict_proba(FRAME))
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("X", [FRAME[["z0", "region"]], FRAME.to_numpy()[:, :2]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._deal import deal_rows, deal_splits
+from skcal._numerics.recalibration._deal import deal_rows, deal_splits
 from tests.recalibration.family import both_counts, make_scores
 
 
