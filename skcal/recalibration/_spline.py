@@ -110,10 +110,12 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     is the natural condition, so that each of these pairs counts as one of the :math:`d_i` below.
     They and the height of f at the median m of the knots minimise
 
-    .. math:: \text{mean log loss} + \lambda \Bigl[\frac{(f(m) - m)^2}{\max(1, m^2)}
+    .. math:: \text{mean log loss} + \lambda \Bigl[4 r (1 - r) \frac{(f(m) - m)^2}{\max(1, m^2)}
               + \min(1, v) \sum_i (d_i - 1)^2\Bigr], \qquad v = \mathbb{E}[(x - m)^2],
 
-    which is convex; all :math:`d_i = 1` and f(m) = m is the identity. The penalty keeps the
+    which is convex; all :math:`d_i = 1` and f(m) = m is the identity. With r, the mean of the
+    targets, 4 r (1 - r) is the information of a row on the height, relative to r = 1/2: without it
+    a rare event would never reach its rate. The penalty keeps the
     parameters finite where scores separate the classes. The factors with m and v matter to logits
     of another scale than log-odds; if knots lie beyond 40, x is first scaled to bring them there.
     `monotone` asks for :math:`d_i \ge 0`, which keeps the problem convex; it is sufficient for a
