@@ -145,6 +145,13 @@ def _normalize(parts, n_classes):
     return where(total > 0.0, parts / where(total > 0.0, total, 1.0), 1 / n_classes)
 
 
+def _add_intercepts(proba, intercepts):
+    if not intercepts.any():
+        return proba
+    moved = proba * np.exp(intercepts - intercepts.max())
+    return moved / moved.sum()
+
+
 # ------------------------------------------------------------- maps of all logits of a row
 
 
@@ -183,7 +190,7 @@ def _by_class(read, find):
             parts = [expit(part) for part in parts]
         if len(parts) == 1:
             return concat([1.0 - parts[0], parts[0]])
-        return _normalize(concat(parts), len(parts))
+        return _add_intercepts(_normalize(concat(parts), len(parts)), fitted.intercepts_)
 
     return formula
 
@@ -281,11 +288,7 @@ def _mixture(fitted, scores):
     for weight, one in zip(weights[1:], members[1:], strict=True):
         mixed = mixed + weight / sum(weights) * one
         low, high = minimum(low, one), maximum(high, one)
-    mixed = clip(mixed, low, high)  # of rounding
-    if not fitted.intercepts_.any():
-        return mixed
-    moved = mixed * np.exp(fitted.intercepts_ - fitted.intercepts_.max())
-    return moved / moved.sum()
+    return _add_intercepts(clip(mixed, low, high), fitted.intercepts_)  # of rounding
 
 
 def _prior_shift(fitted, scores):
