@@ -15,6 +15,9 @@ from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
 _SMALLEST_LOGIT = 1e-100
+# Rows of each class that are added to those counted where a penalty is the less the rarer a class:
+# a handful of events, or none, tells too little of its share to do without the penalty.
+_MORE_ROWS = 20.0
 
 
 class AffineRecalibrator(LogitRecalibrator):
@@ -112,7 +115,7 @@ class StructuredRecalibrator(AffineRecalibrator):
         diagonal = share * float(self.diagonal_penalty)
         off_diagonal = share * self._penalise_off_diagonal(n_classes)
         intercept = share * float(self.intercept_penalty)
-        # One row more of each class: one that is missing keeps a penalty.
-        information = measure_information((counts + 1) / (n_samples + n_classes))
+        shares = (counts + _MORE_ROWS) / (n_samples + n_classes * _MORE_ROWS)
+        information = measure_information(shares)
         penalty = np.where(np.eye(n_classes) == 1, diagonal, off_diagonal)
         return penalty, intercept * information

@@ -78,10 +78,11 @@ class StructuredMatrixScaling(StructuredRecalibrator):
     rows for each class little more than the temperature is fitted; with many the penalties fade.
 
     The factors :math:`v_j = K^2 r_j (1 - r_j) / (K - 1)` are 1 in [1]_, and here for classes that
-    are equally frequent; :math:`r_j = (n_j + 1) / (n + K)` for :math:`n_j` rows of class j, and
+    are equally frequent; :math:`r_j = (n_j + 20) / (n + 20 K)` for :math:`n_j` rows of class j, and
     :math:`\bar{b}` is the mean of b with the weights v. They are the information of a row on
-    :math:`b_j`. Without them a penalty would hold the rarest class fastest: a dozen events behind
-    a model with balanced classes would be predicted at twice their rate.
+    :math:`b_j`, where 20 rows more of each class keep the penalty if a few events tell little of a
+    share. With factors of 1 it would hold the rarest class fastest: a dozen events behind a model
+    with balanced classes would be predicted at twice their rate.
 
     Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
     raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.

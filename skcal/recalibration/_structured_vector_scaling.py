@@ -78,8 +78,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
     rows for each class little more than the temperature is fitted; with many the penalties fade.
     As in `StructuredMatrixScaling`, :math:`v_j = K^2 r_j (1 - r_j) / (K - 1)`, the information of a
     row on :math:`b_j`, keeps a penalty from holding the rarest class fastest;
-    :math:`r_j = (n_j + 1) / (n + K)` for :math:`n_j` rows of class j, and :math:`\bar{b}` is the
-    mean of b with the weights v.
+    :math:`r_j = (n_j + 20) / (n + 20 K)` for :math:`n_j` rows of class j, because a few events tell
+    little of a share, and :math:`\bar{b}` is the mean of b with the weights v.
     These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
     logarithms of the probabilities in place of the centred logits.
 
