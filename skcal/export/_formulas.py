@@ -129,6 +129,10 @@ def _find_ordered(fitted, scores):
     return (_find_positive if fitted.input == "proba" else _find_log_odds)(fitted, scores)
 
 
+def _find_platt_scale(fitted, scores):
+    return (_find_positive if fitted.scale == "proba" else _find_log_odds)(fitted, scores)
+
+
 def _centre(logits):
     gaps = logits - logits.max()
     return gaps - gaps.mean()
@@ -311,7 +315,7 @@ _FORMULAS = {
     StructuredVectorScaling: _structured,
     StructuredMatrixScaling: _structured,
     DirichletCalibration: _dirichlet,
-    PlattScaling: _by_class(_find_log_odds, _platt),
+    PlattScaling: _by_class(_find_platt_scale, _platt),
     QuadraticScaling: _by_class(_find_log_odds, _quadratic),
     BetaCalibration: _by_class(_find_log_odds, _beta),
     SplineRecalibration: _by_class(_find_log_odds, _spline),

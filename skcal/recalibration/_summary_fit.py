@@ -62,10 +62,10 @@ class SummaryFitMixin:
         The fit is that of `fit` for the same rows, with every prediction moved to the mean of its
         cell, by at most the width 1 / `n_cells` of a cell. Predictions that are alone in their
         cells, such as all that are rounded to four decimals at the default size, stay where they
-        are, and the fit differs by rounding alone, but for `intercepts_` of more than two classes: a
-        summary keeps each class by itself, and they are 0. Logits change without limit inside the first
-        and the last cell: methods that read logits, such as a temperature, need most predictions
-        to be many cells away from 0 and 1.
+        are, and the fit differs by rounding alone. A summary keeps each of more than two classes by
+        itself, so that `intercepts_` are 0. Logits change without limit inside the first and the
+        last cell: methods that read logits, such as a temperature, need most predictions to be
+        many cells away from 0 and 1.
 
         Examples
         --------

@@ -91,6 +91,8 @@ def make_columns(n_classes, kind, dtype=np.float64):
 
 
 def list_options(R):
+    if R is PlattScaling:
+        return [{}, {"scale": "proba"}]
     if R is not HistogramBinning:
         return [{}]
     return [{"strategy": "quantile"}, {"multiclass": "top-label"}, {"n_bins": 1}]
