@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import (
     load_breast_cancer,
@@ -51,20 +52,21 @@ from skcal.recalibration import (
 # By the method of scikit-learn that they are compared with.
 RECALIBRATORS = {
     "temperature": [
-        TemperatureScaling,
-        StructuredMatrixScaling,
-        StructuredVectorScaling,
-        MatrixScaling,
-        VectorScaling,
-        DirichletCalibration,
+        TemperatureScaling(),
+        StructuredMatrixScaling(),
+        StructuredVectorScaling(),
+        MatrixScaling(),
+        VectorScaling(),
+        DirichletCalibration(),
     ],
     "sigmoid": [
-        PlattScaling,
-        BetaCalibration,
-        QuadraticScaling,
-        SplineRecalibration,
-        ScalingBinning,
-        AutoRecalibration,
+        PlattScaling(),
+        PlattScaling(scale="proba"),
+        BetaCalibration(),
+        QuadraticScaling(),
+        SplineRecalibration(),
+        ScalingBinning(),
+        AutoRecalibration(),
     ],
 }
 FIVE = {"n_features": 10, "n_informative": 6, "n_classes": 5, "class_sep": 0.8, "flip_y": 0.1}
@@ -104,10 +106,13 @@ def measure(model, held_out, X, y):
     return log_loss(y, proba), smooth_ece(y, proba)
 
 
-def list_options(R):
+def list_variants(recalibrator):
     """Without the minimum of probabilities, without Platt's targets, and with both."""
+    known = recalibrator.get_params()
     options = {"min_proba": 0}, {"target_smoothing": False}, {}
-    return [own if own.keys() <= R().get_params().keys() else {} for own in options]
+    return [
+        clone(recalibrator).set_params(**{k: own[k] for k in own if k in known}) for own in options
+    ]
 
 
 def compare(X, y, seed):
@@ -117,16 +122,18 @@ def compare(X, y, seed):
     held_out, test = (split[0], split[2]), (split[1], split[3])
     for name, make in CLASSIFIERS.items():
         frozen = FrozenEstimator(make(seed).fit(X, y))
-        for method, classes in RECALIBRATORS.items():
-            classes = [R for R in classes if R.__name__ in sys.argv[1:] or len(sys.argv) == 1]
-            if not classes:
+        for method, recalibrators in RECALIBRATORS.items():
+            wanted = [
+                r for r in recalibrators if len(sys.argv) == 1 or type(r).__name__ in sys.argv
+            ]
+            if not wanted:
                 continue
             theirs = measure(CalibratedClassifierCV(frozen, method=method), held_out, *test)
-            for R in classes:
-                models = [RecalibratedClassifierCV(frozen, R(**o)) for o in list_options(R)]
+            for recalibrator in wanted:
+                models = [RecalibratedClassifierCV(frozen, r) for r in list_variants(recalibrator)]
                 values = [theirs, *(measure(model, held_out, *test) for model in models)]
                 losses, errors = zip(*values, strict=True)
-                yield name, R.__name__, method, *losses, *errors
+                yield name, repr(recalibrator).removesuffix("()"), method, *losses, *errors
 
 
 COLUMNS = ["data", "classifier", "recalibrator", "method"]
@@ -145,7 +152,14 @@ def print_log_losses(table):
             for value in VALUES[1:]:
                 ratios = by_data[value] / by_data["scikit-learn"]
                 line += f"{ratios.max():7.2f} {ratios.idxmax():14}"
-            print(f"{name:24}{method:12}{line}")
+            print(f"{name:28}{method:12}{line}")
+
+
+def print_forests(table):
+    print("\nRatios of the mean log loss of forests to that of scikit-learn, of each data set")
+    rows = table[table.classifier.isin(["forest", "extra trees"]) & (table.method == "sigmoid")]
+    means = rows.groupby(["recalibrator", "data"], sort=False)[["scikit-learn", "default"]].mean()
+    print((means.default / means["scikit-learn"]).unstack(0).round(3).to_string())
 
 
 def print_errors(table):
@@ -163,5 +177,6 @@ if __name__ == "__main__":
             rows += [(data, *row) for row in compare(*load(seed), seed)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, *VALUES, *(f"smECE {v}" for v in VALUES)])
     print_log_losses(table)
+    print_forests(table)
     if "TemperatureScaling" in set(table.recalibrator):
         print_errors(table)

@@ -148,6 +148,10 @@ def _find_ordered(fitted, scores):
     return (_find_positive if fitted.input == "proba" else _find_log_odds)(fitted, scores)
 
 
+def _find_platt_scale(fitted, scores):
+    return (_find_positive if fitted.scale == "proba" else _find_log_odds)(fitted, scores)
+
+
 def _centre(logits):
     gaps = logits - logits.max()
     return gaps - gaps.mean()
@@ -162,6 +166,13 @@ def _normalize(parts, n_classes):
     """Rows divided by their sums; a row of zeros becomes even."""
     total = parts.sum()
     return where(total > 0.0, parts / where(total > 0.0, total, 1.0), 1 / n_classes)
+
+
+def _add_intercepts(proba, intercepts):
+    if not intercepts.any():
+        return proba
+    moved = proba * np.exp(intercepts - intercepts.max())
+    return moved / moved.sum()
 
 
 # ------------------------------------------------------------- maps of all logits of a row
@@ -202,7 +213,7 @@ def _by_class(read, find):
             parts = [expit(part) for part in parts]
         if len(parts) == 1:
             return concat([1.0 - parts[0], parts[0]])
-        return _normalize(concat(parts), len(parts))
+        return _add_intercepts(_normalize(concat(parts), len(parts)), fitted.intercepts_)
 
     return formula
 
@@ -300,11 +311,7 @@ def _mixture(fitted, scores):
     for weight, one in zip(weights[1:], members[1:], strict=True):
         mixed = mixed + weight / sum(weights) * one
         low, high = minimum(low, one), maximum(high, one)
-    mixed = clip(mixed, low, high)  # of rounding
-    if not fitted.intercepts_.any():
-        return mixed
-    moved = mixed * np.exp(fitted.intercepts_ - fitted.intercepts_.max())
-    return moved / moved.sum()
+    return _add_intercepts(clip(mixed, low, high), fitted.intercepts_)  # of rounding
 
 
 def _prior_shift(fitted, scores):
@@ -327,7 +334,7 @@ _FORMULAS = {
     StructuredVectorScaling: _structured,
     StructuredMatrixScaling: _structured,
     DirichletCalibration: _dirichlet,
-    PlattScaling: _by_class(_find_log_odds, _platt),
+    PlattScaling: _by_class(_find_platt_scale, _platt),
     QuadraticScaling: _by_class(_find_log_odds, _quadratic),
     BetaCalibration: _by_class(_find_log_odds, _beta),
     SplineRecalibration: _by_class(_find_log_odds, _spline),

@@ -4,6 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from skcal._numerics.recalibration._information import measure_information
 from skcal._numerics.recalibration._newton import centre_features
 from skcal._numerics.recalibration._scores import centre_logits, find_probabilities
 from skcal._numerics.recalibration._softmax_regression import fit_softmax
@@ -14,6 +15,9 @@ from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
 _SMALLEST_LOGIT = 1e-100
+# Rows of each class that are added to those counted where a penalty is the less the rarer a class:
+# a handful of events, or none, tells too little of its share to do without the penalty.
+_MORE_ROWS = 20.0
 
 
 class AffineRecalibrator(LogitRecalibrator):
@@ -29,10 +33,11 @@ class AffineRecalibrator(LogitRecalibrator):
     target_smoothing = False
 
     @abstractmethod
-    def _penalise(self, n_classes, n_samples):
+    def _penalise(self, counts):
         """Penalties of (W - 1)^2 and b^2, of shapes (n_classes, n_classes) and (n_classes,).
 
-        NaN marks the coefficients of W that stay 0. ``n_samples`` is the sum of the weights.
+        NaN marks the coefficients of W that stay 0. ``counts`` are how many rows have
+        each class, by their weights and targets.
         """
 
     def _read_scale(self, scores):
@@ -42,18 +47,19 @@ class AffineRecalibrator(LogitRecalibrator):
         values = self._read_scale(scores)
         values = np.where(np.abs(values) < _SMALLEST_LOGIT, 0.0, values)
         weights = np.ones(len(values)) if sample_weight is None else sample_weight
-        n_samples, n_classes = weights.sum(), values.shape[1]
-        penalty = np.column_stack(self._penalise(n_classes, n_samples))
+        n_classes = values.shape[1]
         identity = np.eye(n_classes, n_classes + 1)
         temperature, _ = fit_temperature(values, codes, sample_weight)
-        offset = np.zeros(n_classes)
-        if not penalty[:, -1].any():
-            # A common offset would hide how the values differ; free intercepts make up for it.
-            values, offset = centre_features(values, weights / n_samples)
-        even = None
+        even, counts = None, np.bincount(codes, weights, n_classes)
         if self.target_smoothing:  # what all classes have evenly leaves the others their share
             others = share_of_others(codes, sample_weight)
             even = others * n_classes / (n_classes - 1)
+            counts = np.bincount(codes, weights * (1 - even), n_classes)
+            counts += weights @ even / n_classes
+        penalty, offset = np.column_stack(self._penalise(counts)), np.zeros(n_classes)
+        if not penalty[:, -1].any():
+            # A common offset would hide how the values differ; free intercepts make up for it.
+            values, offset = centre_features(values, weights / weights.sum())
         coefficients, self.n_iter_ = fit_softmax(
             np.column_stack([values, np.ones(len(values))]),
             codes,
@@ -102,11 +108,14 @@ class StructuredRecalibrator(AffineRecalibrator):
     def _read_scale(self, scores):
         return super()._read_scale(scores) / self.temperature_
 
-    def _penalise(self, n_classes, n_samples):
+    def _penalise(self, counts):
+        n_classes, n_samples = len(counts), counts.sum()
         # In Python's floats, which overflow to infinity without a word: it holds as fast.
         share = n_classes / float(n_samples)
         diagonal = share * float(self.diagonal_penalty)
         off_diagonal = share * self._penalise_off_diagonal(n_classes)
         intercept = share * float(self.intercept_penalty)
+        shares = (counts + _MORE_ROWS) / (n_samples + n_classes * _MORE_ROWS)
+        information = measure_information(shares)
         penalty = np.where(np.eye(n_classes) == 1, diagonal, off_diagonal)
-        return penalty, np.full(n_classes, intercept)
+        return penalty, intercept * information

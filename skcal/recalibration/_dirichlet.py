@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_softmax
 
+from skcal._numerics.recalibration._information import measure_information
 from skcal._typing import ArrayLike
 from skcal._validation import check_flag, check_number
 from skcal.recalibration._affine import AffineRecalibrator
@@ -32,7 +33,7 @@ class DirichletCalibration(AffineRecalibrator):
     off_diagonal_penalty : float, default=0.1
         Penalty on the mean square of the coefficients off the diagonal, 0 or more.
     intercept_penalty : float, default=0.1
-        Penalty on the mean square of the intercepts, 0 or more.
+        Penalty on the mean square of the intercepts, 0 or more; less for rare classes.
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
@@ -70,10 +71,15 @@ class DirichletCalibration(AffineRecalibrator):
     :math:`\operatorname{softmax}(W \log p + b)` [1]_. W and b minimise the mean log loss plus the
     penalty for off-diagonal coefficients and intercepts (ODIR)
 
-    .. math:: \frac{\lambda}{K (K - 1)} \sum_{i \ne j} w_{ij}^2 + \frac{\mu}{K} \sum_j b_j^2,
+    .. math:: \frac{\lambda}{K (K - 1)} \sum_{i \ne j} w_{ij}^2
+              + \frac{\mu}{K} \sum_j v_j^2 (b_j - \bar{b})^2,
 
-    which is convex. The diagonal is free, so that with very large penalties the method scales the
-    logarithm of each class's probability by a factor.
+    which is convex. The factors :math:`v_j = \min(1, K^2 r_j (1 - r_j) / (K - 1))` are 1 in [1]_,
+    and here for classes that are equally frequent; :math:`r_j` is the mean target of class j, and
+    :math:`\bar{b}` the mean of b with the weights :math:`v_j^2`. Without them
+    rare classes would never reach their share, because this penalty does not fade as rows get more.
+    The diagonal is free, so that with very large penalties the method scales the logarithm of each
+    class's probability by a factor.
 
     The target of a row of class k is 1 for k and 0 for the other classes. With
     `target_smoothing` it is :math:`(n_k + 1)/(n_k + 2)` for k, and the others have equal parts of
@@ -127,9 +133,9 @@ class DirichletCalibration(AffineRecalibrator):
     def _read_scale(self, scores):
         return log_softmax(self._to_logits(scores), axis=1)
 
-    def _penalise(self, n_classes, n_samples):
+    def _penalise(self, counts):
+        n_classes = len(counts)
         off_diagonal = self.off_diagonal_penalty / (n_classes * (n_classes - 1))
-        return (
-            np.where(np.eye(n_classes) == 1, 0.0, off_diagonal),
-            np.full(n_classes, self.intercept_penalty / n_classes),
-        )
+        intercept = self.intercept_penalty / n_classes
+        information = np.minimum(measure_information(counts / counts.sum()), 1)
+        return np.where(np.eye(n_classes) == 1, 0.0, off_diagonal), intercept * information**2

@@ -79,6 +79,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         Named tuples (edges, values). With "one-vs-rest" one for two classes, that of the second,
         else one for each class; with "top-label" one for each class, and None for a class that
         was never predicted.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 with "top-label" and where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -112,6 +115,10 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     of bins of equal mass, for which weights count rows, are often the value of a row: what is above
     an edge by no more than 1e-12 of it, with logits for any bins, counts as on the edge, so that
     rounding moves no row.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------
@@ -165,7 +172,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         proba = self._to_probabilities(scores)
         top, confidence = proba.argmax(axis=1), proba.max(axis=1)
         correct = (top == codes).astype(np.float64)
-        self.maps_ = []
+        self.maps_, self.intercepts_ = [], np.zeros(len(self.classes_))
         for k in range(len(self.classes_)):
             rows = top == k
             weights = None if sample_weight is None else sample_weight[rows]
@@ -185,6 +192,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         if self.multiclass == "one-vs-rest":
             super()._fit_samples(samples)
             return
+        self.intercepts_ = np.zeros(len(self.classes_))
         self.maps_ = [
             self._fit_map(sample.predictions, sample.outcomes, sample.weights)
             if len(sample.predictions)

@@ -37,6 +37,9 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     ----------
     maps_ : list of IsotonicRegression
         One map for two classes, that of the second; else one for each class.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -57,6 +60,10 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     more than two classes each class is mapped against the rest [1]_, and rows are divided by their
     sums; a row that all maps send to 0 becomes uniform. The map returns exact zeros and ones, with
     which a single row may have an infinite log loss; `min_proba` prevents this.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------

@@ -72,6 +72,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     maps_ : list of KernelMap
         Named tuples (bandwidth, knots, values). One for two classes, that of the second; else one
         for each class.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -107,6 +110,10 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     bounds the error where the curvature changes sign once at most. More than 16384 distinct
     probabilities are first shared linearly between the nodes of a grid finer than s / 256, which
     moves the curve by less than 1e-4 wherever some row is within ten bandwidths.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------

@@ -100,5 +100,6 @@ class MatrixScaling(AffineRecalibrator):
     def _check_options(self):
         check_number("ridge", self.ridge, 0)
 
-    def _penalise(self, n_classes, n_samples):
+    def _penalise(self, counts):
+        n_classes = len(counts)
         return np.full((n_classes, n_classes), float(self.ridge)), np.zeros(n_classes)

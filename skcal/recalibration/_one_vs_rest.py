@@ -6,19 +6,25 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import chi2
 
+from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._scores import log_odds, normalize_rows
 from skcal._parallel import run_parallel
 from skcal._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._class_scores import list_parts
 
+# Intercepts that a test of calibration in the large at this level does not ask for are 0.
+_LEVEL = 0.1
+
 
 class OneVsRestRecalibrator(BaseRecalibrator):
     """Base class of recalibrators that map one score to one probability.
 
     Two classes need one map, that of the second class. More classes get a map each, and the rows
-    are divided by their sums.
+    are divided by their sums. Where that moves the means away from the shares of the classes, as
+    it does for a rare class of a balanced model, intercepts bring them back.
 
     A subclass implements ``_fit_map``, which returns what `maps_` is to hold for one class, and
     ``_apply_map``; and ``_read_scale`` where its maps read another scale than probabilities. Maps
@@ -27,6 +33,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     """
 
     maps_: list[Any]
+    intercepts_: np.ndarray
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
 
@@ -65,13 +72,17 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         values = self._read_scale(scores)
         first = len(self.classes_) - values.shape[1]
         bare = copy(self)  # what a process gets: neither the maps of another fit nor callbacks
-        for name in ("maps_", "_skl_callbacks", "_callback_fit_ctx"):
+        for name in ("maps_", "intercepts_", "_skl_callbacks", "_callback_fit_ctx"):
             vars(bare).pop(name, None)
         tasks = (
             (bare._fit_map, column, (codes == first + k).astype(np.float64), sample_weight)
             for k, column in enumerate(values.T)
         )
         self.maps_ = run_parallel(tasks, self.n_jobs, prefer="processes")
+        self.intercepts_ = np.zeros(len(self.classes_))
+        if len(self.maps_) > 1:
+            intercepts = fit_intercepts(self._recalibrate(scores), codes, sample_weight)
+            self.intercepts_ = intercepts.shrink(chi2.isf(_LEVEL, max(intercepts.n_free, 1)))
 
     def _recalibrate(self, scores):
         values = self._read_scale(scores)
@@ -81,6 +92,6 @@ class OneVsRestRecalibrator(BaseRecalibrator):
             mapped = self._apply_map(fitted, column)
             proba[:, k] = expit(mapped) if self._gives_log_odds else mapped
         if len(self.maps_) > 1:
-            return normalize_rows(proba)
+            return add_intercepts(normalize_rows(proba), self.intercepts_)
         proba[:, 0] = expit(-mapped) if self._gives_log_odds else 1 - mapped
         return proba

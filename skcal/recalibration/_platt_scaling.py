@@ -7,18 +7,18 @@ from typing import Literal, NamedTuple
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag
+from skcal._validation import check_flag, check_option
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class SigmoidMap(NamedTuple):
-    """The fitted map of :class:`PlattScaling`, expit(slope * log_odds + intercept).
+    """The fitted map of :class:`PlattScaling`, expit(slope * score + intercept).
 
     Attributes
     ----------
     slope : float
-        Factor of the log-odds.
+        Factor of the log-odds, or of the probability with ``scale="proba"``.
     intercept : float
         Constant.
     """
@@ -28,7 +28,7 @@ class SigmoidMap(NamedTuple):
 
 
 class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""Stretch and shift the log-odds, fitted by the log loss.
+    r"""A sigmoid of the log-odds, or of the probability, fitted by the log loss.
 
     Parameters
     ----------
@@ -44,6 +44,12 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
+    scale : {"log-odds", "proba"}, default="log-odds"
+        What the sigmoid stretches and shifts: the log-odds of a class, or its probability, as in
+        scikit-learn's sigmoid. A probability suits votes, of forests and neighbours, where one of
+        a hundred means little more than none; `min_proba` does not matter then. It cannot tell
+        0.01 from 0.0001, so that log-odds suit models whose small probabilities mean what they
+        say.
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
@@ -59,6 +65,9 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         each class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -78,17 +87,21 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     Notes
     -----
-    With log-odds s of a class the probability is :math:`1 / (1 + e^{-(a s + b)})`; a and b
-    minimise the mean log loss, which is convex [1]_. The targets are 1 and 0, or with
-    `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and :math:`1/(n_0 + 2)` for :math:`n_1` rows
-    of the class and :math:`n_0` others, which keeps a and b moderate if the classes can be
-    separated without an error. Without them the fit then stops where less than 1e-14 is left to
-    gain. With more than two classes each class is mapped against the rest, and rows are divided by
-    their sums.
+    With log-odds s of a class, or with ``scale="proba"`` its probability s, the new probability is
+    :math:`1 / (1 + e^{-(a s + b)})`; a and b minimise the mean log loss, which is convex [1]_. The
+    targets are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and
+    :math:`1/(n_0 + 2)` for :math:`n_1` rows of the class and :math:`n_0` others, which keeps a and
+    b moderate if the classes can be separated without an error. Without them the fit then stops
+    where less than 1e-14 is left to gain. With more than two classes each class is mapped against
+    the rest, and rows are divided by their sums.
 
     The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
     logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
     rounding yields 0 or 1, the nearest number inside is returned.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------
@@ -113,17 +126,22 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
+        scale: Literal["log-odds", "proba"] = "log-odds",
         target_smoothing: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
+        self.scale = scale
         self.target_smoothing = target_smoothing
         self.n_jobs = n_jobs
 
     def _check_options(self):
+        check_option("scale", self.scale, ("log-odds", "proba"))
         check_flag("target_smoothing", self.target_smoothing)
 
     def _read_scale(self, scores):
+        if self.scale == "proba":
+            return super()._read_scale(scores)
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):

@@ -85,6 +85,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         else one for each class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -130,6 +133,10 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
     The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
     logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
     rounding yields 0 or 1, the nearest number inside is returned.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------

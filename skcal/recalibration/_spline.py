@@ -78,6 +78,9 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -110,10 +113,12 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     is the natural condition, so that each of these pairs counts as one of the :math:`d_i` below.
     They and the height of f at the median m of the knots minimise
 
-    .. math:: \text{mean log loss} + \lambda \Bigl[\frac{(f(m) - m)^2}{\max(1, m^2)}
+    .. math:: \text{mean log loss} + \lambda \Bigl[4 r (1 - r) \frac{(f(m) - m)^2}{\max(1, m^2)}
               + \min(1, v) \sum_i (d_i - 1)^2\Bigr], \qquad v = \mathbb{E}[(x - m)^2],
 
-    which is convex; all :math:`d_i = 1` and f(m) = m is the identity. The penalty keeps the
+    which is convex; all :math:`d_i = 1` and f(m) = m is the identity. With r, the mean of the
+    targets, 4 r (1 - r) is the information of a row on the height, relative to r = 1/2: without it
+    a rare event would never reach its rate. The penalty keeps the
     parameters finite where scores separate the classes. The factors with m and v matter to logits
     of another scale than log-odds; if knots lie beyond 40, x is first scaled to bring them there.
     `monotone` asks for :math:`d_i \ge 0`, which keeps the problem convex; it is sufficient for a
@@ -127,6 +132,10 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
     logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
     rounding yields 0 or 1, the nearest number inside is returned.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------

@@ -28,7 +28,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
         most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
         means 2.2e-16. Logits are taken as they are.
     intercept_penalty : float, default=1.0
-        Penalty on the intercepts, 0 or more; multiplied by n_classes / n_samples.
+        Penalty on the intercepts, 0 or more; multiplied by n_classes / n_samples, and less for rare
+        classes.
     diagonal_penalty : float, default=1.0
         Penalty on changes of the diagonal, 0 or more; multiplied by n_classes / n_samples.
 
@@ -70,11 +71,15 @@ class StructuredVectorScaling(StructuredRecalibrator):
 
     .. math::
 
-        \text{mean log loss} + \frac{K}{n} \Bigl( \lambda_b \sum_j b_j^2
+        \text{mean log loss} + \frac{K}{n} \Bigl( \lambda_b \sum_j v_j (b_j - \bar{b})^2
         + \lambda_d \sum_j w_j^2 \Bigr),
 
     which is convex. n is the sum of the weights: weights count as repetitions of rows. With few
     rows for each class little more than the temperature is fitted; with many the penalties fade.
+    As in `StructuredMatrixScaling`, :math:`v_j = K^2 r_j (1 - r_j) / (K - 1)`, the information of a
+    row on :math:`b_j`, keeps a penalty from holding the rarest class fastest;
+    :math:`r_j = (n_j + 20) / (n + 20 K)` for :math:`n_j` rows of class j, because a few events tell
+    little of a share, and :math:`\bar{b}` is the mean of b with the weights v.
     These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
     logarithms of the probabilities in place of the centred logits.
 

@@ -62,10 +62,11 @@ class SummaryFitMixin:
         The fit is that of `fit` for the same rows, with every prediction moved to the mean of its
         cell, by at most the width 1 / `n_cells` of a cell. Predictions that are alone in their
         cells, such as all that are rounded to four decimals at the default size, stay where they
-        are, and the fit differs by rounding alone. Logits change without limit inside the first
-        and the last cell: methods that read logits, such as a temperature, need most predictions
-        to be many cells away from 0 and 1. Weights are taken as they are, whatever their sum: a
-        summary does not keep their squares.
+        are, and the fit differs by rounding alone. A summary keeps each of more than two classes by
+        itself, so that `intercepts_` are 0. Logits change without limit inside the first and the
+        last cell: methods that read logits, such as a temperature, need most predictions to be
+        many cells away from 0 and 1. Weights are taken as they are, whatever their sum: a summary
+        does not keep their squares.
 
         Examples
         --------
@@ -141,6 +142,7 @@ class SummaryFitMixin:
                     f"summary must hold rows of every class; got none of {missing}. Use fit, which "
                     "keeps the probabilities of such a class."
                 )
+        self.intercepts_ = np.zeros(len(self.classes_))
         self.maps_ = [
             self._fit_map(
                 self._read_scale(self._make_scores(sample.predictions))[:, 0],

@@ -70,6 +70,10 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     that, and where most are so large, those beyond 1e8 times the largest of a true class: they mask
     classes that are ruled out.
 
+    There is no shift: a class that is too probable in all rows stays so. For a rare event behind a
+    model with balanced classes, take a recalibrator with intercepts, such as `PlattScaling` for two
+    classes and `StructuredMatrixScaling` for more.
+
     Under scikit-learn's ``array_api_dispatch`` X may be an array of any library, which `fit` reads
     where it is, and `transform` and `predict_proba` return arrays of that library, device and
     float type; so does `predict`, but for labels that are strings. `temperature_` is a Python

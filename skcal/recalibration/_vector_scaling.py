@@ -107,5 +107,6 @@ class VectorScaling(AffineRecalibrator):
     def _check_options(self):
         check_flag("target_smoothing", self.target_smoothing)
 
-    def _penalise(self, n_classes, n_samples):
+    def _penalise(self, counts):
+        n_classes = len(counts)
         return np.where(np.eye(n_classes) == 1, 0.0, np.nan), np.zeros(n_classes)

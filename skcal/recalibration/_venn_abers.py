@@ -63,6 +63,9 @@ class VennAbers(OneVsRestRecalibrator):
     maps_ : list of VennAbersMap
         Named tuples of the steps of the lower and the upper probability: `knots`, `is_upper`,
         `lower`, `upper`. One for two classes, that of the second; else one for each class.
+    intercepts_ : ndarray of shape (n_classes,)
+        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
+        again; 0 where a test does not ask for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -96,8 +99,16 @@ class VennAbers(OneVsRestRecalibrator):
     scores that differ by rounding, a relative 1e-13, are tied. A score is the probability of the
     class, or with logits its log-odds, for class k :math:`z_k - \log \sum_{j \ne k} e^{z_j}`.
 
+    The probabilities of two classes lean to 1/2, as if there were one row more of either outcome on
+    every step: where events are few, the sum of their probabilities is larger than their number by
+    about one for each step of the map.
+
     The new row has weight 1, so that weights are read as counts: twice the weights is twice the
     data, and brings :math:`p_0` and :math:`p_1` nearer to each other.
+
+    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
+    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
+    `intercepts_` bring the means back, as in `AutoRecalibration`.
 
     References
     ----------

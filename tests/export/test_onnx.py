@@ -39,6 +39,7 @@ from skcal.shift import PriorShift
 from tests.recalibration.family import (
     CLASSES,
     NAMES,
+    ONE_VS_REST,
     both_counts,
     make,
     make_features,
@@ -102,6 +103,8 @@ def test_classes_without_rows(R):
 
 
 def list_options(R):
+    if R is PlattScaling:
+        return [{}, {"scale": "proba"}]
     if R is not HistogramBinning:
         return [{}]
     return [{"strategy": "quantile"}, {"multiclass": "top-label"}, {"n_bins": 1}]
@@ -182,6 +185,14 @@ def test_small_numbers_before_rows_are_divided_by_their_sums():
     X, y, X_new = make_columns(4, "proba")
     fitted = PlattScaling().fit(X, y)
     fitted.maps_ = [one._replace(intercept=-300.0) for one in fitted.maps_]
+    assert_alike(fitted, X_new, atol=1e-12)
+
+
+@pytest.mark.parametrize("R", ONE_VS_REST)
+def test_intercepts_of_rows_that_are_divided_by_their_sums(R):
+    X, y, X_new = make_columns(4, "proba")
+    fitted = R().fit(X, y)
+    fitted.intercepts_ = np.array([1.0, -2.0, 0.5, 0.5])
     assert_alike(fitted, X_new, atol=1e-12)
 
 

@@ -49,22 +49,37 @@ def test_subnormal_logits_are_none():
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
-# Options, and the derivative of the penalty by W and b, of n rows.
+# Options, and the derivative of the penalty by W and b, of n rows of classes with information v.
 OFF = 1 - EYE
+
+
+def draw(b, v):
+    return v * (b - np.average(b, weights=v))
+
+
 OPTIMA = {
-    recalibration.VectorScaling: ({}, lambda W, b, n: (0 * W, 0 * b)),
-    recalibration.MatrixScaling: ({"ridge": 0.03}, lambda W, b, n: (0.06 * (W - EYE), 0 * b)),
+    recalibration.VectorScaling: ({}, lambda W, b, n, v: (0 * W, 0 * b)),
+    recalibration.MatrixScaling: (
+        {"ridge": 0.03},
+        lambda W, b, n, v: (0.06 * (W - EYE), 0 * b),
+    ),
     DirichletCalibration: (
         {"off_diagonal_penalty": 0.3, "intercept_penalty": 0.2},
-        lambda W, b, n: (2 * 0.3 * OFF * W / 6, 2 * 0.2 * b / 3),
+        lambda W, b, n, v: (
+            2 * 0.3 * OFF * W / 6,
+            2 * 0.2 / 3 * draw(b, np.minimum(v, 1) ** 2),
+        ),
     ),
     StructuredMatrixScaling: (
         {"intercept_penalty": 2.0, "diagonal_penalty": 0.5, "off_diagonal_penalty": 0.7},
-        lambda W, b, n: (6 / n * (0.5 * EYE * (W - 1) + 2 * 0.7 * OFF * W), 6 / n * 2 * b),
+        lambda W, b, n, v: (
+            6 / n * (0.5 * EYE * (W - 1) + 2 * 0.7 * OFF * W),
+            6 / n * 2 * draw(b, v),
+        ),
     ),
     StructuredVectorScaling: (
         {"intercept_penalty": 2.0, "diagonal_penalty": 0.5},
-        lambda W, b, n: (6 / n * 0.5 * EYE * (W - 1), 6 / n * 2 * b),
+        lambda W, b, n, v: (6 / n * 0.5 * EYE * (W - 1), 6 / n * 2 * draw(b, v)),
     ),
 }
 DIAGONAL = [recalibration.VectorScaling, StructuredVectorScaling]
@@ -79,7 +94,7 @@ def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
     options, differentiate = OPTIMA[R]
     options = options | (family.fit_labels(R) and {"target_smoothing": smoothed})
     X, y = make_scores(3)
-    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    weights = np.random.default_rng(0).integers(0, 4, len(y)) * (1 + 2 * (y == 0))
     targets = EYE
     if smoothed:  # one row of each class more that is missed, by either other class alike
         missed = 1 / (np.bincount(y, weights) + 2)[:, None]
@@ -95,7 +110,9 @@ def test_optimum_is_where_the_convex_loss_is_level(R, smoothed):
     proba = softmax(logits @ W.T + b, axis=1)
     np.testing.assert_allclose(fitted.predict_proba(X), proba, atol=1e-12)
     residual = (weights / weights.sum())[:, None] * (proba - targets[y])
-    by_matrix, by_intercept = differentiate(W, b, weights.sum())
+    n, counts = weights.sum(), np.bincount(y, weights)
+    shares = (counts + 20) / (n + 60) if R in STRUCTURED else counts @ targets / n
+    by_matrix, by_intercept = differentiate(W, b, n, 4.5 * shares * (1 - shares))
     gradient = residual.T @ logits + by_matrix
     if R in DIAGONAL:
         np.testing.assert_array_equal(W[OFF == 1], 0)

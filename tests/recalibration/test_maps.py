@@ -6,6 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -124,6 +128,40 @@ def test_two_classes_agree_with_direct_computation(recalibrator, direct, toleran
     proba = fitted.predict_proba(in_two_columns(new))
     np.testing.assert_allclose(proba[:, 1], direct(v, y, weights, new), rtol=0, atol=tolerance)
     np.testing.assert_allclose(proba[:, 0], 1 - proba[:, 1], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sigmoid_of_the_probability_is_that_of_scikit_learn(n_classes):
+    """Theirs stops at a gradient of 1e-5 or so, and of small numbers first multiplies them."""
+    X, y = make_classification(600, n_informative=6, n_classes=n_classes, random_state=0)
+    forest = FrozenEstimator(RandomForestClassifier(20, random_state=0).fit(X[:300], y[:300]))
+    theirs = CalibratedClassifierCV(forest, method="sigmoid").fit(X[300:], y[300:])
+    scores = forest.predict_proba(X)
+    ours = recalibration.PlattScaling(scale="proba").fit(scores[300:], y[300:])
+    assert not ours.intercepts_.any()
+    np.testing.assert_allclose(
+        ours.predict_proba(scores), theirs.predict_proba(X), rtol=0, atol=1e-4
+    )
+    logits = np.log(np.maximum(scores, 1e-300)) + X[:, :1]
+    ours = recalibration.PlattScaling(scale="proba", input="logits").fit(logits[300:], y[300:])
+    np.testing.assert_allclose(
+        ours.predict_proba(logits), theirs.predict_proba(X), rtol=0, atol=1e-4
+    )
+
+
+def test_known_sigmoid_of_the_probability_is_found():
+    """Also with hard zeros and ones, which have no log-odds and are not moved."""
+    votes = np.linspace(0, 1, 21)
+    shares = expit(4 * votes - 2)
+    rows, labels = np.repeat(votes, 2)[:, None], np.tile([0, 1], 21)
+    weights = np.column_stack([1 - shares, shares]).ravel()
+    platt = recalibration.PlattScaling(scale="proba", target_smoothing=False)
+    np.testing.assert_allclose(platt.fit(rows, labels, weights).maps_[0], (4, -2), rtol=1e-6)
+
+
+def test_unknown_scale():
+    with pytest.raises(ValueError, match="scale must be one of 'log-odds', 'proba'; got 'logit'"):
+        recalibration.PlattScaling(scale="logit").fit([[0.3], [0.6]], [0, 1])
 
 
 def test_edges_belong_to_the_bin_on_their_left_and_to_the_last_bit():

@@ -39,7 +39,8 @@ def differentiate(fitted, x, y, weights, penalty):
     coefficients, mass = to_coefficients @ heights, weights / weights.sum()
     gradient = np.linalg.solve(to_coefficients.T, design.T @ (mass * (proba - y)))
     gradient[:-1] += 2 * penalty * min(1, mass @ (x - middle) ** 2) * (coefficients[:-1] - 1)
-    gradient[-1] += 2 * penalty * (coefficients[-1] - middle) / max(1, middle**2)
+    information = 4 * (mass @ y) * (1 - mass @ y)
+    gradient[-1] += 2 * penalty * information * (coefficients[-1] - middle) / max(1, middle**2)
     return coefficients, gradient
 
 

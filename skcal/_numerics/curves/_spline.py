@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.interpolate import PPoly
 
+from skcal._numerics.recalibration._information import measure_information
 from skcal._numerics.recalibration._logistic import fit_logistic
 
 # Shares of weight this near each other are equal: sums of weights are rounded.
@@ -31,7 +32,8 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
         Factor of the distance from the identity, next to the mean log loss: the squared distances
         of all slopes from 1, times the mean squared distance of the values from the median
         knot m where it is below 1; and the squared distance at m, relative to m where m is
-        beyond 1.
+        beyond 1, times 4 r (1 - r) with the mean outcome r: the height of a rare event is as free
+        as that of a usual one.
     monotone : bool
         Whether the slopes must not be negative.
 
@@ -50,11 +52,14 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     features[:, 0] = 1.0
     np.subtract(basis(values), offset, out=features[:, 1:])
     spread = np.average((values - middle) ** 2, weights=weights)
+    rate = np.average(outcomes, weights=weights)
+    _, information = measure_information(np.array([1 - rate, rate]))
+    height_penalty, slope_penalty = information / max(1.0, middle**2), min(1.0, spread)
     height, *slopes = fit_logistic(
         features,
         outcomes,
         weights,
-        penalty=penalty * np.repeat([1 / max(1.0, middle**2), min(1.0, spread)], [1, n_slopes]),
+        penalty=penalty * np.repeat([height_penalty, slope_penalty], [1, n_slopes]),
         centre=np.repeat([middle, 1.0], [1, n_slopes]),
         lower=np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, n_slopes]),
     )

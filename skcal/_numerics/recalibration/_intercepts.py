@@ -89,8 +89,9 @@ class _Problem:
 
     def find_start(self):
         """By how much the shares exceed the means, exact where all rows are alike; or 0."""
-        ratios = self.shares / (self.mass @ self.proba)
-        start = np.log(ratios[self.free] / ratios[self.first])
+        own = np.append(self.first, self.free)  # others may be impossible in all rows
+        ratios = self.shares[own] / (self.mass @ self.proba[:, own])
+        start = np.log(ratios[1:] / ratios[0])
         return min(start, np.zeros_like(start), key=lambda values: self.evaluate(values)[0])
 
     def evaluate(self, values):
