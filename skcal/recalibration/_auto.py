@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
@@ -34,8 +33,8 @@ _SMALLEST_WEIGHT = 1e-4
 # A recalibrator is left out if held-out rows are less likely under it than under the best member by
 # more than this factor, a logarithm; the scores if by twice their prior count, by default the same.
 _REFUTED, _REFUTED_PER_ROW = 10.0, 2.0
-# Intercepts that a test at this level does not ask for are 0, with the default prior count.
-_LEVEL, _DEFAULT_COUNT = 0.1, 5.0
+# With another prior count intercepts need as many times the evidence.
+_DEFAULT_COUNT = 5.0
 # Prior counts of the scores are between these, beyond which sums would not be exact.
 _FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
 # From this number of classes on a matrix has too many coefficients for its time.
@@ -402,9 +401,7 @@ class AutoRecalibration(BaseRecalibrator):
         n_classes = proba.shape[1]
         if (self.monotone and n_classes > 2) or len(np.unique(codes)) < n_classes:
             return np.zeros(n_classes)
-        fitted = fit_intercepts(proba, codes, weights)
-        evidence = chi2.isf(_LEVEL, max(fitted.n_free, 1)) * self.leave_it / _DEFAULT_COUNT
-        return fitted.shrink(evidence)
+        return fit_intercepts(proba, codes, weights).shrink(self.leave_it / _DEFAULT_COUNT)
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import chi2
 
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._scores import log_odds, normalize_rows
@@ -14,9 +13,6 @@ from skcal._parallel import run_parallel
 from skcal._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._class_scores import list_parts
-
-# Intercepts that a test of calibration in the large at this level does not ask for are 0.
-_LEVEL = 0.1
 
 
 class OneVsRestRecalibrator(BaseRecalibrator):
@@ -81,8 +77,8 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         self.maps_ = run_parallel(tasks, self.n_jobs, prefer="processes")
         self.intercepts_ = np.zeros(len(self.classes_))
         if len(self.maps_) > 1:
-            intercepts = fit_intercepts(self._recalibrate(scores), codes, sample_weight)
-            self.intercepts_ = intercepts.shrink(chi2.isf(_LEVEL, max(intercepts.n_free, 1)))
+            fitted = fit_intercepts(self._recalibrate(scores), codes, sample_weight)
+            self.intercepts_ = fitted.shrink()
 
     def _recalibrate(self, scores):
         values = self._read_scale(scores)

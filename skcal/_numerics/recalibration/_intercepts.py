@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
 from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
 from skcal._numerics.recalibration._scores import normalize_rows
@@ -10,6 +11,8 @@ from skcal._numerics.recalibration._scores import normalize_rows
 # The last step promises twice this gain, or less, in the mean log likelihood. Steps are Newton's:
 # what is left after it is far below what the rows tell.
 _LAST_DECREMENT = 1e-12
+# Intercepts that a test at this level does not ask for are 0.
+_LEVEL = 0.1
 
 
 class Intercepts(NamedTuple):
@@ -29,8 +32,13 @@ class Intercepts(NamedTuple):
     deviance: float
     n_free: int
 
-    def shrink(self, evidence):
-        """Intercepts times 1 - evidence / deviance, or 0 where the deviance is below that."""
+    def shrink(self, doubt=1.0):
+        """Intercepts times max(0, 1 - c / deviance), c the 90 % quantile of its law, times doubt.
+
+        So they are 0 where a test of calibration in the large does not ask for them, and what they
+        leave is not rejected at the level of 5 %.
+        """
+        evidence = doubt * chi2.isf(_LEVEL, max(self.n_free, 1))
         if self.deviance <= evidence:
             return np.zeros_like(self.values)
         return (1 - evidence / self.deviance) * self.values
