@@ -5,10 +5,12 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 
 from skcal.diagrams import ReliabilityDisplay
 from skcal.metrics import smooth_ece
-from skcal.recalibration import PlattScaling, TemperatureScaling
+from skcal.recalibration import PlattScaling, RecalibratedClassifierCV, TemperatureScaling
 from tests.recalibration.family import CLASSES, make, make_scores
 
 
@@ -60,3 +62,28 @@ def test_training_rows_kept_in_the_estimator(R):
     scores = np.column_stack([scores, 1 - scores])
     size = len(pickle.dumps(make(R).fit(scores, y)))
     assert size < scores.nbytes / 2
+
+
+def test_a_class_without_calibration_rows_erased():
+    # A class that the model knows and the rows for calibration lack came out with a probability of
+    # about 0 for every row (scikit-learn pads it with zeros, its pull request 29449).
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) + 2 * np.eye(3, 2)[y := np.arange(600) % 3]
+    model = FrozenEstimator(LogisticRegression().fit(X[:300], y[:300]))
+    few = np.flatnonzero((y < 2) & (np.arange(600) >= 300))
+    repaired = RecalibratedClassifierCV(model)
+    with pytest.warns(UserWarning, match=r"No row is of .*\[2\]: its probability stays as it is"):
+        repaired.fit(X[few], y[few])
+    before, after = (one.predict_proba(X)[:, 2] for one in (model, repaired))
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_weights_that_sum_to_one_flatten_a_sigmoid(unit):
+    # Platt's targets count rows: by weights with a sum of 1, .1 and .9 became .42 and .58.
+    X, y = np.repeat([0.1, 0.9], 100)[:, None], np.tile(np.arange(10), 20) < np.repeat([1, 9], 100)
+    expected = PlattScaling().fit(X, y).predict_proba([[0.1], [0.9]])[:, 1]
+    for weights in (np.full(200, unit / 200), np.full(200, 1 / 3)):
+        found = PlattScaling().fit(X, y, sample_weight=weights).predict_proba([[0.1], [0.9]])[:, 1]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(expected, [0.1, 0.9], atol=0.02)
