@@ -54,6 +54,11 @@ class Problem:
         return self.reduction == "confidence" or not self.is_binary
 
     @property
+    def pos_label(self):
+        """Label whose probability measures read, None where they read the confidence."""
+        return None if self.uses_confidence else self.names[1]
+
+    @property
     def has_other_classes(self):
         """Whether probabilities of other classes than the most probable one are to be judged."""
         return self.reduction == "auto" and not self.is_binary
@@ -87,9 +92,17 @@ class Problem:
         # None vanishes: the loss of its row may be infinite.
         return np.maximum(self.weights / self.weights.sum(), np.finfo(np.float64).tiny)
 
+    def read_rows(self):
+        """Predictions and outcomes of `sample`."""
+        return next(self.sample.chunks(size=len(self.codes)))[:2]
+
+    def read_confidences(self):
+        """The same of `confidences`."""
+        return next(self.confidences.chunks(size=len(self.codes)))[:2]
+
     def describe_accuracy(self):
         """How often the predicted label comes true, and the share of the most usual one."""
-        _, successes, _ = next(self.confidences.chunks(size=len(self.codes)))
+        _, successes = self.read_confidences()
         answers = np.bincount(self.proba.argmax(axis=1), self.shares)
         return {"accuracy": float(self.shares @ successes), "usual": float(answers.max())}
 

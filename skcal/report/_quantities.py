@@ -1,10 +1,8 @@
-"""Numbers of a report: sample, scores, measures with intervals and null means, the exact test."""
+"""Numbers of a report: sample, scores, measures with intervals and null means."""
 
 import numpy as np
 
-from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal.inference import calibration_test, confidence_interval
-from skcal.metrics import smooth_ece
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
 # The measure of the diagram, that of most papers, one without any choice that is continuous, and
@@ -20,14 +18,14 @@ SHOWN = (
 def describe_sample(problem):
     """The `SampleSummary` of a problem."""
     shares = problem.shares
-    predictions, outcomes, _ = next(problem.sample.chunks(size=len(shares)))
+    predictions, outcomes = problem.read_rows()
     return SampleSummary(
         n_rows=len(shares),
         effective_sample_size=float(1 / np.sum(shares**2)),
         labels=problem.names,
         frequency=np.bincount(problem.codes, shares, minlength=len(problem.names)),
         mean_probability=shares @ problem.proba,
-        pos_label=None if problem.uses_confidence else problem.names[1],
+        pos_label=problem.pos_label,
         mean_prediction=float(shares @ predictions),
         mean_outcome=float(shares @ outcomes),
     )
@@ -51,11 +49,7 @@ def describe_scores(problem, frequency, recalibration):
 
 
 def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):
-    """`MeasureSummary` of all measures that are shown, and exact tests.
-
-    The second one, of the probabilities of all classes, is None where they make one binary
-    problem. Last come SmoothECE and its mean by chance on the scale of probabilities.
-    """
+    """`MeasureSummary` of all measures, and SmoothECE and its mean by chance of probabilities."""
     rows = problem.keywords | {"reduction": problem.reduction}
     options = rows | {"n_jobs": n_jobs, "random_state": seed}
     draws, summaries = options | {"n_resamples": n_resamples}, {}
@@ -69,22 +63,4 @@ def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, 
     smooth = summaries["smooth_ece"]
     if scale != "probability":
         smooth = calibration_test(*problem.data, statistic="smooth_ece", **draws)
-    class_test = None
-    if problem.has_other_classes:
-        # Each of two p-values counts twice, so that they have to be half as small.
-        draws["n_resamples"] = min(2 * n_resamples + 1, 1 << 24)
-        class_test = calibration_test(*problem.data, **draws | {"reduction": "classwise"})
-    test = calibration_test(*problem.data, **draws)
-    return summaries, test, class_test, (smooth.estimate, smooth.null_mean)
-
-
-def find_worst_class(problem, *, n_resamples, n_jobs, seed):
-    """Label of the class with the largest SmoothECE, and this without chance."""
-    rows = [problem.codes == k for k in range(len(problem.names))]
-    pairs = list(zip(rows, problem.proba.T, strict=True))
-    options = {"sample_weight": problem.weights, "labels": [False, True]}
-    errors = [smooth_ece(*pair, **options) for pair in pairs]
-    worst = int(np.argmax(errors))
-    draws = {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
-    test = calibration_test(*pairs[worst], statistic="smooth_ece", **options, **draws)
-    return problem.names[worst], subtract_in_squares(test.estimate, test.null_mean)
+    return summaries, (smooth.estimate, smooth.null_mean)

@@ -205,8 +205,9 @@ class ModelReport(NamedTuple):
     Attributes
     ----------
     verdict : str
-        "calibrated", "too high", "too low", "over-confident", "under-confident", "miscalibrated",
-        "uninformative" or "inconclusive", see :func:`calibration_report`.
+        "calibrated", "nearly calibrated", "too high", "too low", "over-confident",
+        "under-confident", "miscalibrated", "uninformative" or "inconclusive", see
+        :func:`calibration_report`.
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary
@@ -226,10 +227,18 @@ class ModelReport(NamedTuple):
     class_test : TestResult or None
         The same of the probabilities of all classes; None where measures read one label, and with
         ``reduction="confidence"``.
+    fine_test : TestResult
+        Exact test of single values, or of small cells of neighbouring predictions where values are
+        many; its ``estimate`` is the root mean square of their errors.
+    pvalue : float
+        Smallest p-value of these tests, each times its factor: what the verdict goes by.
     error : float
         Average error without chance, see :func:`calibration_report`.
     error_bound : float
         Upper confidence bound of the average error.
+    error_scale : float
+        Errors of opposite sign may cancel in both where predictions are no farther apart; 0 where
+        single values are looked at.
     tolerated : float
         Largest bound that counts as calibrated: the tolerance, or less for a rare label.
     skill_pvalue : float
@@ -259,8 +268,11 @@ class ModelReport(NamedTuple):
     measures: dict[str, MeasureSummary]
     test: TestResult
     class_test: TestResult | None
+    fine_test: TestResult
+    pvalue: float
     error: float
     error_bound: float
+    error_scale: float
     tolerated: float
     skill_pvalue: float
     direction: Direction

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from skcal._numerics.inference._verdict import find_skill_pvalue
 from skcal._progress import read_progress
 from skcal._typing import ArrayLike, RandomState
 from skcal._validation import (
@@ -25,27 +24,13 @@ from skcal.report._dict import make_dict
 from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
 from skcal.report._html import write_html, write_page
+from skcal.report._judgement import judge_rows
 from skcal.report._problem import list_models, read_problem
-from skcal.report._quantities import (
-    describe_measures,
-    describe_sample,
-    describe_scores,
-    find_worst_class,
-)
+from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
 from skcal.report._sentence import write_groups, write_sentence
 from skcal.report._text import write_report
-from skcal.report._verdict import (
-    bound_size,
-    describe_direction,
-    describe_regions,
-    estimate_size,
-    find_signs,
-    find_tolerated,
-    find_verdict,
-    name_error,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +51,7 @@ class CalibrationReport:
     confidence_level : float
         Level of intervals, bounds and tests.
     tolerance : float
-        Average error that counts as calibrated.
+        Average error that counts as calibrated, or nearly so.
 
     Examples
     --------
@@ -147,7 +132,8 @@ class CalibrationReport:
         confidence_level : float, default=0.95
             Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
         tolerance : float, default=0.05
-            Average error, in units of probability, that still counts as calibrated. In (0, 1).
+            Average error, in units of probability, that still counts as calibrated, or nearly
+            so where it is detectable. In (0, 1).
         clinical : bool, default=False
             Whether to add a section for a clinical paper, see :func:`calibration_report`.
         n_resamples : int, default=499
@@ -184,7 +170,7 @@ class CalibrationReport:
         >>> X, y = make_classification(n_samples=2000, random_state=0)
         >>> classifier = GaussianNB().fit(X[:1000], y[:1000])
         >>> CalibrationReport.from_estimator(classifier, X[1000:], y[1000:], random_state=0)
-        CalibrationReport(verdict='over-confident')
+        CalibrationReport(verdict='nearly calibrated')
         """
         y_proba, labels = predict_models(estimator, X, y)
         return calibration_report(
@@ -310,15 +296,16 @@ def calibration_report(
     confidence_level : float, default=0.95
         Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
     tolerance : float, default=0.05
-        Average error, in units of probability, that still counts as calibrated. In (0, 1).
+        Average error, in units of probability, that still counts as calibrated, or nearly so where
+        it is detectable. In (0, 1).
     clinical : bool, default=False
         Whether to add a section for a clinical paper: observed to expected events, calibration in
         the large and slope with their tests, and the integrated calibration index with E50, E90
         and Emax, all with intervals. It needs the probability of one label. Weights are scaled to
         sum to their effective number of rows.
     n_resamples : int, default=499
-        Number of draws of labels, from 2 to 2^24; twice as many for the two tests of more than two
-        classes. The smallest possible p-value is 1 / (1 + n_resamples).
+        Number of draws of labels, from 2 to 2^24; more for tests that share the level, so that the
+        smallest p-value times its factor still is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
     progress : bool or callable, default=None
@@ -347,42 +334,52 @@ def calibration_report(
 
     Notes
     -----
-    **Verdict.** The first of these rules that applies decides:
+    **Verdict.** Tests ask whether there is an error beyond chance, a bound U says how large it may
+    be on average. Models are rejected if a test rejects at 1 - `confidence_level`.
 
-    1. The exact test of :func:`~skcal.inference.calibration_test` rejects at
-       1 - `confidence_level`: the model is not calibrated, and a direction is named if intervals
-       support it, see below; else it is "miscalibrated", and the sentence says what is clear.
-       With more than two classes there is a second test, of the probabilities of all classes
-       (``reduction="classwise"``), and each p-value counts twice (Bonferroni). If it alone
-       rejects, the model is "miscalibrated", and the sentence names the class with the largest
-       SmoothECE.
-    2. The data cannot rule out an average error above `tolerance`: "inconclusive". The tolerance
-       for a binary problem is at most a quarter of the mean probability of the rarer label: where
-       1 % are predicted an error of 5 points would be five times as much.
-    3. Probabilities say no more than the base rate: "uninformative".
-    4. Else "calibrated".
+    1. U is above the tolerance: what is wrong if the model is rejected, else "inconclusive". The
+       tolerance of the probability of one label is at most a quarter of the mean probability of the
+       rarer label: where 1 % are predicted an error of 5 points would be five times as much.
+    2. Otherwise, if probabilities say no more than the base rate: "uninformative".
+    3. Otherwise "nearly calibrated" if the model is rejected, else "calibrated".
+
+    **Tests.** The exact test of :func:`~skcal.inference.calibration_test`, with its default
+    statistic, has four fifths of the level. With more than two classes half of this is for a second
+    test, of the probabilities of all classes (``reduction="classwise"``). A fifth is for the fine
+    test: the sum over cells of :math:`R^2 / W`, with the sum R of the weighted residuals and the
+    sum W of the weights of a cell, is compared with that of labels that are drawn from the
+    predictions. Cells are single values where 95 % of the rows are at values of five effective rows
+    or more (and values are at most 2000); elsewhere neighbouring predictions, in as many cells as
+    the power 2/3 of the effective number of rows. Rows without company are left out. A p-value
+    counts as often as its part of the level fits into the level (Bonferroni).
 
     **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
     the interval of mean confidence minus accuracy is above or below 0. Where they read the
     probability of one label,
 
     - "too high" or "too low" if the interval of the mean residual, prediction minus outcome, is
-      above or below 0, and the mean residual is at least half of the average error;
+      above or below 0;
     - "over-confident" or "under-confident" if both slopes of the outcomes, on predictions and of
       log odds on log odds, have intervals below or above 1, and the interval of mean confidence
       minus accuracy is not on the other side of 0; without a slope of log odds it must be on the
       same side.
+
+    It must be at least half of the error: the root mean square of what a shift changes (for
+    confidences as well), or of a stretch after it, against the root mean square of the error in as
+    many cells as the cube root of the number of rows, or its lower bound in the cells of the fine
+    test. Shift and stretch are those of probabilities or of log odds, whichever is more. Of answers
+    the gap must be half of the average error of the worst label, too, if the test of all classes
+    rejects. In all other cases a model is "miscalibrated", and the sentence says what is clear.
 
     Since two directions are looked at, each interval has 1 - `confidence_level` halved. If there
     are both, that one is named which takes more off the log loss: a shift of all log odds, or a
     stretch after it. (Rows whose log odds are infinite are left out; where that leaves no
     likelihood, it is the Brier score, and shift and stretch of probabilities.)
 
-    **Size.** An average error is SmoothECE [1]_ without chance, on the scale of probabilities
-    whatever `scale` is, :math:`d = \sqrt{(T^2 - T_0^2)_+}`
-    with T the value and :math:`T_0` its mean over labels that are drawn from the predictions,
-    because independent errors add up in squares; or the size of the mean residual, if that is
-    larger. Its upper bound U solves
+    **Average error.** SmoothECE [1]_ without chance, on the scale of probabilities whatever `scale`
+    is, :math:`d = \sqrt{(T^2 - T_0^2)_+}` with T the value and :math:`T_0` its mean over labels
+    that are drawn from the predictions, because independent errors add up in squares; or the size
+    of the mean residual, if that is larger. Its upper bound U solves
 
     .. math:: U = d + z \sqrt{\frac{1}{n} \bigl(\overline{v (1 - v)} + U\bigr)}
 
@@ -390,6 +387,22 @@ def calibration_report(
     and an error of U adds U to their variance at most. With weights 1/n is the sum of the squares
     of their shares. It is an approximation. For predictions of 0 and 1 that all come true it is
     :math:`z^2 / n`, about three in n.
+
+    SmoothECE smooths over a width that is its own value, and errors of opposite sign at nearer
+    predictions cancel. Therefore d and U are at least
+
+    - the root mean square of the error P(y | v) - v and its upper bound, where the cells of the
+      fine test are single values: their mean is no larger;
+    - the same in small cells, where the fine test alone rejects, or rejects and its lower bound is
+      above the upper bound in large ones: errors of neighbours cancel;
+    - the expected calibration error of 15 bins, without chance and with a bound like U, where a
+      test rejects and this is above U;
+    - for U, that of the class with the largest SmoothECE or mean residual.
+
+    The sentence says which of them it is, and on which scale errors may cancel. With residuals r,
+    :math:`s = \sum w^2 r^2 / W` and :math:`D = W - \sum w^2 / W` of a cell the mean square
+    is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
+    non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
     **Intervals** of measures are those of :func:`~skcal.inference.confidence_interval`, which hold
     near calibration and far from it.
@@ -409,7 +422,8 @@ def calibration_report(
     all lengths, of about 128 cells of equal widths and of equal numbers of rows. The best
     intervals that do not overlap are shown, neighbours of the same sign as one. With
     `confidence_level` none of them is an interval of calibrated rows, whatever other rows do.
-    Nothing is smoothed or assumed to increase. Regions are shown if the test rejects. The band in
+    Nothing is smoothed or assumed to increase. Regions are shown if a test of what measures read
+    rejects. The band in
     the diagram, :func:`~skcal.inference.isotonic_band` where rows count alike, is another one: it
     holds the whole curve if that increases, and is wider.
 
@@ -512,65 +526,30 @@ def _draw_seed(random_state):
     return int(check_rng(random_state).integers(1 << 31))
 
 
-def _report_model(problem, *, scale, confidence_level, tolerance, n_resamples, n_jobs, seed):
-    sample = describe_sample(problem)
-    measures, test, class_test, smooth = describe_measures(
-        problem,
-        scale=scale,
-        confidence_level=confidence_level,
-        n_resamples=n_resamples,
-        n_jobs=n_jobs,
-        seed=seed,
-    )
-    size = estimate_size(sample, *smooth)
-    regions = ()
-    # Of two tests each counts twice (Bonferroni).
-    factor = 1 if class_test is None else 2
-    pvalue = min(factor * test.pvalue, 1.0)
-    # Where the test finds no error none is to be located: one level holds for both.
-    if pvalue <= 1 - confidence_level:
-        regions = describe_regions(problem, confidence_level, n_resamples, seed)
-    direction = describe_direction(problem, confidence_level, regions)
-    signs = find_signs(direction)
-    facts = {
-        "summary": sample,
-        "pvalue": pvalue,
-        "has_classes": class_test is not None,
-        "worst_class": None,
-        "signs": signs,
-        "direction": direction,
-        "size": size,
-        "bound": bound_size(problem, size, confidence_level),
-        "tolerated": find_tolerated(sample, tolerance),
-        "tolerance": tolerance,
-        "confidence_level": confidence_level,
-    }
-    skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
-    error = name_error(problem, direction, signs, size, sample.pos_label, confidence_level)
-    if class_test is not None and pvalue > 1 - confidence_level:
-        facts["pvalue"] = pvalue = min(factor * min(test.pvalue, class_test.pvalue), 1.0)
-        if pvalue <= 1 - confidence_level:
-            error = "miscalibrated"
-            facts["worst_class"] = find_worst_class(
-                problem, n_resamples=n_resamples, n_jobs=n_jobs, seed=seed
-            )
-    verdict = find_verdict(
-        pvalue, error, facts["bound"], facts["tolerated"], skill_pvalue, confidence_level
-    )
+def _report_model(problem, *, scale, tolerance, **options):
+    confidence_level, sample = options["confidence_level"], describe_sample(problem)
+    measures, smooth = describe_measures(problem, scale=scale, **options)
+    binned = measures["expected_calibration_error"]
+    errors = {"smooth": smooth, "binned": (binned.estimate, binned.null_mean)}
+    verdict, facts = judge_rows(problem, sample, tolerance=tolerance, **errors, **options)
+    evidence, error = facts["evidence"], facts["evidence"].error
     recalibration = describe_recalibration(problem, confidence_level=confidence_level)
     return ModelReport(
         verdict=verdict,
-        sentence=write_sentence(verdict, {**facts, **problem.describe_accuracy()}),
+        sentence=write_sentence(verdict, facts),
         sample=sample,
         scores=describe_scores(problem, sample.frequency, recalibration),
         measures=measures,
-        test=test,
-        class_test=class_test,
-        error=size,
-        error_bound=facts["bound"],
+        test=evidence.test,
+        class_test=evidence.class_test,
+        fine_test=evidence.fine_test,
+        pvalue=evidence.pvalue,
+        error=error.size,
+        error_bound=error.bound,
+        error_scale=error.scale,
         tolerated=facts["tolerated"],
-        skill_pvalue=skill_pvalue,
-        direction=direction,
+        skill_pvalue=facts["skill_pvalue"],
+        direction=facts["direction"],
         recalibration=recalibration,
         diagram=_describe_diagram(problem, sample, scale, confidence_level),
     )

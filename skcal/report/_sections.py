@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._words import show_bound, show_error, show_label, show_percentages, show_pvalue
+from skcal.report._evidence import adjust_pvalue
 from skcal.report._sentence import show_region
 
 MEASURE_TITLES = {
@@ -112,23 +113,23 @@ def _show_measures(model, interval):
 
 
 def _show_tests(model, confidence_level):
-    alpha = 1 - confidence_level
+    alpha, has_classes = 1 - confidence_level, model.class_test is not None
     knows = "yes" if model.skill_pvalue <= alpha else "not shown"
     bound, tolerated = show_bound(model.error_bound), show_error(model.tolerated)
-    tests = {"exact test": model.test}
-    if model.class_test is not None:
-        tests = {"test of answers": model.test, "test of all classes": model.class_test}
+    names = {"test of answers" if has_classes else "exact test": "test"}
+    names |= {"test of all classes": "class_test"} if has_classes else {}
+    names |= {"fine test": "fine_test"}
     rows = [
-        *((name, _describe_test(test, len(tests), alpha)) for name, test in tests.items()),
+        *((title, _describe_test(model, name, alpha)) for title, name in names.items()),
         ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
         ("beats the base rate", f"{knows} ({show_pvalue(model.skill_pvalue)})"),
     ]
     return Section("Tests", (), rows)
 
 
-def _describe_test(test, n_tests, alpha):
-    """One of several tests, whose p-value counts as often (Bonferroni)."""
-    pvalue = min(n_tests * test.pvalue, 1.0)
+def _describe_test(model, name, alpha):
+    """One of several tests, whose p-value counts for its part of the level (Bonferroni)."""
+    pvalue = adjust_pvalue(name, getattr(model, name).pvalue, model.class_test is not None)
     found = "an error" if pvalue <= alpha else "no error"
     return f"{found} beyond chance ({show_pvalue(pvalue)})"
 

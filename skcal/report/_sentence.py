@@ -10,10 +10,9 @@ from skcal._words import (
     show_places,
     show_pvalue,
 )
-from skcal.report._verdict import is_reversed
+from skcal.report._evidence import SMOOTH
+from skcal.report._verdict import MAIN, is_reversed
 
-# A clear error below this part of the tolerated one is called small.
-_SMALL = 1 / 3
 # A predicted label is the usual one if it is that of this share of the rows.
 _USUAL = 0.9
 _SHIFTED = ("too high", "too low")
@@ -33,89 +32,144 @@ def write_sentence(verdict, facts):
     ----------
     verdict : str
     facts : dict
-        `summary` (SampleSummary), `pvalue`, `signs`, `direction`, `size`, `bound`, `tolerated`,
-        `tolerance`, `confidence_level`, whether there are tests of other classes, `has_classes`,
-        the `worst_class` and its error where these alone find one, and what
-        `Problem.describe_accuracy` finds.
+        What `judge_rows` finds.
     """
     writers = {
         "calibrated": _write_calibrated,
+        "nearly calibrated": _write_nearly,
         "uninformative": _write_uninformative,
         "inconclusive": _write_inconclusive,
     }
-    return writers.get(verdict, _write_wrong)(verdict, facts)
+    return writers.get(verdict, _write_wrong)(facts)
 
 
-def _write_calibrated(_, facts):
+def _write_calibrated(facts):
+    evidence = facts["evidence"]
     reads_confidence = facts["summary"].pos_label is None
-    where = " in its answers" if reads_confidence and not facts["has_classes"] else ""
-    verb = "is" if reads_confidence else "are"
+    where = " in its answers" if reads_confidence and evidence.worst is None else ""
+    cancel = (
+        ": errors of opposite sign at nearer predictions cancel" if evidence.error.scale else ""
+    )
     return (
-        f"Calibrated{where}: no error beyond chance is found ({show_pvalue(facts['pvalue'])}), and "
-        f"on average {_name_probabilities(facts)} {verb} off by {show_bound(facts['bound'])} at "
-        "most."
+        f"Calibrated{where}: no error beyond chance is found ({show_pvalue(evidence.pvalue)}), and "
+        f"{_tell_bound(facts)}{cancel}."
+    )
+
+
+def _tell_bound(facts):
+    verb = "are" if facts["summary"].pos_label is not None else "is"
+    bound = show_bound(facts["evidence"].error.bound)
+    return (
+        f"on average {_name_probabilities(facts)} {verb} off by {bound} at most{_tell_scale(facts)}"
     )
 
 
 def _name_probabilities(facts):
     """What the average error is one of."""
-    reads_confidence = facts["summary"].pos_label is None
-    return "the largest probability of a row" if reads_confidence else "the probabilities"
+    if facts["summary"].pos_label is not None:
+        return "the probabilities"
+    others = "" if facts["evidence"].worst is None else ", or that of any one label,"
+    return f"the largest probability of a row{others}"
 
 
-def _write_uninformative(_, facts):
+def _tell_scale(facts):
+    """What the average error sees."""
+    scale = facts["evidence"].error.scale
+    if not scale:
+        return ", each value by itself"
+    return f", as far as a scale of {show_bound(scale)} can tell"
+
+
+def _write_nearly(facts):
     return (
-        "Calibrated but uninformative: the probabilities are right on average, but say no more "
-        "about a row than the base rate of all rows does."
+        f"Nearly calibrated: an error is detectable ({show_pvalue(facts['evidence'].pvalue)}), but "
+        f"{_tell_bound(facts)}, within the tolerance of {show_error(facts['tolerated'])}; it is "
+        f"slightly {facts['error']}{_tell_story(facts)}."
     )
 
 
-def _write_inconclusive(_, facts):
+def _write_uninformative(facts):
+    if facts["evidence"].pvalue > 1 - facts["confidence_level"]:
+        start = "Calibrated but uninformative: the probabilities are right on average"
+    else:
+        start = f"Nearly calibrated but uninformative: {_tell_bound(facts)}"
+    return f"{start}, but say no more about a row than the base rate of all rows does."
+
+
+def _write_inconclusive(facts):
     n_rows, n_effective = facts["summary"].n_rows, facts["summary"].effective_sample_size
     rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
     if n_effective < 0.999 * n_rows:
         rows = f"{n_rows} rows, which count as {n_effective:.0f}, are"
-    is_rare = facts["tolerated"] < facts["tolerance"]
+    is_rare, evidence = facts["tolerated"] < facts["tolerance"], facts["evidence"]
     rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
     return (
         f"Cannot tell: {rows} too few; no error beyond chance is found "
-        f"({show_pvalue(facts['pvalue'])}), but {_name_probabilities(facts)} may be off by up to "
-        f"{show_bound(facts['bound'])} on average, and more than "
+        f"({show_pvalue(evidence.pvalue)}), but {_name_probabilities(facts)} may be off by up to "
+        f"{show_bound(evidence.error.bound)} on average{_tell_scale(facts)}, and more than "
         f"{show_error(facts['tolerated'])}{rarer} counts as miscalibrated."
     )
 
 
-def _write_wrong(verdict, facts):
+def _write_wrong(facts):
     """What is wrong, by the respect that the verdict names, what else is clear, and by how much."""
-    if facts["worst_class"] is not None:
+    evidence = facts["evidence"]
+    size, kind = evidence.error.size, evidence.error.kind
+    if _is_about_labels(facts):
+        size, kind = evidence.worst.size, SMOOTH
+    return (
+        f"{facts['error'].capitalize()}{_tell_story(facts)}; the error is clear, "
+        f"{show_error(size)} on average ({kind}), and more than chance "
+        f"({show_pvalue(evidence.pvalue)})."
+    )
+
+
+def _is_about_labels(facts):
+    """Whether what is wrong is that of single labels, rather than of the answers."""
+    evidence = facts["evidence"]
+    if not evidence.finds_classes or facts["error"] != "miscalibrated":
+        return False
+    return not evidence.finds_answers or bool(evidence.worst.size > evidence.error.size)
+
+
+def _tell_story(facts):
+    """What is wrong, after its name."""
+    if _is_about_labels(facts):
         return _tell_worst_class(facts)
-    signs = facts["signs"]
-    has_bias = facts["summary"].pos_label is not None and abs(signs.bias) > 1
+    signs, verdict, story = facts["signs"], facts["error"], ""
     if verdict in _SHIFTED:
         story = f": {_tell_shift(facts)}{_tell_answer(facts)}"
         if abs(signs.spread) > 1:
             story += f"; besides, {_tell_spread(facts)}"
     else:
         story = _tell_spread_or_gap(verdict, facts)
-        if has_bias:
+        if facts["summary"].pos_label is not None and abs(signs.bias) > 1:
             side = "high" if signs.bias > 0 else "low"
             label = show_label(facts["summary"].pos_label)
-            story += f"; besides, the probability of {label} is too {side}: {_compare_means(facts)}"
-    size = "clear but small" if facts["size"] < _SMALL * facts["tolerated"] else "clear"
-    return (
-        f"{verdict.capitalize()}{story}; the error is {size}, "
-        f"{show_error(facts['size'])} on average, and more than chance "
-        f"({show_pvalue(facts['pvalue'])})."
-    )
+            means = _compare_means(facts["summary"])
+            story += f"; besides, the probability of {label} is too {side}: {means}"
+    if facts["evidence"].finds_classes:
+        worst = facts["evidence"].worst
+        story += (
+            f"; of single labels, {show_label(worst.label)} is most wrong: {_tell_worst(worst)}"
+        )
+    return story
 
 
 def _tell_worst_class(facts):
-    label, size = facts["worst_class"]
+    evidence = facts["evidence"]
+    answers = "" if evidence.finds_answers else "; of its answers no error is shown"
     return (
-        "Miscalibrated in the probabilities of single labels: of its answers no error is shown, "
-        f"but others are wrong ({show_pvalue(facts['pvalue'])}), most of all that of "
-        f"{show_label(label)}, by {show_error(size)} on average."
+        " in the probabilities of single labels, most of all that of "
+        f"{show_label(evidence.worst.label)}: {_tell_worst(evidence.worst)}{answers}"
     )
+
+
+def _tell_worst(worst):
+    """The means of a label where their difference is most of its error, else this."""
+    if abs(worst.mean_prediction - worst.mean_outcome) < MAIN * worst.size:
+        return f"{show_error(worst.size)} on average ({SMOOTH})"
+    return _compare_means(worst)
 
 
 def _tell_spread_or_gap(verdict, facts):
@@ -133,11 +187,10 @@ def _tell_spread_or_gap(verdict, facts):
 
 def _tell_shift(facts):
     label = show_label(facts["summary"].pos_label)
-    return f"the probability of {label} is {_compare_means(facts)}"
+    return f"the probability of {label} is {_compare_means(facts['summary'])}"
 
 
-def _compare_means(facts):
-    summary = facts["summary"]
+def _compare_means(summary):
     predicted, observed = show_percentages(summary.mean_prediction, summary.mean_outcome)
     return f"{predicted} on average, where it comes true in {observed} of rows"
 

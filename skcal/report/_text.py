@@ -11,7 +11,9 @@ _LABELS = 26
 LEGEND = (
     "A measure of a sample is above 0 by chance alone: 'by chance' is its mean for a calibrated "
     "model with these predictions; the interval is one for the population. Miscalibration is what "
-    "recalibration takes off a score, on rows that the map was not fitted on."
+    "recalibration takes off a score, on rows that the map was not fitted on. The average error is "
+    "smooth ECE without chance, in which errors of opposite sign at near predictions cancel, "
+    "unless the verdict names another."
 )
 
 
@@ -39,7 +41,7 @@ def list_overview(models):
             show_number(model.scores["log_loss"].score),
             show_number(model.scores["brier_score"].score),
             show_number(model.measures["smooth_ece"].estimate),
-            show_pvalue(model.test.pvalue),
+            show_pvalue(model.pvalue),
         )
         for name, model in models.items()
     ]

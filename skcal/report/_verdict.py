@@ -8,12 +8,11 @@ from scipy.special import ndtri
 from skcal._numerics.curves._regions import find_regions
 from skcal._numerics.inference._verdict import (
     bound_log_odds_slope,
-    bound_mean_error,
     bound_mean_gap,
     bound_slope,
     find_excess,
+    split_change,
     split_gain,
-    subtract_in_squares,
 )
 from skcal._validation import check_rng
 from skcal.inference import Interval
@@ -21,6 +20,7 @@ from skcal.report._records import Direction, Region
 
 VERDICTS = (
     "calibrated",
+    "nearly calibrated",
     "too high",
     "too low",
     "over-confident",
@@ -29,8 +29,8 @@ VERDICTS = (
     "uninformative",
     "inconclusive",
 )
-# Share of the average error that a mean residual must have to be what is wrong.
-_MAIN = 0.5
+# Share of the error that a shift or a stretch must explain to be what is wrong.
+MAIN = 0.5
 # The largest part of the frequency of a rare label that may be tolerated.
 _PART_OF_RATE = 0.25
 # What rounding leaves of a frequency of 0.
@@ -71,22 +71,17 @@ def find_signs(direction):
     )
 
 
-def _read_rows(sample):
-    predictions, outcomes, _ = next(sample.chunks(size=len(sample.predictions)))
-    return predictions, outcomes
-
-
 # --------------------------------------------------------------------------- direction
 
 
 def describe_direction(problem, confidence_level, regions=()):
     """The `Direction` of a problem, with its regions."""
     reach = float(-ndtri((1 - confidence_level) / 2))
-    predictions, outcomes = _read_rows(problem.sample)
+    predictions, outcomes = problem.read_rows()
     slope = bound_slope(problem.shares, predictions, outcomes, reach)
     steepness = bound_log_odds_slope(problem.shares, predictions, outcomes, confidence_level)
     return Direction(
-        Interval(*bound_mean_gap(problem.shares, *_read_rows(problem.confidences), reach)),
+        Interval(*bound_mean_gap(problem.shares, *problem.read_confidences(), reach)),
         Interval(*bound_mean_gap(problem.shares, predictions, outcomes, reach)),
         None if slope is None else Interval(*slope),
         None if steepness is None else Interval(*steepness),
@@ -99,7 +94,7 @@ def describe_regions(problem, confidence_level, n_draws, seed):
     """The `Region` of all predictions that are certainly too low or too high."""
     weights = None if problem.has_equal_weights else problem.weights
     found = find_regions(
-        *_read_rows(problem.sample),
+        *problem.read_rows(),
         weights,
         confidence_level=confidence_level,
         n_draws=n_draws,
@@ -108,19 +103,7 @@ def describe_regions(problem, confidence_level, n_draws, seed):
     return tuple(Region(*region) for region in found)
 
 
-# --------------------------------------------------------------------------- size
-
-
-def estimate_size(sample_summary, smooth_ece, chance):
-    """Average error without chance: that of SmoothECE, or the bias if that is larger."""
-    bias = sample_summary.mean_prediction - sample_summary.mean_outcome
-    return max(subtract_in_squares(smooth_ece, chance), abs(bias))
-
-
-def bound_size(problem, size, confidence_level):
-    """Upper confidence bound of the average error."""
-    predictions, _ = _read_rows(problem.sample)
-    return bound_mean_error(problem.shares, predictions, size, float(ndtri(confidence_level)))
+# --------------------------------------------------------------------------- verdict
 
 
 def find_tolerated(summary, tolerance):
@@ -134,33 +117,50 @@ def find_tolerated(summary, tolerance):
     return min(tolerance, _PART_OF_RATE * rarer)
 
 
-# --------------------------------------------------------------------------- verdict
-
-
 def find_verdict(pvalue, error, bound, tolerated, skill_pvalue, confidence_level):
     """One of the `VERDICTS`, see `calibration_report`; `error` is that of a rejected model."""
     alpha = 1 - confidence_level
-    if pvalue <= alpha:
-        return error
     if bound > tolerated:
-        return "inconclusive"
-    return "uninformative" if skill_pvalue > alpha else "calibrated"
+        return error if pvalue <= alpha else "inconclusive"
+    if skill_pvalue > alpha:
+        return "uninformative"
+    return "nearly calibrated" if pvalue <= alpha else "calibrated"
 
 
-def name_error(problem, direction, signs, size, pos_label, confidence_level):
+def name_error(problem, direction, signs, clear_size, worst_size, confidence_level):
     """What is wrong with a model that is not calibrated, as far as intervals support it.
 
-    If predictions are too high or too low as well as too far apart or too close, what a shift and
-    a stretch after it would take off a proper score decides.
+    A shift or a stretch must explain at least half of the error. If predictions are too high or too
+    low as well as too far apart or too close, what a shift and a stretch after it would take off a
+    proper score decides.
+
+    Parameters
+    ----------
+    problem : Problem
+    direction : Direction
+    signs : Signs
+    clear_size : float
+        Root mean square of the error.
+    worst_size : float
+        Average error of the worst label, where that is clear; else 0.
+    confidence_level : float
     """
+    rows, pos_label = problem.read_rows(), problem.pos_label
     # Two directions are looked at, but for confidences: each at half the level (Bonferroni).
     alpha = 1 - confidence_level
     least = 1.0 if pos_label is None else float(ndtri(alpha / 4) / ndtri(alpha / 2))
-    bias = find_shift(direction, signs, size, pos_label, least)
-    spread = find_side(direction, signs, pos_label, least)
+    shift, stretch = split_change(problem.shares, *rows)
+    side, bias = find_side(direction, signs, pos_label, least), 0
+    if pos_label is None:
+        gap = abs(direction.overconfidence.estimate)
+        spread = side if shift >= MAIN * clear_size and gap >= MAIN * worst_size else 0
+    else:
+        spread = side if stretch >= MAIN * clear_size else 0
+        if shift >= MAIN * clear_size and abs(signs.bias) > least:
+            bias = np.sign(signs.bias)
     if bias and spread:
-        shift, stretch = split_gain(problem.shares, *_read_rows(problem.sample))
-        bias, spread = (bias, 0) if shift > stretch else (0, spread)
+        of_shift, of_stretch = split_gain(problem.shares, *rows)
+        bias, spread = (bias, 0) if of_shift > of_stretch else (0, spread)
     if bias:
         return "too high" if bias > 0 else "too low"
     if is_reversed(direction, pos_label):
@@ -171,18 +171,6 @@ def name_error(problem, direction, signs, size, pos_label, confidence_level):
 def is_reversed(direction, pos_label):
     """Whether outcomes certainly become rarer where the probability of a label rises."""
     return pos_label is not None and direction.slope is not None and direction.slope.high < 0
-
-
-def find_shift(direction, signs, size, pos_label, least):
-    """1 for too high, -1 for too low, 0 where the interval, `least` times as long, does not tell.
-
-    The mean residual must be at least half of the average error: what is wrong mostly in other
-    ways is not called too high for its small mean.
-    """
-    bias = direction.bias.estimate
-    if pos_label is None or abs(signs.bias) <= least or abs(bias) < _MAIN * size:
-        return 0
-    return 1 if bias > 0 else -1
 
 
 def find_side(direction, signs, pos_label, least):

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.special import logit, ndtr
+from scipy.special import expit, logit, ndtr
 
 from skcal._numerics.inference import _verdict as verdict
 
@@ -146,3 +146,24 @@ def test_skill_among_all_permutations(rng, codes):
 def test_nothing_to_permute_is_no_skill_and_pvalues_stay_above_0(proba, codes, pvalue):
     shares = np.full(len(codes), 1 / len(codes))
     assert verdict.find_skill_pvalue(shares, np.array(proba), np.array(codes)) == pvalue
+
+
+def test_changes_of_a_shift_and_of_a_stretch():
+    """Outcomes are shifted or stretched by known maps, of probabilities or of log odds."""
+    shares, predictions = np.full(400, 1 / 400), np.linspace(0.05, 0.85, 400)
+    shift, stretch = verdict.split_change(shares, predictions, predictions + 0.1)
+    assert 0.1 <= shift < 0.105
+    assert stretch < 0.02
+    outcomes = expit(logit(predictions) - 1)
+    shift, stretch = verdict.split_change(shares, predictions, outcomes)
+    expected = np.sqrt(np.mean((predictions - outcomes) ** 2))
+    assert shift == pytest.approx(expected, rel=1e-6)
+    assert stretch < shift / 2
+    middle = predictions.mean()
+    outcomes = middle + (predictions - middle) / 2
+    shift, stretch = verdict.split_change(shares, predictions, outcomes)
+    assert shift < stretch == pytest.approx(predictions.std() / 2, rel=0.03)
+    # Without log odds, and without a stretch.
+    hard, none = np.array([0.0, 1.0]), np.full(2, 0.5)
+    assert verdict.split_change(none, hard, none) == (0, 0.5)
+    assert verdict.split_change(none, none, hard) == (0, 0)

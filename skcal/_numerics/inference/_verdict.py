@@ -5,7 +5,7 @@ Ranges are triples of estimate, lower and upper end.
 """
 
 import numpy as np
-from scipy.special import logit, ndtr
+from scipy.special import expit, logit, ndtr
 
 from skcal._numerics.inference._cox import CoxLikelihood
 
@@ -95,6 +95,31 @@ def split_gain(shares, predictions, outcomes):
     # Predictions that are all alike miss their mean by a last bit.
     stretch = excess**2 / variance if variance > 1e-24 else 0.0
     return float(shares @ (predictions - outcomes)) ** 2, stretch
+
+
+def split_change(shares, predictions, outcomes):
+    """Root mean squares of what a shift of all predictions changes, and a stretch after that.
+
+    On the scale, of probabilities or of log odds, on which it is more. Rows whose log odds are
+    infinite have none.
+    """
+    residual, centred = predictions - outcomes, predictions - shares @ predictions
+    spread = float(np.sqrt(shares @ centred**2))
+    excess = float(shares @ (centred * residual))
+    changes = [(abs(float(shares @ residual)), abs(excess) / spread if spread > 1e-12 else 0.0)]
+    inside = (predictions > 0) & (predictions < 1)
+    likelihood = None
+    if inside.any():
+        likelihood = make_likelihood(shares[inside], predictions[inside], outcomes[inside])
+    if likelihood is not None:
+        log_odds, fit = logit(predictions[inside]), likelihood.fit()
+        shifted = expit(log_odds + likelihood.estimate_level()[0])
+        steps = [predictions[inside] - shifted]
+        if np.isfinite(fit.slope):
+            steps.append(shifted - expit(fit.intercept + fit.slope * log_odds))
+        sizes = [float(np.sqrt(shares[inside] @ step**2)) for step in steps]
+        changes.append((sizes[0], sizes[1] if len(sizes) > 1 else 0.0))
+    return tuple(map(max, zip(*changes, strict=True)))
 
 
 def subtract_in_squares(value, chance):

@@ -1,0 +1,207 @@
+"""What a verdict rests on: tests that share one level, and upper bounds of the error."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from skcal._numerics.inference._fine_error import find_fine_error
+from skcal._numerics.inference._verdict import bound_mean_error, subtract_in_squares
+from skcal._validation import check_rng
+from skcal._words import show_error
+from skcal.inference import TestResult, calibration_test
+from skcal.metrics import smooth_ece
+
+SMOOTH = "smooth ECE"
+# Those of the ECE that reports show.
+_N_BINS = 15
+# Part of the level that the test of single values has; the others share the rest.
+_PART_OF_FINE = 0.2
+
+
+class AverageError(NamedTuple):
+    """How wrong predictions are on average.
+
+    Attributes
+    ----------
+    size, bound : float
+        Estimate and upper confidence bound.
+    scale : float
+        Errors of opposite sign may cancel at predictions that are no farther apart.
+    kind : str
+        What it is.
+    """
+
+    size: float
+    bound: float
+    scale: float
+    kind: str
+
+
+class WorstClass(NamedTuple):
+    """The label whose probabilities have the largest average error.
+
+    Attributes
+    ----------
+    label : label
+    size, bound : float
+        Its average error, as that of all rows.
+    mean_prediction, mean_outcome : float
+    """
+
+    label: object
+    size: float
+    bound: float
+    mean_prediction: float
+    mean_outcome: float
+
+
+class Evidence(NamedTuple):
+    """Tests and bounds.
+
+    Attributes
+    ----------
+    test, fine_test : TestResult
+    class_test : TestResult or None
+    pvalue : float
+        The smallest p-value, each times its factor (Bonferroni).
+    finds_answers, finds_classes : bool
+        Whether a test of what measures read rejects, and that of all classes.
+    error : AverageError
+    clear_size : float
+        The error that a direction must explain half of: a root mean square.
+    worst : WorstClass or None
+    """
+
+    test: TestResult
+    class_test: TestResult | None
+    fine_test: TestResult
+    pvalue: float
+    finds_answers: bool
+    finds_classes: bool
+    error: AverageError
+    clear_size: float
+    worst: WorstClass | None
+
+
+def find_factor(name, has_classes):
+    """How often the p-value of a test counts: the inverse of its part of the level."""
+    if name == "fine_test":
+        return 1 / _PART_OF_FINE
+    return (2 if has_classes else 1) / (1 - _PART_OF_FINE)
+
+
+def adjust_pvalue(name, pvalue, has_classes):
+    """A p-value times its factor."""
+    return min(find_factor(name, has_classes) * pvalue, 1.0)
+
+
+def weigh_evidence(problem, smooth, binned, *, confidence_level, n_resamples, n_jobs, seed):
+    """The `Evidence` of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    smooth, binned : pair of float
+        SmoothECE and the ECE of bins, each with its mean by chance.
+    """
+    options = {"n_resamples": n_resamples, "n_jobs": n_jobs, "seed": seed}
+    fine = describe_fine_error(problem, confidence_level, n_resamples, seed)
+    result = TestResult(fine.statistic, fine.pvalue, fine.size, null_mean=fine.null_mean)
+    tests = {**compare_rows(problem, **options), "fine_test": result}
+    adjusted = {
+        name: adjust_pvalue(name, test.pvalue, problem.has_other_classes)
+        for name, test in tests.items()
+        if test is not None
+    }
+    found = {name for name, pvalue in adjusted.items() if pvalue <= 1 - confidence_level}
+    error = describe_error(problem, smooth, binned, fine, found, confidence_level)
+    worst = None
+    if problem.has_other_classes:
+        worst = find_worst_class(problem, confidence_level=confidence_level, **options)
+        if worst.bound > error.bound:
+            error = error._replace(bound=worst.bound, scale=worst.bound)
+    return Evidence(
+        **tests,
+        pvalue=min(adjusted.values()),
+        finds_answers=bool(found - {"class_test"}),
+        finds_classes="class_test" in found,
+        error=error,
+        clear_size=max(fine.rough_size, fine.low),
+        worst=worst,
+    )
+
+
+def describe_error(problem, smooth, binned, fine, found, confidence_level):
+    """The `AverageError`: SmoothECE, or what shows that errors cancel in it."""
+    predictions, outcomes = problem.read_rows()
+    bias = float(problem.shares @ (predictions - outcomes))
+    size = estimate_size(bias, *smooth)
+    bound = bound_size(problem, predictions, size, confidence_level)
+    error = AverageError(size, bound, bound, SMOOTH)
+    in_bins = subtract_in_squares(*binned)
+    if found and in_bins > bound:
+        bound = bound_size(problem, predictions, in_bins, confidence_level)
+        error = AverageError(in_bins, bound, 1 / _N_BINS, f"ECE of {_N_BINS} bins")
+    hidden = "fine_test" in found and (len(found) == 1 or fine.low > fine.rough_high)
+    if hidden or fine.width == 0:
+        places = f"cells of {show_error(fine.width)}" if fine.width else "single values"
+        size, kind = max((error.size, error.kind), (fine.size, f"root mean square of {places}"))
+        error = AverageError(size, max(error.bound, fine.high), fine.width, kind)
+    return error
+
+
+def compare_rows(problem, *, n_resamples, n_jobs, seed):
+    """The test of what measures read, and that of all classes or None."""
+    rows = problem.keywords | {"n_jobs": n_jobs, "random_state": seed}
+    rows["n_resamples"] = count_draws("test", n_resamples, problem.has_other_classes)
+    found = {"test": calibration_test(*problem.data, **rows, reduction=problem.reduction)}
+    found["class_test"] = None
+    if problem.has_other_classes:
+        found["class_test"] = calibration_test(*problem.data, **rows, reduction="classwise")
+    return found
+
+
+def describe_fine_error(problem, confidence_level, n_resamples, seed):
+    """The `FineError` of what measures read."""
+    return find_fine_error(
+        *problem.read_rows(),
+        None if problem.has_equal_weights else problem.weights,
+        confidence_level=confidence_level,
+        n_draws=count_draws("fine_test", n_resamples, problem.has_other_classes),
+        rng=check_rng(seed),
+    )
+
+
+def count_draws(name, n_resamples, has_classes):
+    """A p-value that counts more often has to be smaller by as much."""
+    n_draws = np.ceil(find_factor(name, has_classes) * (n_resamples + 1) - 1e-9) - 1
+    return int(min(n_draws, 1 << 24))
+
+
+def estimate_size(bias, smooth_ece, chance):
+    """Average error without chance: that of SmoothECE, or the bias if that is larger."""
+    return max(subtract_in_squares(smooth_ece, chance), abs(bias))
+
+
+def bound_size(problem, predictions, size, confidence_level):
+    """Upper confidence bound of an average error of predictions."""
+    reach = float(ndtri(confidence_level))
+    return float(bound_mean_error(problem.shares, predictions, size, reach))
+
+
+def find_worst_class(problem, *, confidence_level, n_resamples, n_jobs, seed):
+    """The `WorstClass`: that with the largest SmoothECE, or mean residual if that is larger."""
+    outcomes = [problem.codes == k for k in range(len(problem.names))]
+    pairs = list(zip(outcomes, problem.proba.T, strict=True))
+    rows = {"sample_weight": problem.weights, "labels": [False, True]}
+    errors = [smooth_ece(*pair, **rows) for pair in pairs]
+    predicted = problem.shares @ problem.proba
+    observed = np.bincount(problem.codes, problem.shares, minlength=len(pairs))
+    worst = int(np.argmax(np.maximum(errors, np.abs(predicted - observed))))
+    draws = {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
+    chance = calibration_test(*pairs[worst], statistic="smooth_ece", **rows, **draws).null_mean
+    means = float(predicted[worst]), float(observed[worst])
+    size = estimate_size(means[0] - means[1], errors[worst], chance)
+    bound = bound_size(problem, problem.proba[:, worst], size, confidence_level)
+    return WorstClass(problem.names[worst], size, bound, *means)

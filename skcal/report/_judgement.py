@@ -1,0 +1,57 @@
+"""From rows to a verdict, and the facts that its sentence tells."""
+
+from skcal._numerics.inference._verdict import find_skill_pvalue
+from skcal.report._evidence import weigh_evidence
+from skcal.report._verdict import (
+    describe_direction,
+    describe_regions,
+    find_signs,
+    find_tolerated,
+    find_verdict,
+    name_error,
+)
+
+
+def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
+    """The verdict, and facts as `write_sentence` takes them.
+
+    Parameters
+    ----------
+    problem : Problem
+    sample : SampleSummary
+    smooth, binned : pair of float
+        SmoothECE and the ECE of bins, each with its mean by chance.
+    tolerance : float
+    **options : dict
+        `confidence_level`, `n_resamples`, `n_jobs` and `seed`.
+
+    Returns
+    -------
+    verdict : str
+    facts : dict
+    """
+    level = options["confidence_level"]
+    evidence, regions = weigh_evidence(problem, smooth, binned, **options), ()
+    # Where no test finds an error none is to be located: one level holds for all.
+    if evidence.finds_answers:
+        regions = describe_regions(problem, level, options["n_resamples"], options["seed"])
+    direction = describe_direction(problem, level, regions)
+    signs, error = find_signs(direction), "miscalibrated"
+    if evidence.finds_answers:
+        clear = evidence.clear_size, evidence.worst.size if evidence.finds_classes else 0.0
+        error = name_error(problem, direction, signs, *clear, level)
+    skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
+    tolerated, bound = find_tolerated(sample, tolerance), evidence.error.bound
+    facts = {
+        "summary": sample,
+        "evidence": evidence,
+        "error": error,
+        "signs": signs,
+        "direction": direction,
+        "skill_pvalue": skill_pvalue,
+        "tolerated": tolerated,
+        "tolerance": tolerance,
+        "confidence_level": level,
+        **problem.describe_accuracy(),
+    }
+    return find_verdict(evidence.pvalue, error, bound, tolerated, skill_pvalue, level), facts
