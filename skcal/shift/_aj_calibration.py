@@ -11,7 +11,10 @@ from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_number, show_labels
-from skcal.shift._at_horizon import read_causes, read_times
+from skcal.shift._at_horizon import read_causes
+
+# What single precision may change of a mean.
+_ROUNDING = 1e-6
 
 
 class AJCalibration(NamedTuple):
@@ -41,10 +44,12 @@ class AJCalibration(NamedTuple):
 def aj_calibration(
     event: ArrayLike,
     time: ArrayLike,
-    risk: ArrayLike,
+    risk: ArrayLike | None = None,
     *,
     times: ArrayLike,
+    survival: ArrayLike | None = None,
     cause: int | None = None,
+    censored: int | None = None,
     norm: float = 2,
 ) -> AJCalibration:
     r"""Compare mean predicted risks with those of all rows at many times (AJ-calibration).
@@ -56,17 +61,21 @@ def aj_calibration(
     ----------
     event : array-like of shape (n_samples,)
         1 or True where `time` is that of the event, 0 or False where it was censored then. With
-        `cause` the kind of the event, a positive integer, or 0.
+        `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
-    risk : array-like of shape (n_samples, n_times)
-        Predicted probabilities of the event up to each of the times:
-        :math:`F(t \mid x_i) = 1 - S(t \mid x_i)` if there is one kind.
+    risk : array-like of shape (n_samples, n_times), default=None
+        Predicted probabilities of the event up to each of the times, whose mean does not fall.
     times : array-like of shape (n_times,)
         Positive, increasing, and not later than all of `time`.
+    survival : array-like of shape (n_samples, n_times), default=None
+        In place of `risk`, predicted probabilities to have no event up to each of the times, whose
+        mean does not rise: :math:`S(t \mid x_i) = 1 - F(t \mid x_i)`. There is one kind of event.
     cause : int, default=None
         Kind of event whose risk is predicted, where an event of another kind makes it impossible.
         None says that there is one kind.
+    censored : int, default=None
+        What stands for censored rows beside `cause`, see :func:`at_horizon`.
     norm : float, default=2
         From 1, the mean distance, over 2, the root of the mean square, to infinity, the largest.
 
@@ -126,13 +135,9 @@ def aj_calibration(
     >>> print(f"{found.value:.2f}", (found.predicted - found.observed).round(2))
     0.10 [0.09 0.12 0.13 0.11]
     """
-    if cause is None:
-        is_event, seen = read_times(event, time)
-        is_kind = is_event
-    else:
-        is_event, is_kind, seen = read_causes(event, time, cause)
+    is_event, is_kind, seen = read_causes(event, time, cause, censored)
     places = _read_places(times, seen)
-    predicted = _read_risks(risk, (len(seen), len(places))).mean(axis=0)
+    predicted = _read_mean_risk(risk, survival, cause, (len(seen), len(places)))
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     observed = find_incidence(is_event, is_kind, seen, places)
     value = find_mean_gap(places, predicted - observed, norm)
@@ -153,15 +158,43 @@ def _read_places(times, seen):
     return places
 
 
-def _read_risks(risk, shape):
-    risks = read_numbers("risk", risk).astype(np.float64)
-    if risks.shape != shape:
+def _read_mean_risk(risk, survival, cause, shape):
+    """Mean of the predicted risks at each time, whichever of the two arguments holds them."""
+    if (risk is None) == (survival is None):
+        given = "neither" if risk is None else "both"
+        raise ValueError(f"Give either risk or survival; got {given}.")
+    if survival is None:
+        predicted = _read_curves("risk", risk, shape).mean(axis=0)
+        if predicted[-1] < predicted[0] - _ROUNDING:
+            raise ValueError(
+                "risk must be the probability of the event up to each time, which cannot fall; got "
+                f"a mean of {predicted[0]:.3g} at the first time and of {predicted[-1]:.3g} at the "
+                "last. Give probabilities to survive as survival."
+            )
+        return predicted
+    if cause is not None:
         raise ValueError(
-            f"risk must have shape {shape}, a row for each of `time` and a column for each of "
-            f"`times`; got shape {risks.shape}."
+            "survival is for one kind of event; with cause give risk, the probability of this kind."
         )
-    inside = (risks >= 0) & (risks <= 1)
+    surviving = _read_curves("survival", survival, shape).mean(axis=0)
+    if surviving[-1] > surviving[0] + _ROUNDING:
+        raise ValueError(
+            "survival must be the probability of no event up to each time, which cannot rise; got "
+            f"a mean of {surviving[0]:.3g} at the first time and of {surviving[-1]:.3g} at the "
+            "last. Give probabilities of the event as risk."
+        )
+    return 1 - surviving
+
+
+def _read_curves(name, given, shape):
+    values = read_numbers(name, given).astype(np.float64)
+    if values.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape}, a row for each of `time` and a column for each of "
+            f"`times`; got shape {values.shape}."
+        )
+    inside = (values >= 0) & (values <= 1)
     if not inside.all():
         row, column = np.argwhere(~inside)[0]
-        raise ValueError(f"risk must lie in [0, 1]; got {risks[row, column]} at row {row}.")
-    return risks
+        raise ValueError(f"{name} must lie in [0, 1]; got {values[row, column]} at row {row}.")
+    return values

@@ -38,6 +38,7 @@ def at_horizon(
     horizon: float,
     strata: ArrayLike | None = None,
     cause: int | None = None,
+    censored: int | None = None,
 ) -> HorizonOutcomes:
     r"""Outcomes at a horizon of times that may be censored, with weights that make up for it.
 
@@ -47,7 +48,7 @@ def at_horizon(
     ----------
     event : array-like of shape (n_samples,)
         1 or True where `time` is that of the event, 0 or False where it was censored then. With
-        `cause` the kind of the event, a positive integer, or 0.
+        `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
     horizon : float
@@ -58,6 +59,9 @@ def at_horizon(
     cause : int, default=None
         Kind of event whose risk is predicted, where an event of another kind makes it impossible.
         None says that there is one kind.
+    censored : int, default=None
+        What stands for censored rows beside `cause`: 1 where R has 1 = censored, 2 = dead. None is
+        0, which must then occur; 0 says that it need not, because all rows may have had an event.
 
     Returns
     -------
@@ -122,11 +126,7 @@ def at_horizon(
     >>> smooth_ece(outcomes.y_true, risk, sample_weight=outcomes.sample_weight) < 0.02
     True
     """
-    if cause is None:
-        is_event, times = read_times(event, time)
-        is_outcome = is_event
-    else:
-        is_event, is_outcome, times = read_causes(event, time, cause)
+    is_event, is_outcome, times = read_causes(event, time, cause, censored)
     horizon = check_number("horizon", horizon, 0)
     if horizon == 0:
         raise ValueError("horizon must be above 0; got 0.")
@@ -166,24 +166,41 @@ def read_times(event, time):
     return event.astype(bool), time
 
 
-def read_causes(event, time, cause):
+def read_causes(event, time, cause, censored):
     """Whether rows have an event, whether it is of the kind that is asked for, and times."""
+    if cause is None:
+        if censored is not None:
+            raise ValueError(
+                f"censored needs cause, the kind of the event; got {censored!r} alone."
+            )
+        is_event, time = read_times(event, time)
+        return is_event, is_event, time
     event, time = _read_pair(event, time)
-    is_wrong = ~((event >= 0) & np.isfinite(event) & (event == np.floor(event)))
+    mark = 0 if censored is None else check_integer("censored", censored, 0)
+    cause = check_integer("cause", cause, 1)
+    if cause == mark:
+        raise ValueError(f"cause must be another kind than censored, {mark}; got {cause}.")
+    is_event = event != mark
+    is_wrong = is_event & ~((event > 0) & np.isfinite(event) & (event == np.floor(event)))
     if is_wrong.any():
         bad = np.flatnonzero(is_wrong)[0]
         raise ValueError(
-            "event must hold kinds of events, positive integers, and 0 for none; got "
-            f"{event[bad]} at row {bad}."
+            f"event must hold kinds of events, positive integers, and {mark} for censored rows; "
+            f"got {event[bad]} at row {bad}."
         )
-    cause = check_integer("cause", cause, 1)
     is_kind = event == cause
     if not is_kind.any():
         raise ValueError(
             "cause must be a kind of event that occurs, one of "
-            f"{show_labels(np.unique(event[event > 0]))}; got {cause}."
+            f"{show_labels(np.unique(event[is_event]))}; got {cause}."
         )
-    return event > 0, is_kind, time
+    if censored is None and is_event.all():
+        raise ValueError(
+            f"event must hold 0 for censored rows; got none, but {show_labels(np.unique(event))}. "
+            "If one of these stands for them, as in R's coding 1 = censored, 2 = dead, give "
+            "censored=1; censored=0 says that no row was censored."
+        )
+    return is_event, is_kind, time
 
 
 def _read_pair(event, time):

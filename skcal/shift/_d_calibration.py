@@ -11,8 +11,9 @@ from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.shift._censoring import share_survival
 from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_n_bins
+from skcal._typing import ArrayLike, RandomState
+from skcal._validation import check_flag, check_n_bins, check_rng
+from skcal._warnings import warn
 from skcal.shift._at_horizon import read_times
 
 
@@ -38,7 +39,13 @@ class DCalibration(NamedTuple):
 
 
 def d_calibration(
-    event: ArrayLike, survival: ArrayLike, *, n_bins: int | Literal["cube_root"] = 10
+    event: ArrayLike,
+    survival: ArrayLike,
+    *,
+    survival_before: ArrayLike | None = None,
+    n_bins: int | Literal["cube_root"] = 10,
+    randomized: bool = False,
+    random_state: RandomState = None,
 ) -> DCalibration:
     r"""Test whether predicted survival probabilities are right on average, at all times at once.
 
@@ -49,8 +56,17 @@ def d_calibration(
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
         was censored: :math:`S(t_i \mid x_i)`.
+    survival_before : array-like of shape (n_samples,), default=None
+        Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
+        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
+        time is continuous, so that both are the same.
     n_bins : int or "cube_root", default=10
         Number of equal bins; "cube_root" takes that of the number of rows, rounded up.
+    randomized : bool, default=False
+        Whether to draw the place of a row from its interval, see Notes, rather than to share the
+        row among the bins.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
 
     Returns
     -------
@@ -62,27 +78,43 @@ def d_calibration(
     ValueError
         If an argument is invalid.
 
+    Warns
+    -----
+    UserWarning
+        If `survival_before` is not given although many events, five or more and over 5 %, have the
+        same survival probability, as in discrete time.
+
     See Also
     --------
+    martingale_test : A test of the number of events, with power where many rows are censored.
     at_horizon : Outcomes at one time, for all measures and diagrams.
     aj_calibration : Mean risks at many times, also of several kinds of events.
 
     Notes
     -----
-    If the model is right, the survival probability at the time of the event is uniform on [0, 1]
-    (the distribution calibration of Haider et al. [1]_). A row that is censored where it is s is
-    shared among bins: a bin below gets :math:`1 / (B s)`, its own with the lower end l gets
-    :math:`(s - l) / s`. With :math:`N_k` rows in bin k of B,
+    If the model is right, a survival probability is uniform on [0, 1] at the time of the event (the
+    distribution calibration of Haider et al. [1]_). Of some rows only an interval is known in which
+    it lies, evenly spread: of a row that is censored where survival is s, [0, s]; of an event in
+    discrete time, :math:`[S(t), S(t-)]`, as for the :func:`probability integral transform
+    <skcal.metrics.probability_integral_transform>` of counts [2]_. Such a row is shared among the
+    bins as its interval is. With :math:`N_k` rows in bin k of B,
 
     .. math:: \chi^2 = \frac{B}{n} \sum_k \Bigl(N_k - \frac{n}{B}\Bigr)^2,
 
     compared with the chi-squared distribution of B - 1 degrees of freedom. Shares vary less than
-    rows, so that with many censored rows p is too large.
+    rows, so that p is too large where many rows are censored, or times are few. With `randomized`
+    each row is drawn, not shared: p has its level, and the test more power, but both depend on the
+    draws.
+
+    At equal times events come before censoring: `survival` of a censored row is that to survive its
+    time.
 
     References
     ----------
     .. [1] H. Haider, B. Hoehn, S. Davis, R. Greiner (2020). Effective ways to build and evaluate
        individual survival distributions. JMLR 21(85). :doi:`10.48550/arXiv.1811.11347`
+    .. [2] C. Czado, T. Gneiting, L. Held (2009). Predictive model assessment for count data.
+       Biometrics 65. :doi:`10.1111/j.1541-0420.2009.01191.x`
 
     Examples
     --------
@@ -96,20 +128,69 @@ def d_calibration(
     True
     >>> d_calibration(time <= end, np.exp(-1.3 * rate * seen)).pvalue < 0.001
     True
+
+    In whole years, of which the model is as right:
+
+    >>> year, last = np.ceil(time), np.ceil(end)
+    >>> seen = np.minimum(year, last)
+    >>> survival, before = np.exp(-rate * seen), np.exp(-rate * (seen - 1))
+    >>> d_calibration(year <= last, survival, survival_before=before).pvalue > 0.05
+    True
     """
     n_bins = check_n_bins(n_bins)
-    values = read_numbers("survival", survival).astype(np.float64)
-    if values.ndim != 1 or len(values) == 0:
+    check_flag("randomized", randomized)
+    rng = check_rng(random_state)
+    is_event, low, high = read_survival(event, survival, survival_before)
+    low, high = np.where(is_event, low, 0.0), np.where(is_event, high, low)
+    if randomized:
+        low = high = low + (high - low) * rng.random(len(low))
+    n_rows = len(low)
+    number = count_bins(n_bins, n_rows)
+    counts = share_survival(low, high, number)
+    statistic = float(number / n_rows * ((counts - n_rows / number) ** 2).sum())
+    return DCalibration(statistic, chi_squared_pvalue(statistic, number - 1), counts / n_rows)
+
+
+def read_survival(event, survival, survival_before):
+    """Events as booleans, and probabilities to survive a time and up to just before."""
+    values = _read_probabilities("survival", survival)
+    is_event, _ = read_times(event, np.zeros(len(values)))
+    if survival_before is None:
+        _warn_of_ties(values[is_event])
+        return is_event, values, values
+    before = _read_probabilities("survival_before", survival_before)
+    if len(before) != len(values):
         raise ValueError(
-            f"survival must be one-dimensional and not empty; got shape {values.shape}."
+            f"survival_before must hold a number for each of the {len(values)} rows of survival; "
+            f"got {len(before)}."
         )
+    if (before < values).any():
+        bad = np.flatnonzero(before < values)[0]
+        raise ValueError(
+            f"survival_before must not be below survival, {values[bad]} at row {bad}; got "
+            f"{before[bad]}."
+        )
+    return is_event, values, before
+
+
+def _read_probabilities(name, given):
+    values = read_numbers(name, given).astype(np.float64)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty; got shape {values.shape}.")
     inside = (values >= 0) & (values <= 1)
     if not inside.all():
         bad = np.flatnonzero(~inside)[0]
-        raise ValueError(f"survival must lie in [0, 1]; got {values[bad]} at row {bad}.")
-    is_event, _ = read_times(event, np.zeros(len(values)))
-    n_rows = len(values)
-    number = count_bins(n_bins, n_rows)
-    counts = share_survival(is_event, values, number)
-    statistic = float(number / n_rows * ((counts - n_rows / number) ** 2).sum())
-    return DCalibration(statistic, chi_squared_pvalue(statistic, number - 1), counts / n_rows)
+        raise ValueError(f"{name} must lie in [0, 1]; got {values[bad]} at row {bad}.")
+    return values
+
+
+def _warn_of_ties(values):
+    """In continuous time no two events have the same survival probability, but for rounding."""
+    inner, counts = np.unique(values[(values > 0) & (values < 1)], return_counts=True)
+    most = counts.max(initial=0)
+    if most >= 5 and most > len(values) / 20:
+        warn(
+            f"{most} of the {len(values)} events have the survival probability "
+            f"{inner[counts.argmax()]:g}. In discrete time give survival_before, too, the "
+            "probability to survive up to just before; without it right models are rejected."
+        )

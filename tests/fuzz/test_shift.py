@@ -16,6 +16,7 @@ from skcal.shift import (
     domain_weights,
     estimate_performance,
     estimate_prior,
+    martingale_test,
 )
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
@@ -127,25 +128,45 @@ def followed(draw, entries, wrong):
     horizon=some.mostly([1, 2, 0.5], [0, -1, 1e301, np.nan, "x", None]),
     strata=st.sampled_from([None, None, None, ["a"], list("ababababa")]),
     cause=some.mostly([None, 1, 2], [0, 3, "x"]),
+    censored=some.mostly([None, None, 0], [1, -1, "x"]),
 )
-def test_at_horizon(rows, horizon, strata, cause):
+def test_at_horizon(rows, horizon, strata, **coding):
+    cause = coding["cause"]
     event, time = rows
     kinds = event if cause is None else [2 * e - (i % 2) * e for i, e in enumerate(event)]
-    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, cause=cause)
+    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, **coding)
     assert set(y_true) <= {0, 1}
     assert ((weights == 0) | (weights >= 1)).all()
     assert not y_true[weights == 0].any()
     return y_true, weights
 
 
-@hostile(
-    options(d_calibration),
-    rows=followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None]),
-)
-def test_d_calibration(rows, **arguments):
-    found = d_calibration(*rows, **arguments)
+SURVIVAL = followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None])
+BEFORE = st.sampled_from([None, None, 1.0, 1.0, 0.5, "x"])
+
+
+def both(rows, before):
+    """Rows, and by name the probability to survive up to just before, one for all."""
+    return rows, {"survival_before": None if before is None else [before] * len(rows[1])}
+
+
+@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
+def test_d_calibration(rows, before, **arguments):
+    rows, known = both(rows, before)
+    with documented_warnings_ignored():
+        found = d_calibration(*rows, **known, **arguments)
     np.testing.assert_allclose(found.shares.sum(), 1)
     assert (found.shares > -1e-9).all()
+    assert 0 < found.pvalue <= 1
+    return found
+
+
+@hostile(rows=SURVIVAL, before=BEFORE)
+def test_martingale_test(rows, before):
+    rows, known = both(rows, before)
+    with documented_warnings_ignored():
+        found = martingale_test(*rows, **known)
+    assert found.expected >= 0
     assert 0 < found.pvalue <= 1
     return found
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
 from scipy.stats import chi2
+from scipy.stats import norm as normal
 
+from skcal._numerics.shift._censoring import expect_events
 from skcal.metrics import expected_calibration_error, smooth_ece
-from skcal.shift import aj_calibration, at_horizon, d_calibration
+from skcal.shift import aj_calibration, at_horizon, d_calibration, martingale_test
 
 
 @pytest.fixture
@@ -78,6 +81,32 @@ def test_weights_make_up_for_the_censored_rows():
     risk = 1 - np.exp(-2 * rate)
     assert expected_calibration_error(y, risk, sample_weight=weights) < 0.02
     assert expected_calibration_error(y, risk, sample_weight=weights > 0) > 0.05
+
+
+def test_kinds_as_r_codes_them(rng):
+    """1 = censored, 2 = dead, as in the data of R's survival package, was read as two kinds."""
+    dead, time = rng.integers(0, 2, 40), rng.integers(1, 8, 40).astype(float)
+    dead[:2] = [0, 1]
+    for event in (dead + 1, np.where(dead, 2, 3)):
+        with pytest.raises(ValueError, match="event must hold 0 for censored rows; got none"):
+            at_horizon(event, time, horizon=4, cause=2)
+        with pytest.raises(ValueError, match="event must hold 0 for censored rows; got none"):
+            aj_calibration(event, time, np.zeros((40, 1)), times=[4], cause=2)
+    found = at_horizon(dead + 1, time, horizon=4, cause=2, censored=1)
+    assert np.array_equal(found, at_horizon(dead, time, horizon=4))
+    risk = np.tile([0.1, 0.4], (40, 1))
+    found = aj_calibration(dead + 1, time, risk, times=[2, 4], cause=2, censored=1)
+    np.testing.assert_array_equal(
+        found.observed, aj_calibration(dead, time, risk, times=[2, 4]).observed
+    )
+
+
+def test_kinds_without_censored_rows(rng):
+    """All had an event where that is said."""
+    time, kinds = rng.exponential(size=40), np.arange(40) % 2 + 1
+    y, weights = at_horizon(kinds, time, horizon=1, cause=2, censored=0)
+    assert (weights == 1).all()
+    np.testing.assert_array_equal(y, (time <= 1) & (kinds == 2))
 
 
 def list_incidence(kinds, time, kind, places):
@@ -178,6 +207,26 @@ def test_aj_calibration_finds_what_a_model_misses():
     np.testing.assert_allclose(found.predicted - found.observed, gap, atol=4 / np.sqrt(n))
 
 
+def test_survival_in_place_of_risk(rng):
+    """Survival that was taken for risk had a value of its own, without a word."""
+    event, time, times = rng.random(40) < 0.5, rng.exponential(size=40), np.array([0.2, 0.5, 1])
+    time[0] = 2
+    survival = np.exp(-np.outer(rng.uniform(0.5, 2, 40), times))
+    found = aj_calibration(event, time, survival=survival, times=times)
+    expected = aj_calibration(event, time, 1 - survival, times=times)
+    np.testing.assert_array_equal(found.observed, expected.observed)
+    np.testing.assert_allclose(found.predicted, expected.predicted, rtol=1e-12)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    with pytest.raises(ValueError, match=r"risk must be .* cannot fall.* as survival"):
+        aj_calibration(event, time, survival, times=times)
+    with pytest.raises(ValueError, match=r"survival must be .* cannot rise.* as risk"):
+        aj_calibration(event, time, survival=1 - survival, times=times)
+    # Constant curves neither rise nor fall, whatever rounding does to their means.
+    for risk in (np.full((40, 3), 0.1), np.float32(0.3) + np.zeros((40, 3), np.float32)):
+        found = aj_calibration(event, time, risk, times=times)
+        np.testing.assert_allclose(found.predicted, risk[0, 0])
+
+
 def share(event, survival, n_bins):
     """Bins of Haider et al. (2020), row by row."""
     counts = np.zeros(n_bins)
@@ -211,6 +260,148 @@ def test_the_lower_end_of_a_bin_belongs_to_it():
         ends = np.arange(n_bins) / n_bins
         shares = d_calibration(np.ones(n_bins, dtype=bool), ends, n_bins=n_bins).shares
         np.testing.assert_allclose(shares, 1 / n_bins)
+
+
+def spread(low, high, n_bins):
+    """Shares of intervals in bins, row by row."""
+    counts = np.zeros(n_bins)
+    for a, b in zip(low, high, strict=True):
+        for k in range(n_bins):
+            overlap = min(b, (k + 1) / n_bins) - max(a, k / n_bins)
+            counts[k] += max(overlap, 0) / (b - a)
+    return counts
+
+
+def test_shares_in_discrete_time_by_their_definition(rng):
+    for n_bins in (1, 2, 4, 10):
+        event, ends = rng.random(200) < 0.5, np.sort(rng.random((2, 200)), axis=0)
+        event[:4], ends[:, :4] = True, [[0, 0.5, 0.1, 0.3 - 1e-9], [1, 1, 0.2, 0.3 + 1e-9]]
+        found = d_calibration(event, ends[0], survival_before=ends[1], n_bins=n_bins)
+        expected = spread(np.where(event, ends[0], 0), np.where(event, ends[1], ends[0]), n_bins)
+        np.testing.assert_allclose(found.shares, expected / 200, atol=1e-12)
+
+
+def test_two_times_as_predicted():
+    """Half of the rows at each of two times, as predicted: all of [0, 1] is evenly covered."""
+    event, survival = np.ones(20, dtype=int), np.r_[np.full(10, 0.5), np.zeros(10)]
+    found = d_calibration(event, survival, survival_before=survival + 0.5)
+    np.testing.assert_allclose(found.shares, 0.1)
+    assert found.pvalue == 1
+    found = martingale_test(event, survival, survival_before=survival + 0.5)
+    assert found[:2] == (pytest.approx(0, abs=1e-12), pytest.approx(1))
+    # Nobody sees from S(t) alone that time is discrete, but for ties.
+    for test in (d_calibration, martingale_test):
+        with pytest.warns(UserWarning, match="10 of the 20 events .* 0.5. In discrete time give"):
+            test(event, survival)
+
+
+def draw_steps(rng, n=300):
+    """Geometric times of different rates, half of them censored, and both probabilities."""
+    rate = rng.uniform(0.2, 1, n)
+    time, end = np.ceil(rng.exponential(1 / rate)), np.ceil(rng.exponential(2, n))
+    seen = np.minimum(time, end)
+    return time <= end, np.exp(-rate * seen), np.exp(-rate * (seen - 1))
+
+
+def test_level_in_discrete_time():
+    """5 % of drawn places, never more of shared rows; without S(t-) all are rejected."""
+    rng, n_samples, rejected = np.random.default_rng(0), 300, np.zeros(4)
+    for _ in range(n_samples):
+        event, survival, before = draw_steps(rng)
+        both = {"survival_before": before}
+        rejected += [
+            test.pvalue <= 0.05
+            for test in (
+                d_calibration(event, survival, randomized=True, random_state=rng, **both),
+                d_calibration(event, survival, **both),
+                martingale_test(event, survival, **both),
+                martingale_test(event, survival),
+            )
+        ]
+    error = np.sqrt(0.05 * 0.95 / n_samples)
+    drawn, shared, right, wrong = rejected / n_samples
+    assert abs(drawn - 0.05) < 4 * error
+    assert shared < 0.05 + 3 * error
+    assert abs(right - 0.05) < 4 * error
+    assert wrong > 0.9
+
+
+def test_draws_are_repeated_with_their_seed(rng):
+    event, survival, before = draw_steps(rng)
+    data = {"event": event, "survival": survival, "survival_before": before, "randomized": True}
+    one, again, other = (d_calibration(**data, random_state=k) for k in (0, 0, 1))
+    np.testing.assert_array_equal(one.shares, again.shares)
+    assert one.statistic != other.statistic
+    assert np.allclose(300 * one.shares, np.round(300 * one.shares))
+
+
+# --------------------------------------------------------------------------- events
+
+
+def test_expected_events_by_their_definition(rng):
+    """(O - E) / sqrt(E) with E the sum of -log S, the root of `LR` of R's survexp.fr."""
+    rate, seen = rng.uniform(0.1, 1, 50), rng.exponential(size=50)
+    event = rng.random(50) < 0.4
+    found = martingale_test(event, np.exp(-rate * seen))
+    expected = rate @ seen
+    assert found.observed == event.sum()
+    assert found.expected == pytest.approx(expected)
+    assert found.statistic == pytest.approx((event.sum() - expected) / np.sqrt(expected))
+    assert found.pvalue == pytest.approx(2 * normal.sf(abs(found.statistic)))
+
+
+@pytest.mark.parametrize("ends", [(0.5, 1), (0.2, 0.7), (0, 0.4), (1e-300, 0.5), (0.999, 1)])
+def test_moments_within_an_interval_by_quadrature(ends):
+    low, high = np.array([ends], dtype=float).T
+    moments = [
+        quad(lambda u, k=k: (-np.log(u)) ** k, *ends, limit=200)[0] / (ends[1] - ends[0])
+        for k in (1, 2)
+    ]
+    found, variance = expect_events(np.array([True]), low, high)
+    assert found[0] == pytest.approx(moments[0])
+    assert variance[0] == pytest.approx(moments[0] - moments[1] + moments[0] ** 2)
+
+
+@pytest.mark.parametrize("survival", [0.01, 0.5, 0.75, 0.99])
+def test_one_step_is_a_binomial_test(survival):
+    """Residuals of two kinds of rows: their sum is c (D - n (1 - s)), c = -log(s) / (1 - s)."""
+    n, scale = 100, -np.log(survival) / (1 - survival)
+    for n_events in (1, 25, 50, 99):
+        event = np.arange(n) < n_events
+        one = np.full(n, survival)
+        found = martingale_test(event, one, survival_before=np.ones(n))
+        gap = scale * (n_events - n * (1 - survival))
+        assert found.observed - found.expected == pytest.approx(gap, abs=1e-9)
+    event = np.arange(n) < round(n * (1 - survival))
+    _, variance = expect_events(event, one, np.ones(n))
+    assert variance.sum() == pytest.approx(scale**2 * n * survival * (1 - survival))
+
+
+def test_events_that_are_certain_or_impossible():
+    assert martingale_test([1, 1], [0, 0], survival_before=[1, 1])[:2] == (0, 1)
+    assert martingale_test([0, 0], [1, 1]) == (0, 1, 0, 0)
+    tiny = np.finfo(float).tiny
+    assert martingale_test([1, 0], [1, 1])[:2] == (np.inf, tiny)
+    assert martingale_test([1, 0], [0.5, 0]) == (-np.inf, tiny, 1, np.inf)
+
+
+def test_level_and_power_of_the_number_of_events():
+    """With two thirds censored, and hazards that are 30 % too high or right."""
+    rng, n, n_samples, rejected = np.random.default_rng(0), 500, 400, np.zeros(3)
+    for _ in range(n_samples):
+        rate = rng.uniform(0.05, 0.5, n)
+        time, end = rng.exponential(1 / rate), rng.exponential(2, n)
+        event, hazard = time <= end, rate * np.minimum(time, end)
+        rejected += (
+            martingale_test(event, np.exp(-hazard)).pvalue <= 0.05,
+            martingale_test(event, np.exp(-1.3 * hazard)).pvalue <= 0.05,
+            d_calibration(event, np.exp(-1.3 * hazard)).pvalue <= 0.05,
+        )
+    level, power, of_shape = rejected / n_samples
+    error = 0.5 / np.sqrt(n_samples)
+    assert abs(level - 0.05) < 4 * np.sqrt(0.05 * 0.95 / n_samples)
+    assert power - 3 * error > 0.8
+    assert of_shape + 3 * error < power - 0.2
 
 
 # What SurvivalEVAL 0.9.0 gives, by d_calibration(SURVIVAL, SEEN, num_bins); its bins are counted
@@ -297,6 +488,13 @@ def test_level_of_the_test():
         ({"cause": "x"}, "cause must be an integer"),
         ({"event": [0, 1, 1.5], "cause": 1}, "event must hold kinds of events.*got 1.5 at row 2"),
         ({"event": [0, -1, 1], "cause": 1}, "event must hold kinds of events.*got -1 at row 1"),
+        (
+            {"event": [0, 1, 2], "cause": 2, "censored": 1},
+            "event must hold .* and 1 for censored rows; got 0 at row 0",
+        ),
+        ({"cause": 1, "censored": 1}, "cause must be another kind than censored, 1; got 1"),
+        ({"cause": 1, "censored": -1}, "censored must be at least 0; got -1"),
+        ({"censored": 1}, "censored needs cause, the kind of the event; got 1 alone"),
     ],
 )
 def test_horizons_that_are_refused(change, message):
@@ -315,8 +513,24 @@ def test_horizons_that_are_refused(change, message):
     ],
 )
 def test_survival_that_is_refused(event, survival, message):
-    with pytest.raises(ValueError, match=message):
-        d_calibration(event, survival)
+    for test in (d_calibration, martingale_test):
+        with pytest.raises(ValueError, match=message):
+            test(event, survival)
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ([0.5, 1.1], r"survival_before must lie in \[0, 1\]; got 1.1 at row 1"),
+        ([0.6], "survival_before must hold a number for each of the 2 rows of survival; got 1"),
+        ([[0.6, 0.6]], "survival_before must be one-dimensional"),
+        ([0.6, 0.3], "survival_before must not be below survival, 0.4 at row 1; got 0.3"),
+    ],
+)
+def test_survival_before_that_is_refused(before, message):
+    for test in (d_calibration, martingale_test):
+        with pytest.raises(ValueError, match=message):
+            test([0, 1], [0.5, 0.4], survival_before=before)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +548,13 @@ def test_survival_that_is_refused(event, survival, message):
         ({"risk": np.full((3, 2), np.nan)}, r"risk must lie in \[0, 1\]; got nan at row 0"),
         ({"norm": 0.5}, "norm must be at least 1"),
         ({"cause": 2}, r"cause must be .* one of \[1\]; got 2"),
+        ({"risk": None}, "Give either risk or survival; got neither"),
+        ({"survival": np.zeros((3, 2))}, "Give either risk or survival; got both"),
+        ({"risk": None, "survival": np.zeros((3, 1))}, r"survival must have shape \(3, 2\)"),
+        (
+            {"risk": None, "survival": np.zeros((3, 2)), "cause": 1},
+            "survival is for one kind of event; with cause give risk",
+        ),
     ],
 )
 def test_risks_that_are_refused(change, message):

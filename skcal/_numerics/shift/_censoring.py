@@ -69,16 +69,14 @@ def find_mean_gap(times, gaps, norm):
     return float(largest * mean ** (1 / norm))
 
 
-def share_survival(event, survival, n_bins):
-    """Numbers of rows in equal bins of the survival probability at the time of the event.
+def share_survival(low, high, n_bins):
+    """Numbers of rows in equal bins of [0, 1], with each row spread evenly over its interval.
 
-    A row that is censored where its survival probability is s has its event at one that is uniform
-    on [0, s], if the model is right, and is shared among the bins below.
+    A row whose interval is one point is in the bin of this point, and 1 in the last bin.
 
     Parameters
     ----------
-    event : ndarray of bool of shape (n_samples,)
-    survival : ndarray of shape (n_samples,)
+    low, high : ndarray of shape (n_samples,)
     n_bins : int
 
     Returns
@@ -86,12 +84,52 @@ def share_survival(event, survival, n_bins):
     ndarray of shape (n_bins,)
     """
     # Compared with its ends, because s * B may be rounded to below k where s = k / B.
-    cell = np.searchsorted(np.arange(1, n_bins) / n_bins, survival, side="right")
-    counts = np.bincount(cell[event], minlength=n_bins).astype(np.float64)
-    cell, survival = cell[~event], survival[~event]
-    share = np.divide(1.0, n_bins * survival, where=cell > 0, out=np.zeros(len(survival)))
-    counts += np.bincount(cell, 1 - cell * share, n_bins)
-    # Each of the bins below gets a share: sums from above.
-    below = np.bincount(cell, share, n_bins)
-    counts[:-1] += np.cumsum(below[:0:-1])[::-1]
-    return counts
+    ends = np.arange(n_bins + 1) / n_bins
+    first, last = (np.searchsorted(ends[1:-1], place, side="right") for place in (low, high))
+    is_split = first < last
+    counts = np.bincount(first[~is_split], minlength=n_bins).astype(np.float64)
+    first, last, low, high = first[is_split], last[is_split], low[is_split], high[is_split]
+    length = high - low
+    counts += np.bincount(first, (ends[first + 1] - low) / length, n_bins)
+    counts += np.bincount(last, (high - ends[last]) / length, n_bins)
+    # All bins between get 1 / (B length): sums of those that have begun and not ended. Where only
+    # two bins share a short interval this is large, and not used.
+    between = np.where(last > first + 1, 1 / (n_bins * np.maximum(length, 1 / n_bins)), 0.0)
+    begun = np.bincount(first + 1, between, n_bins) - np.bincount(last, between, n_bins)
+    return counts + np.maximum(np.cumsum(begun), 0.0)
+
+
+def expect_events(event, survival, before):
+    """Expected number of events of each row up to its time, and the variance around it.
+
+    Under the prediction -log U is the time of the event in units of the cumulative hazard, with U
+    uniform on [0, 1]. A row is followed up to -log U if it has an event, with U in
+    [survival, before], and else to -log(survival). Their means, given which of the two is the case
+    and the interval, are what is expected: the number of events, 0 or 1, minus this has mean 0 and
+    as variance the mean of what is expected minus the variance of -log U within the interval.
+
+    Parameters
+    ----------
+    event : ndarray of bool of shape (n_samples,)
+    survival, before : ndarray of shape (n_samples,)
+        Probabilities to survive the time, and to survive up to just before.
+
+    Returns
+    -------
+    expected, variance : ndarray of shape (n_samples,)
+    """
+    top = np.where(event, before, survival)
+    with np.errstate(divide="ignore"):
+        expected = -np.log(top)  # infinite where survival is impossible
+    # Of U uniform on [r, 1], with q = r / (1 - r), -log U has the mean 1 + q log r and the variance
+    # 1 - r (log r / (1 - r))^2.
+    wide = survival < top
+    ratio = np.divide(survival, top, where=wide, out=np.ones(len(top)))
+    wide &= ratio < 1
+    ratio = ratio[wide]
+    ratio = np.maximum(ratio, np.finfo(np.float64).tiny)  # 0 log 0 is 0
+    slope = np.log(ratio) / (1 - ratio)
+    within = np.zeros(len(top))
+    expected[wide] += 1 + ratio * slope
+    within[wide] = np.clip(1 - ratio * slope**2, 0.0, 1.0)
+    return expected, np.maximum(expected - within, 0.0)

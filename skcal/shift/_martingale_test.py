@@ -1,0 +1,126 @@
+"""Do as many events happen as predicted hazards say?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._numerics.inference._classical_tests import divide_by_error, normal_pvalue
+from skcal._numerics.shift._censoring import expect_events
+from skcal._records import show_record
+from skcal._typing import ArrayLike
+from skcal.shift._d_calibration import read_survival
+
+
+class MartingaleTest(NamedTuple):
+    """Observed and expected events.
+
+    Attributes
+    ----------
+    statistic : float
+        Observed minus expected events over the standard deviation; above 0 where the model predicts
+        too few.
+    pvalue : float
+        Its two-sided p-value under the hypothesis that the predicted hazards are right.
+    observed : int
+        Number of events.
+    expected : float
+        Number of events that is expected of the time that each row was followed.
+    """
+
+    statistic: float
+    pvalue: float
+    observed: int
+    expected: float
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+
+def martingale_test(
+    event: ArrayLike, survival: ArrayLike, *, survival_before: ArrayLike | None = None
+) -> MartingaleTest:
+    r"""Test whether as many events happened as predicted hazards say (one-sample log-rank test).
+
+    It has power against hazards that are all too high or too low, however many rows are censored.
+    It sees no error that evens out: too many early events and too few late ones, or high risks that
+    are too high and low ones that are too low.
+
+    Parameters
+    ----------
+    event : array-like of shape (n_samples,)
+        1 or True where the event was seen, 0 or False where the row was censored.
+    survival : array-like of shape (n_samples,)
+        Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
+        was censored: :math:`S(t_i \mid x_i)`.
+    survival_before : array-like of shape (n_samples,), default=None
+        Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
+        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
+        time is continuous, so that both are the same.
+
+    Returns
+    -------
+    MartingaleTest
+        Named tuple of ``statistic``, ``pvalue``, ``observed`` and ``expected``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    Warns
+    -----
+    UserWarning
+        If `survival_before` is not given although many events, five or more and over 5 %, have the
+        same survival probability, as in discrete time.
+
+    See Also
+    --------
+    d_calibration : A test of the whole distribution of times.
+    aj_calibration : Mean risks at many times.
+
+    Notes
+    -----
+    Of a row that is followed up to the time t, :math:`-\log S(t \mid x)` events are expected, its
+    cumulative hazard, and the difference is a martingale if the model is right. With O events, and
+    E of them expected of all rows, the statistic is [1]_
+
+    .. math:: z = \frac{O - E}{\sqrt E},
+
+    compared with the standard normal distribution. Hazards multiplied by O / E would give as many
+    events as there were. Censoring may depend on the predictions, but given these not on the event.
+
+    In discrete time the survival probability at the time of an event is only known to lie between
+    :math:`S(t)` and :math:`S(t-)`, where right models spread it evenly, as they do the
+    :func:`probability integral transform <skcal.metrics.probability_integral_transform>` of counts.
+    With U uniform on this interval the row counts with the mean of :math:`-\log U` in E, and the
+    variance is E minus the variances of :math:`-\log U`, summed over events.
+
+    References
+    ----------
+    .. [1] N. E. Breslow (1975). Analysis of survival data under the proportional hazards model.
+       International Statistical Review 43. :doi:`10.2307/1402659`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.shift import martingale_test
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.05, 0.5, size=500)
+    >>> time, end = rng.exponential(1 / rate), rng.exponential(2, size=500)
+    >>> event, seen = time <= end, np.minimum(time, end)
+    >>> found = martingale_test(event, np.exp(-rate * seen))
+    >>> found.observed, round(found.expected), found.pvalue > 0.05
+    (174, 169, True)
+    >>> martingale_test(event, np.exp(-1.3 * rate * seen)).pvalue < 0.01
+    True
+    """
+    is_event, after, before = read_survival(event, survival, survival_before)
+    expected, variance = expect_events(is_event, after, before)
+    total = float(expected.sum()) + 0.0  # -log 1 is -0
+    if np.isinf(total):
+        statistic = -np.inf
+    else:
+        statistic = float(divide_by_error((is_event - expected).sum(), np.sqrt(variance.sum())))
+    return MartingaleTest(statistic, normal_pvalue(statistic), int(is_event.sum()), total)
