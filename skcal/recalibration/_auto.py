@@ -361,6 +361,8 @@ class AutoRecalibration(BaseRecalibrator):
         self.recalibrators_ = [fitted.get(name) for name in members]
         kept = [name == "leave it" or name in fitted for name in self.names_]
         self.weights_ = np.where(kept, [weights.get(name, 0.0) for name in self.names_], 0.0)
+        if not self.weights_.any():  # what the rows do not refute cannot be fitted to all of them
+            self.weights_[0] = 1.0
         self.weights_ /= self.weights_.sum()
         self.intercepts_ = np.zeros(scores.shape[1])
         if splits:

@@ -453,6 +453,9 @@ def test_a_member_that_fails_at_last():
     assert fitted.weights_[1] == 0
     assert fitted.weights_.sum() == pytest.approx(1)
     assert fitted.recalibrators_[0] is None
+    with pytest.warns(UserWarning, match="left out .*Choosy: 100 rows"):
+        fitted = AutoRecalibration([Choosy((100,), power=0.5)], leave_it=1e-6).fit(X, y)
+    np.testing.assert_array_equal(fitted.weights_, [1, 0])  # though the rows refute the scores
 
 
 def test_harm_is_not_told_where_a_map_cannot_be_fitted_to_a_part():
