@@ -56,10 +56,11 @@ def _score_stable(law, y):
     skew = beta * np.tan(np.pi * alpha / 2)
 
     def integrand(t):
-        shifted = np.exp(-(t**alpha)) * np.cos(t * y - skew * t**alpha)
-        return (1 - shifted - (1 - np.exp(-2 * t**alpha)) / 2) / t**2
+        power = t**alpha
+        turned = 2 * np.exp(-power) * np.sin((t * y - skew * power) / 2) ** 2
+        return (turned - np.expm1(-power) + np.expm1(-2 * power) / 2) / t**2
 
-    ends = [1e-9, 1e-6, 1e-3, 0.1, 1.0, 3.0, 10.0]
+    ends = [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 3.0, 10.0]
     parts = [quad(integrand, low, high, epsabs=1e-12)[0] for low, high in pairwise(ends)]
     return 2 / np.pi * (sum(parts) + 1 / (2 * ends[-1]))
 
@@ -209,7 +210,7 @@ def test_jumps_in_a_cdf(law, y):
     assert score([y] * 3, law) == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.parametrize("n_atoms", [1, 2, 30, 100])
+@pytest.mark.parametrize("n_atoms", [1, 2, 30, 200])
 def test_a_step_function_is_the_ensemble_of_its_atoms(rng, n_atoms):
     atoms = np.sort(rng.normal(size=n_atoms).round(2))
     law = SimpleNamespace(
@@ -226,8 +227,9 @@ def test_a_step_function_is_the_ensemble_of_its_atoms(rng, n_atoms):
 
 def _blur(x):
     """A cdf with an error of 1e-4."""
-    noise = _NOISE[np.abs(np.asarray(x) * 1e7).astype(int) % len(_NOISE)]
-    return stats.norm.cdf(x) + 4e-4 * noise * stats.norm.cdf(x) * stats.norm.sf(x)
+    x = np.asarray(x)
+    noise = _NOISE[np.abs(x * 1e7).astype(int) % len(_NOISE)]
+    return special.ndtr(x) * (1 + 4e-4 * noise * special.ndtr(-x))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ _LEVELS = 1e-6, 1e-3, 0.05, 0.25, 0.5
 # Rule of Clenshaw and Curtis in a panel, and the one on every other node that tells its error.
 _N_NODES = 17
 # Panels that a row has in store; how often they may be cut, all together and one of a tail.
-_STORE, _MOST_CUTS, _MOST_TAIL_CUTS = 64, 4096, 40
+_STORE, _MOST_CUTS, _MOST_TAIL_CUTS = 64, 1024, 40
 # Share of the error that a panel may have; where errors sum up to more, a row is given up.
 _PARTS = 256
 # A panel that holds this share of the rise of its parent probably holds a jump.
