@@ -22,7 +22,8 @@ class Ensemble(NamedTuple):
     Attributes
     ----------
     members : array-like of shape (n_samples, n_members)
-        Members of the ensemble of each row, in any order.
+        Members of the ensemble of each row, in any order. Only
+        :func:`continuous_ranked_probability_score` takes NaN, as a missing member.
     """
 
     members: ArrayLike
@@ -148,9 +149,9 @@ def sort_quantiles(name, quantiles, n_samples):
     return values, levels[order]
 
 
-def read_members(name, ensemble, n_samples):
-    """Members of an ensemble for each of the rows."""
-    members = _read_matrix(f"The members of {name}", ensemble.members)
+def read_members(name, ensemble, n_samples, *, missing=False):
+    """Members of an ensemble for each of the rows; some of a row may be NaN where `missing`."""
+    members = _read_matrix(f"The members of {name}", ensemble.members, missing)
     if len(members) != n_samples:
         raise ValueError(
             f"The members of {name} must have one row for each of the {n_samples} rows of y_true; "
@@ -165,8 +166,12 @@ def list_blocks(members):
     return [slice(start, start + step) for start in range(0, len(members), step)]
 
 
-def _read_matrix(name, members):
-    members = read_finite(name, members)
+def _read_matrix(name, members, missing=False):
+    if missing:
+        members = read_numbers(name, members).astype(np.float64, copy=False)
+        check_everywhere(name, members, ~np.isinf(members), "be finite, or NaN if missing")
+    else:
+        members = read_finite(name, members)
     if members.ndim != 2 or members.size == 0:
         raise ValueError(
             f"{name} must have shape (n_samples, n_members) and hold at least one member; "

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.stats.distributions import rv_frozen
 
 from skcal._numerics.distributions._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics.distributions._isotonic_distributions import StepDistributions
 from skcal._numerics.distributions._normal_scores import NormalScores
 from skcal._numerics.distributions._predictive_scores import (
-    score_by_quantiles,
+    score_atoms,
     score_ensemble,
     score_interval,
     score_laplace,
@@ -20,6 +21,7 @@ from skcal._numerics.distributions._predictive_scores import (
     score_on_lattice,
     score_pinball,
 )
+from skcal._numerics.distributions._squared_integral import integrate_squares
 from skcal._predicted._distributions import Mixture, describe, read_predictions, unwrap
 from skcal._predicted._points import (
     Ensemble,
@@ -38,17 +40,24 @@ from skcal._predicted._rows import (
     refuse_rows,
 )
 from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight
+from skcal._validation import check_flag, check_sample_weight
 
+# Beyond a number, and quantiles from above, by SciPy's first and second kind of distributions.
+_SF, _ISF = ("sf", "ccdf"), ("isf", "iccdf")
+# What a computed probability may be outside [0, 1].
+_ROUNDING = 1e-9
 CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
-# Probability left out at both ends of a discrete distribution, and error of quadrature.
-_TAIL, _TOLERANCE = 1e-15, 1e-8
-# Values of a discrete distribution are whole numbers apart, but for rounding.
-_NEARLY_WHOLE = 1e-9
+# Probability left out below a discrete distribution, error of sums and integrals, and numbers of a
+# lattice that its median may be away from its start.
+_TAIL, _TOLERANCE, _FARTHEST = 1e-15, 1e-8, 1 << 19
 
 
 def continuous_ranked_probability_score(
-    y_true: ArrayLike, distribution: Any, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    distribution: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fair: bool = False,
 ) -> float:
     r"""Continuous ranked probability score (CRPS), a proper score of predictive distributions.
 
@@ -63,20 +72,24 @@ def continuous_ranked_probability_score(
         (n_samples,) or scalars, a tuple of means and standard deviations of normal distributions,
         a :class:`Mixture` of normal distributions, an :class:`Ensemble`, :class:`Quantiles`, what
         NGBoost and skpro predict, or any object with methods ``cdf`` and ``ppf`` (or ``icdf``)
-        that return one number for each row.
+        that return one number for each row. Its cdf may have jumps.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
+    fair : bool, default=False
+        Whether to score the distribution that the members of an :class:`Ensemble` are drawn from,
+        instead of the members; see Notes.
 
     Returns
     -------
     float
-        The mean score, 0 or more, in the units of the targets; less is better.
+        The mean score in the units of the targets; less is better. It is 0 or more unless `fair`,
+        and infinite if a tail is so heavy that the integral diverges.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, or the score of a distribution cannot be computed to its
-        accuracy, for instance because it is infinite.
+        If an argument is invalid, if the score of a distribution cannot be computed to its
+        accuracy, or if `fair` is True and a row has fewer than two members.
 
     See Also
     --------
@@ -96,14 +109,24 @@ def continuous_ranked_probability_score(
     where X and X' are independent draws from the prediction and :math:`q_\tau` its quantiles.
 
     Normal and Laplace distributions, and mixtures of normal ones, have closed forms [2]_.
-    The members of an ensemble are read as a distribution with as many atoms, whose score takes one
-    sort of the row. The score of quantiles is twice their pinball loss, averaged over the levels,
-    which approaches that of a distribution for many levels :math:`(k - 1/2) / m`. A discrete
-    distribution of SciPy is summed over its lattice, where all but 1e-15 of its mass lies, an
-    isotonic one over its values.
+    The score of quantiles is twice their pinball loss, averaged over the levels, which approaches
+    that of a distribution for many levels :math:`(k - 1/2) / m`. Discrete distributions are summed
+    over their numbers; sums with a heavy tail are extrapolated. Other distributions are integrated
+    over x, in pieces that are cut until the estimated error is below 1e-8 of the score of each row;
+    jumps are found by the quantiles. Where :math:`1 - F(x)` falls like :math:`x^{-1/2}` or more
+    slowly, as in Lévy's distribution, the score is infinite; it is finite for the Cauchy
+    distribution, which has no mean.
 
-    Other distributions are integrated over the levels by a rule whose step is halved until its
-    results differ by at most 1e-8 of the score of each row; the error is smaller than that.
+    The members of an ensemble are read as a distribution with as many atoms. If they are m draws
+    from a distribution, its score is lower in expectation, by
+    :math:`\mathbb{E}|X - X'| / (2 m)`: ensembles with more members are favoured. The fair score
+    divides the sum over pairs by m (m - 1) in place of :math:`m^2`, and has the same expectation
+    for each m [3]_. It may be negative, and is meant for members that are draws, not for chosen
+    ones such as quantiles.
+
+    A member that is NaN is missing, and the row is scored by the others, as an ensemble with fewer
+    members; a row without any is an error. Prefer the fair score if the numbers of members differ,
+    and do not expect to be told if members are missing because of what they would have predicted.
 
     References
     ----------
@@ -112,6 +135,8 @@ def continuous_ranked_probability_score(
        :doi:`10.1198/016214506000001437`
     .. [2] A. Jordan, F. Krüger, S. Lerch (2019). Evaluating probabilistic forecasts with
        scoringRules. Journal of Statistical Software 90. :doi:`10.18637/jss.v090.i12`
+    .. [3] C. A. T. Ferro (2014). Fair scores for ensemble forecasts. Quarterly Journal of the Royal
+       Meteorological Society 140. :doi:`10.1002/qj.2270`
 
     Examples
     --------
@@ -121,10 +146,21 @@ def continuous_ranked_probability_score(
     0.3505
     >>> continuous_ranked_probability_score([1.0], Ensemble([[0.0, 2.0]]))
     0.5
+    >>> continuous_ranked_probability_score([1.0], Ensemble([[0.0, 2.0]]), fair=True)
+    0.0
     """
+    check_flag("fair", fair)
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    return _average(_score_rows(targets, distribution), weights)
+    distribution = unwrap(distribution)
+    if fair and not isinstance(distribution, Ensemble):
+        raise ValueError(
+            f"fair must be False unless distribution is an Ensemble; got {describe(distribution)}."
+        )
+    if isinstance(distribution, Ensemble):
+        return _average(_score_members(targets, distribution, fair), weights)
+    scores, may_diverge = _score_rows(targets, distribution)
+    return _average(scores, weights, may_diverge)
 
 
 def pinball_loss(
@@ -248,10 +284,12 @@ def interval_score(
         return _average(score_interval(targets, low, high, level), weights)
 
 
-def _average(scores, weights):
-    """Mean of scores, which are finite or refused."""
+def _average(scores, weights, may_diverge=False):
+    """Mean of scores, which must be finite unless they are known to be infinite."""
     if weights is not None:  # a weight of zero equals absence, also of an infinite score
         scores, weights = scores[weights > 0], weights[weights > 0]
+    if may_diverge and np.isinf(scores).any():
+        return np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(np.average(scores, weights=weights))
     if not np.isfinite(value):
@@ -263,28 +301,35 @@ def _average(scores, weights):
 
 
 def _score_rows(targets, distribution):
-    """CRPS of each row."""
-    distribution = unwrap(distribution)
-    if isinstance(distribution, Ensemble):
-        members = read_members("distribution", distribution, len(targets))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return score_ensemble(targets, members)
+    """CRPS of each row, and whether infinite ones are known to be so."""
     if isinstance(distribution, Quantiles):
         values = distribution.values
-        return 2 * _score_quantiles(
+        scores = _score_quantiles(
             "The values of distribution", targets, values, distribution.levels
         )
+        return 2 * scores, False
     family = type(getattr(distribution, "dist", distribution))
     if isinstance(distribution, Mixture) or family in CLOSED_FORMS:
-        return _score_family(targets, distribution)
+        return _score_family(targets, distribution), False
     if isinstance(distribution, StepDistributions):
-        return distribution.score(targets)
+        return distribution.score(targets), False
     if family is NormalScores:
         _, *place = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
-        return distribution.dist.score(targets, *place)
-    if is_discrete(distribution):
-        return _score_discrete(targets, distribution)
-    return _integrate(targets, distribution)
+        return distribution.dist.score(targets, *place), False
+    score = _score_discrete if is_discrete(distribution) else _integrate
+    return score(targets, distribution), True
+
+
+def _score_members(targets, ensemble, is_fair):
+    """CRPS of each row of an ensemble."""
+    members = read_members("distribution", ensemble, len(targets), missing=True)
+    count = np.count_nonzero(~np.isnan(members), axis=1)
+    needed = "two members that are not NaN if fair" if is_fair else "a member that is not NaN"
+    refuse_rows(
+        f"Each row of the members of distribution must have {needed}", members, count < 1 + is_fair
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return score_ensemble(targets, members, is_fair)
 
 
 def _score_quantiles(name, targets, values, quantiles):
@@ -312,58 +357,127 @@ def _score_family(targets, distribution):
 
 
 def _score_discrete(targets, distribution):
+    """CRPS of each row, of a distribution on whole numbers or with a list of atoms."""
     n_rows = len(targets)
-    values = getattr(getattr(distribution, "dist", distribution), "xk", None)
-    gaps = np.diff(values if values is not None else [])
-    if np.any(np.abs(gaps - np.rint(gaps)) > _NEARLY_WHOLE):
-        raise ValueError(
-            "The values of distribution must be whole numbers apart if it is discrete; got "
-            f"{np.asarray(values).tolist()}."
-        )
-
-    def cdf(points):
-        if isinstance(getattr(distribution, "dist", distribution), stats.rv_discrete):
-            return distribution.cdf(points + 0.5)  # at the jump rounding may fall one step
-        if not hasattr(distribution, "get_tag"):
-            return distribution.cdf(points)
-        # Those of skpro take one number for each row.
-        return np.stack([evaluate_rows(distribution, ("cdf",), row, n_rows) for row in points])
-
+    evaluate_rows(distribution, ("pmf", "cdf"), targets, n_rows)  # refuses other numbers of rows
+    if hasattr(distribution, "xk"):
+        distribution = distribution()
+    if isinstance(distribution, rv_frozen):
+        law = distribution.dist
+        shapes, location, _ = law._parse_args(*distribution.args, **distribution.kwds)
+        if hasattr(law, "xk"):
+            return score_atoms(targets - location, law.xk, law.pk / law.pk.sum())
+        if np.any(location != 0):  # what is not a whole number may fall one step
+            # The shape of a Poisson binomial is a vector.
+            is_vector = len(shapes) != law.numargs
+            shapes = [np.stack(np.broadcast_arrays(*shapes), axis=-1)] if is_vector else shapes
+            targets, distribution = targets - location, law(*shapes)
+    first, last = _find_lattice(n_rows, distribution)
     with np.errstate(all="ignore"):
-        first, last = (read_ppf(n_rows, distribution, p) for p in (_TAIL, 1 - _TAIL))
-        finite = np.isfinite(first) & np.isfinite(last)
-        scores = score_on_lattice(targets, first, last, cdf) if finite.all() else None
-    if scores is None:
-        raise ValueError(
-            "distribution must have at most 2^20 numbers that matter in a row if it is discrete."
-        )
+        cdf = _make_lattice_cdf(n_rows, distribution, first)
+        scores, errors = score_on_lattice(targets, first, last, cdf, _TOLERANCE)
+    refuse_rows(
+        "distribution must have at most 2^20 numbers that matter in a row if it is discrete: up to "
+        "the target, and beyond it unless 1 - cdf falls like a power",
+        first,
+        ~(errors <= _TOLERANCE * scores),
+    )
     return scores
 
 
+def _sums_masses(distribution):
+    """Whether SciPy sums up the masses for each value of a cdf, and searches it for quantiles."""
+    law = getattr(distribution, "dist", None)
+    return isinstance(law, stats.rv_discrete) and type(law)._cdf is stats.rv_discrete._cdf
+
+
+def _find_lattice(n_rows, distribution):
+    """First and last numbers that matter; the last is infinite if SciPy does not tell it."""
+    low, high = -np.inf, np.inf
+    if isinstance(distribution, rv_frozen):
+        low, high = (np.broadcast_to(end, (n_rows,)) for end in distribution.support())
+    high = np.broadcast_to(high, (n_rows,)).astype(np.float64)
+    if _sums_masses(distribution) and np.isfinite(low).all():
+        return low.astype(np.float64), high
+    first, middle = (read_ppf(n_rows, distribution, p) for p in (_TAIL, 0.5))
+    first = np.maximum(first, low)
+    refuse_rows(
+        "distribution must have at most 2^20 numbers that matter in a row if it is discrete",
+        first,
+        ~(middle - first <= _FARTHEST),
+    )
+    return first, high
+
+
+def _make_lattice_cdf(n_rows, distribution, first):
+    """Function of points of shape (n_points, n_rows), which follow each other, to probabilities."""
+    if _sums_masses(distribution):
+        reached = evaluate_rows(distribution, ("cdf",), first - 1, n_rows)
+
+        def cdf(points):
+            nonlocal reached
+            values = reached + np.cumsum(distribution.pmf(points), axis=0)
+            reached = values[-1]
+            return np.minimum(values, 1.0)
+
+        return cdf
+    return _make_function(n_rows, distribution, ("cdf",))
+
+
+def _make_function(n_rows, distribution, names):
+    """Function of points of shape (n_points, n_rows) to what a method returns for each."""
+    if isinstance(distribution, rv_frozen):
+        method = getattr(distribution, names[0])
+        return lambda points: np.broadcast_to(method(points), np.shape(points))
+    return lambda points: np.stack(
+        [evaluate_rows(distribution, names, row, n_rows) for row in points]
+    )
+
+
 def _integrate(targets, distribution):
+    """CRPS of each row, from a cdf that may jump, and quantiles that say where to look."""
     n_rows = len(targets)
-    below = read_cdf(targets, distribution)
-    beyond = 1 - below
-    if hasattr(distribution, "sf"):
-        beyond = evaluate_rows(distribution, ("sf",), targets, n_rows)
+    read_cdf(targets, distribution)
 
     def ppf(level):
         return read_ppf(n_rows, distribution, level)
 
     def isf(level):
-        clipped = ppf(np.clip(1 - level, 2.0**-53, 1 - 2.0**-53))
-        if not hasattr(distribution, "isf"):
-            return clipped
-        found = evaluate_rows(distribution, ("isf",), level, n_rows)
-        # That of SciPy, where a distribution has none of its own, is the quantile at 1 - 1e-17 = 1.
-        return np.where(np.isfinite(found), found, clipped)
+        found = ppf(np.clip(1 - level, 2.0**-53, 1 - 2.0**-53))
+        if _has_method(distribution, _ISF):
+            other = evaluate_rows(distribution, _ISF, level, n_rows)
+            # That of SciPy, where a distribution has none of its own, is infinite next to 0.
+            found = np.where(np.isfinite(other), other, found)
+        return found
 
+    def check(names):
+        function = _make_function(n_rows, distribution, names)
+
+        def evaluate(points):
+            values = function(points)
+            is_bad = ~((values > -_ROUNDING) & (values < 1 + _ROUNDING))
+            if is_bad.any():
+                row = np.argwhere(is_bad)[0]
+                raise ValueError(
+                    f"distribution.{names[0]} must lie in [0, 1]; got {values[tuple(row)]} at "
+                    f"{points[tuple(row)]} in row {row[1]}."
+                )
+            return np.clip(values, 0.0, 1.0)
+
+        return evaluate
+
+    cdf = check(("cdf",))
+    sf = check(_SF) if _has_method(distribution, _SF) else lambda points: 1 - cdf(points)
     with np.errstate(all="ignore"):
-        scores, errors = score_by_quantiles(targets, (below, beyond), ppf, isf, _TOLERANCE)
-        is_bad = ~(errors <= _TOLERANCE * scores)
+        scores, errors = integrate_squares(targets, cdf, sf, ppf, isf, _TOLERANCE)
     refuse_rows(
-        f"The score of distribution must be finite and computable to {_TOLERANCE:g} of it",
+        f"The score of distribution must be known to {_TOLERANCE:g} of it, but its cdf jumps too "
+        "often, is not accurate enough, or approaches 0 or 1 too slowly or not at all",
         scores,
-        is_bad,
+        ~(errors <= _TOLERANCE * scores),
     )
     return scores
+
+
+def _has_method(distribution, names):
+    return any(callable(getattr(distribution, name, None)) for name in names)

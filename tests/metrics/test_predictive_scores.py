@@ -101,8 +101,6 @@ def test_heavy_tails():
     assert score([0.5], law) == pytest.approx(
         sides[0] + quad(lambda x: law.cdf(x) ** 2, -np.inf, 0.5)[0], rel=1e-7
     )
-    with pytest.raises(ValueError, match="finite and computable to 1e-08"):
-        score([0.5], stats.t(0.4))
 
 
 @pytest.mark.parametrize("law", [stats.norm(1, 2), stats.laplace(1, 2)])
@@ -221,10 +219,6 @@ def test_pinball_loss_and_interval_score_by_those_of_others(rng):
         (lambda: score([0.0], MultivariateNormal([[0.0]], [[[1.0]]])), "must have a method cdf"),
         (lambda: score([0.0], Mixture([1.0], [stats.laplace()])), "must have normal components"),
         (lambda: score([0.0], stats.poisson(1e10)), "at most 2.20 numbers"),
-        (
-            lambda: score([0.0], stats.rv_discrete(values=([0, 0.5], [0.5, 0.5]))),
-            r"must be whole numbers apart .*; got \[0.0, 0.5\]",
-        ),
         (lambda: score([0.0] * 2, Ensemble([[1.0]])), "for each of the 2 rows .* got 1"),
         (lambda: score([0.0], Ensemble([1.0])), r"\(n_samples, n_members\).*; got shape \(1,\)"),
         (lambda: score([0.0], Ensemble([[np.inf]])), "members of distribution must be finite"),

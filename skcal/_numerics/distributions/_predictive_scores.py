@@ -7,10 +7,11 @@ _ROOT_PI = np.sqrt(np.pi)
 _ROOT_TWO_PI = np.sqrt(2 * np.pi)
 # Members of ensembles that are sorted at a time.
 _BLOCK = 1 << 20
-# Quadrature: nodes in t of the tanh-sinh rule, whose weights vanish beyond, and its finest step.
-_REACH, _FINEST = 4.0, 1 / 64
-# Lattice points that are summed at a time, and at most.
-_POINTS, _MOST_POINTS = 64, 1 << 20
+# Lattice points that are summed at a time, and at most; what is left when the sum is complete.
+_POINTS, _MOST_POINTS, _TAIL = 64, 1 << 20, 1e-15
+# Partial sums that a limit is found from; how much a power may change, as a share of it, and by how
+# much it must differ from that of a sum that diverges.
+_N_SUMS, _POWER_CHANGE, _POWER_GAP = 8, 2e-2, 2e-3
 
 
 def score_normal(z):
@@ -45,99 +46,123 @@ def _expect_size(mean, deviation):
     return 2 * deviation * np.exp(-(z**2) / 2) / _ROOT_TWO_PI + mean * (2 * ndtr(z) - 1)
 
 
-def score_ensemble(targets, members):
-    r"""CRPS of the empirical distribution of the members of each row.
+def score_ensemble(targets, members, is_fair):
+    r"""CRPS of the empirical distribution of the members of each row; NaN is no member.
 
     Notes
     -----
     Mean of |x - y| minus half of the mean of |x - x'| over all pairs, which is a sum over sorted
     members: :math:`\sum_{i<j} (x_j - x_i) = \sum_k (2 k - m - 1) x_k`. All are taken relative to
-    the target, so that what is large in both cancels before it is summed.
+    the target, so that what is large in both cancels before it is summed. The fair score takes
+    the pairs of different members alone.
     """
     n_members = members.shape[1]
-    rank = (2 * np.arange(1, n_members + 1) - n_members - 1) / n_members**2
     scores = np.empty(len(targets))
     step = max(1, _BLOCK // n_members)
     for start in range(0, len(targets), step):
         rows = slice(start, start + step)
         errors = members[rows] - targets[rows, None]
-        errors.sort(axis=1)
-        spread = errors @ rank
-        scores[rows] = np.abs(errors, out=errors).mean(axis=1) - spread
-    return np.maximum(scores, 0.0)
+        errors.sort(axis=1)  # NaN to the end
+        count = n_members - np.count_nonzero(np.isnan(errors), axis=1)
+        errors[np.isnan(errors)] = 0.0
+        n_pairs = count * (count - 1.0 if is_fair else count)
+        ranks = (2 * np.arange(1, n_members + 1) - (count + 1)[:, None]) / n_pairs[:, None]
+        spread = np.einsum("ij,ij->i", errors, ranks)
+        scores[rows] = np.abs(errors, out=errors).sum(axis=1) / count - spread
+    return scores if is_fair else np.maximum(scores, 0.0)
 
 
-def score_by_quantiles(targets, at, ppf, isf, tolerance):
-    r"""CRPS from quantile functions, and an estimate of its error, for each row.
-
-    Parameters
-    ----------
-    targets : ndarray of shape (n_samples,)
-    at : pair of ndarray of shape (n_samples,)
-        Probabilities up to the target and beyond it.
-    ppf, isf : callable
-        Quantile of each row at a probability of each row, from below and from above.
-    tolerance : float
-        The rule is refined until no error is larger, relative to the score.
-
-    Notes
-    -----
-    With p = F(y), the score is :math:`2 \int_0^p s (y - q(s)) ds` and the same from above. The
-    tanh-sinh rule takes s = p / (1 + exp(-pi sinh t)), whose nodes crowd at both ends, where
-    quantile functions may be infinite. The error is the difference from twice the step.
-    """
-    step = 0.5
-    sums = _sum_nodes(targets, at, ppf, isf, np.arange(-_REACH, _REACH + step, step))
-    value, error = step * sums, np.inf
-    while step > _FINEST:
-        nodes = np.arange(-_REACH + step / 2, _REACH, step)
-        sums = sums + _sum_nodes(targets, at, ppf, isf, nodes)
-        step /= 2
-        error = np.abs(step * sums - value)
-        value = step * sums
-        if np.all(error <= tolerance * value):
-            break
-    return value, error
+def score_atoms(targets, values, masses):
+    """CRPS of one distribution with atoms at sorted values, for each target."""
+    below = np.cumsum(masses)
+    beyond = below[-1] - below
+    gaps = np.diff(values)
+    # Integrals up to each value of the square from below, and from each value on from above.
+    left = np.append(0.0, np.cumsum(gaps * below[:-1] ** 2))
+    right = np.append(np.cumsum((gaps * beyond[:-1] ** 2)[::-1])[::-1], 0.0)
+    place = np.searchsorted(values, targets, side="right") - 1
+    known = np.maximum(place, 0)
+    passed = np.maximum(targets - values[known], 0.0)
+    scores = left[known] + passed * below[known] ** 2 + right[known] - passed * beyond[known] ** 2
+    return scores + np.maximum(values[0] - targets, 0.0) * below[-1] ** 2
 
 
-def _sum_nodes(targets, at, ppf, isf, nodes):
-    total = np.zeros(len(targets))
-    # Quantiles of 0 and 1 may be infinite.
-    ends = np.finfo(np.float64).tiny, 1 - 2.0**-53
-    for t in nodes:
-        u = np.pi * np.sinh(t)
-        share = 1 / (1 + np.exp(-u))
-        weight = np.pi * np.cosh(t) / (2 + 2 * np.cosh(u))  # d share / d t
-        for p, quantile, sign in zip(at, (ppf, isf), (1, -1), strict=True):
-            level = np.clip(p * share, *ends)
-            total += np.where(
-                p > 0, 2 * weight * p * level * sign * (targets - quantile(level)), 0.0
-            )
-    return total
-
-
-def score_on_lattice(targets, first, last, cdf):
-    """CRPS of distributions on numbers with a distance of 1, or None if these are too many.
+def score_on_lattice(targets, first, last, cdf, tolerance):
+    r"""CRPS of distributions on the numbers first, first + 1, ..., and its error, for each row.
 
     Parameters
     ----------
     targets : ndarray of shape (n_samples,)
     first, last : ndarray of shape (n_samples,)
-        Numbers of the lattice outside of which next to nothing is predicted.
+        Numbers outside of which next to nothing is predicted; the last one may be infinite.
     cdf : callable
-        Probabilities up to points of shape (n_points, n_samples).
+        Probabilities up to points of shape (n_points, n_samples), asked for in ascending order.
+    tolerance : float
+        Relative to the score, what the error of a heavy tail should be below.
+
+    Returns
+    -------
+    scores, errors : ndarray of shape (n_samples,)
+        Errors are infinite where too many numbers matter, scores where their sum diverges.
+
+    Notes
+    -----
+    Summed to the end of the distribution or, if :math:`S(k) = 1 - F(k)` falls like a power of k, up
+    to :math:`2^j` numbers, for j = 1, 2, ...: these partial sums of the squares of S are a limit
+    and a sum of geometric sequences, whose limit the epsilon algorithm of Wynn finds
+    (:doi:`10.2307/2002183`).
     """
-    n_points = np.max(last - first) + 1
-    if not n_points <= _MOST_POINTS:
-        return None
-    inside = np.clip(targets, first, last)
-    scores = np.abs(targets - inside)
-    for shift in range(0, int(n_points), _POINTS):
-        points = first + np.arange(shift, shift + _POINTS)[:, None]
-        values = cdf(points)
-        below = np.clip(inside - points, 0.0, 1.0)
-        scores += np.sum(below * values**2 + (1 - below) * (1 - values) ** 2, axis=0)
-    return scores
+    inside = np.maximum(targets, first)
+    scores, square, errors = inside - targets, np.zeros(len(targets)), np.inf
+    partial, lasts, n_points = [], [], 0
+    step = max(_POINTS, _BLOCK // 16 // len(targets))
+    while n_points < _MOST_POINTS:
+        done, n_points = n_points, max(2 * n_points, 2)
+        for start in range(done, n_points, step):
+            points = first + np.arange(start, min(start + step, n_points))[:, None]
+            values = cdf(points)
+            below, beyond = np.clip(inside - points, 0.0, 1.0), (1 - values) ** 2
+            scores += np.sum(below * values**2 + (1 - below) * beyond, axis=0)
+            square += beyond.sum(axis=0)
+        partial.append(square.copy())
+        lasts.append(1 - values[-1])
+        rest, errors, diverges = _extrapolate(np.array(partial[-8:]), np.array(lasts[-4:]))
+        rest, errors = np.where(last < np.inf, [[0.0], [np.inf]], [rest, errors])
+        diverges &= last == np.inf
+        outside = np.maximum(targets - first - n_points, 0.0)
+        is_over = (lasts[-1] <= _TAIL) | (first + n_points > last)
+        rest = np.where(is_over, outside, rest)
+        errors = np.where(is_over | diverges, 0.0, np.where(outside > 0, np.inf, errors))
+        if np.all(errors <= tolerance * (scores + rest)):
+            break
+    return np.where(diverges, np.inf, scores + rest), errors
+
+
+def _extrapolate(partial, lasts):
+    """What partial sums at powers of 2 lack, the error of that, and whether they diverge.
+
+    `lasts` are the roots of the last terms.
+    """
+    rest, error = np.zeros(partial.shape[1]), np.full(partial.shape[1], np.inf)
+    if len(partial) < _N_SUMS:
+        return rest, error, np.zeros(len(rest), dtype=bool)
+    with np.errstate(all="ignore"):
+        power = -np.diff(np.log2(lasts), axis=0)
+        is_power = np.ptp(power, axis=0) < _POWER_CHANGE * power[-1]
+        limits = [_find_limit(sums) for sums in (partial[:-1], partial[1:])]
+        error = np.abs(limits[1] - limits[0])
+        rest = limits[1] - partial[-1]
+    diverges = is_power & (power[-1] < 0.5 + _POWER_GAP)
+    is_sound = is_power & ~diverges & (rest >= 0) & np.isfinite(error)
+    return np.where(is_sound, rest, 0.0), np.where(is_sound, error, np.inf), diverges
+
+
+def _find_limit(sums):
+    """Limit of sequences by the epsilon algorithm."""
+    before, now = np.zeros((len(sums) + 1, sums.shape[1])), sums
+    while len(now) > 1:
+        before, now = now, before[1:-1] + 1 / np.diff(now, axis=0)
+    return now[0]
 
 
 def score_pinball(targets, quantiles, levels):
