@@ -336,7 +336,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.125, calibration = 0.0077)'
+        'Classifier (Brier = 0.125, calibration = 0.0035)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)

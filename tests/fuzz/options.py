@@ -25,6 +25,7 @@ LAYERS = mostly(
 FLAGS = [
     "bin_width_penalty",
     "clinical",
+    "fair",
     "greater_is_better",
     "monotone",
     "panels",

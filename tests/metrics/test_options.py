@@ -40,6 +40,7 @@ BAD = {
     "distance": ("total", "must be one of .* Did you mean 'total_variation'"),
     "divergence": ("briar", "must be one of .* Did you mean 'brier'"),
     "estimator": ("kernels", "must be .* Did you mean 'kernel'"),
+    "fair": ("yes", "must be True or False; got 'yes'"),
     "functional": ("median", "must be one of 'mean', .* got 'median'"),
     "group_size": (0.0, "must lie above 0 and up to 1; got"),
     "kernel": ("box", "must be one of"),
