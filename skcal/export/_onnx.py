@@ -19,6 +19,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._folds import score_rows
+from skcal._numerics.recalibration._scores import SMALLEST_SHARE
 from skcal._validation import check_integer, check_number
 from skcal.export._formulas import recalibrate, restore_layout
 from skcal.export._graph import Graph, log, maximum, softmax
@@ -212,12 +213,12 @@ class _Writer:
             for one in first:
                 columns = restore_layout(one, recalibrate(one, columns))
             parts.append(recalibrate(final, columns))
-        share = 1 / len(parts)
-        if len(parts) > 1 and not final._gives_hard_probabilities:
-            smallest = np.finfo(np.float64).tiny
-            proba = softmax(sum([share * log(maximum(part, smallest)) for part in parts], 0.0))
-        else:
-            proba = sum([share * part for part in parts], 0.0)
+        proba = parts[0]
+        if len(parts) > 1:
+            share = 1 / len(parts)
+            least = SMALLEST_SHARE * share * sum(parts[1:], parts[0])
+            logs = [share * log(maximum(part, least)) for part in parts]
+            proba = softmax(sum(logs[1:], logs[0]))
         return _spread(proba, final.classes_, last.classes_)
 
     def _find_columns(self, steps):

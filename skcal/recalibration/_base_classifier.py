@@ -172,13 +172,7 @@ class BaseRecalibratedClassifier(
         scores = [self._score(one, X) for one, _ in self.calibrated_classifiers_]
         rows = self._read_rows(X)
         parts = [recalibrator.predict_proba(own, **rows) for own in scores]
-        last = getattr(recalibrator, "steps", [(None, recalibrator)])[-1][1]  # of a pipeline
-        if len(parts) == 1:
-            proba = parts[0]
-        elif getattr(last, "_gives_hard_probabilities", True):
-            proba = np.mean(parts, axis=0, dtype=np.float64).astype(parts[0].dtype)
-        else:
-            proba = average_log_odds(parts)
+        proba = parts[0] if len(parts) == 1 else average_log_odds(parts)
         return spread_columns(proba, recalibrator.classes_, self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -58,8 +58,6 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         What corrections are multiplied by, in [0, 1]; 0 leaves scores as they are.
     """
 
-    _gives_hard_probabilities = False
-
     def __init__(self, levels=None, classes=None, input="proba", n_jobs=None):
         self.levels = levels
         self.classes = classes

@@ -81,8 +81,8 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     With scores :math:`f_j` of m classifiers and the recalibrator r the probabilities are
     proportional to :math:`\prod_{j=1}^m r(f_j(x))^{1/m}`, which for two classes averages log odds.
     An average of probabilities would be under-confident where the classifiers differ; that of log
-    odds is less so. Maps that return 0 and 1, `IsotonicRecalibration` and `HistogramBinning`, and
-    recalibrators of other packages are averaged as probabilities, because a single 0 would decide.
+    odds is less so. None of them counts for less than a hundredth of their mean, because otherwise
+    a single one that is next to 0 would decide.
     ``ensemble=False`` equals ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
 
     The classifier gets X and the labels unchanged: DataFrames, sparse matrices and text are

@@ -227,6 +227,17 @@ def test_folds_do_not_depend_on_the_order_of_rows_nor_on_ties():
         )
 
 
+def test_folds_do_not_depend_on_the_names_of_classes_nor_on_ties():
+    X, y = make_scores(3, 400)
+    X = np.round(X, 1) + 1e-3
+    X /= X.sum(axis=1, keepdims=True)
+    expected = AutoRecalibration().fit(X, y).predict_proba(X)
+    order = np.array([2, 0, 1])
+    renamed = AutoRecalibration().fit(X[:, order], np.argsort(order)[y])
+    found = renamed.predict_proba(X[:, order])[:, np.argsort(order)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
 def test_noise_is_not_found_again_in_other_folds():
     """Dealt in the order of the scores, folds would share out outcomes evenly."""
     rng = np.random.default_rng(0)

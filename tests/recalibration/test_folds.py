@@ -6,7 +6,13 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, VotingClassifier
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
@@ -54,7 +60,6 @@ OTHERS, LABELS = X[60:], NAMES[Y[60:]]
 SORTED = np.argsort(Y, kind="stable")
 ISOTONIC = recalibration.IsotonicRecalibration()
 LOGITS = recalibration.TemperatureScaling(input="logits")
-HARD = (recalibration.IsotonicRecalibration, recalibration.HistogramBinning)
 
 
 def answer(route, classifier, X, y, *, recalibrator=ISOTONIC, cv=3, **params):
@@ -100,9 +105,10 @@ def answer_by_hand(
     if route == "single":
         return recalibrate(out_of_fold, tested, score(np.arange(len(y))))
     parts = [recalibrate(out_of_fold, tested, scores) for _, scores in folds]
-    if isinstance(recalibrator, HARD):
-        return np.mean(parts, axis=0)
-    means = np.exp(np.mean(np.log(parts), axis=0))
+    # No part counts for less than a hundredth of the mean.
+    parts = np.maximum(parts, np.mean(parts, axis=0) / 100)
+    with np.errstate(divide="ignore"):
+        means = np.exp(np.mean(np.log(parts), axis=0))
     return means / means.sum(axis=1, keepdims=True)
 
 
@@ -581,3 +587,17 @@ def test_scores_that_are_no_numbers(meta):
         ValueError, match="predict_proba must give numbers; got nan at row 3 from Uns"
     ):
         getattr(model, "fit_transform", model.fit)(X, Y)
+
+
+@pytest.mark.parametrize("recalibrator", [AutoRecalibration(["isotonic"]), ISOTONIC])
+def test_a_zero_of_one_classifier_does_not_decide(recalibrator):
+    """The mean of five probabilities that one of them holds for 0 is no loss of hundreds."""
+    X, y = make_classification(1500, n_informative=6, n_classes=4, flip_y=0.1, random_state=2)
+    model = RecalibratedClassifierCV(RandomForestClassifier(10, random_state=0), recalibrator)
+    model.fit(X[:750], y[:750])
+    parts = [
+        one.predict_proba(classifier.predict_proba(X[750:]))
+        for classifier, one in model.calibrated_classifiers_
+    ]
+    found, means = model.predict_proba(X[750:]), np.mean(parts, axis=0)
+    assert (found >= 0.02 * means).all()

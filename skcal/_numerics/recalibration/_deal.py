@@ -110,7 +110,8 @@ def _find_units(scores, codes, sample_weight, n_folds, kind):
     # A constant in a row of logits says nothing.
     keys = _round(scores if kind == "proba" else scores - scores.max(axis=1, keepdims=True))
     own = _round(proba[np.arange(len(codes)), codes])
-    ranks = _rank_classes(own, codes, sample_weight, scores.shape[1])[codes]
+    places = _rank_classes(own, codes, sample_weight, scores.shape[1])
+    keys, ranks = keys[:, np.argsort(places)], places[codes]
     order = np.lexsort((own, ranks))
     is_new = np.append(True, _differ(own[order]) | _differ(ranks[order]))
     if not is_new.all():

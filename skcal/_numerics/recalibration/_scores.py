@@ -12,6 +12,8 @@ SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 _RESIDUES = 2.0**-28, 2.0**6
 # Sums of exponentials below this have lost digits.
 _UNDERFLOW = 1e-290
+# Of the mean of several probabilities, which none of them counts below in a mean of log odds.
+SMALLEST_SHARE = 0.01
 
 
 def find_probabilities(logits):
@@ -87,14 +89,19 @@ def find_floor(proba, n_classes, resolution=SMALLEST_PROBABILITY, xp=np):
 
 
 def average_log_odds(parts):
-    """Rows in proportion to the geometric mean of several probabilities, inside (0, 1).
+    """Rows in proportion to the geometric mean of several probabilities, of the type of the first.
 
-    Of two classes that is the mean of the log odds. Sums in order keep ties ties.
+    Of two classes that is the mean of the log odds. No part counts for less than a share of the
+    mean of all, lest a single one that is next to 0 decide. Sums in order keep ties ties.
     """
-    logs = np.sort([np.log(part, dtype=np.float64) for part in parts], axis=0).mean(axis=0)
+    ordered = np.sort(np.asarray(parts, dtype=np.float64), axis=0)
+    ordered = np.maximum(ordered, SMALLEST_SHARE * ordered.mean(axis=0))
+    logs = np.log(ordered, out=np.full_like(ordered, -np.inf), where=ordered > 0).mean(axis=0)
     dtype = parts[0].dtype
+    proba = find_probabilities(logs).astype(dtype)
     below_one = np.nextafter(dtype.type(1), dtype.type(0))
-    return np.clip(find_probabilities(logs).astype(dtype), np.finfo(dtype).tiny, below_one)
+    is_inside = ordered[0] > 0  # where nothing says 0, rounding does not
+    return np.where(is_inside, np.clip(proba, np.finfo(dtype).tiny, below_one), proba)
 
 
 def normalize_rows(parts):
