@@ -56,6 +56,12 @@ CASES = {
 }
 
 
+every_case = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if " and 2" in case else case for case in CASES],
+)
+
+
 def draw(case, n_samples=None, seed=0):
     rng = np.random.default_rng(seed)
     n, log_odds = CASES[case]
@@ -81,9 +87,9 @@ def test_events_of_rate():
     np.testing.assert_allclose(proba, [[0.99, 0.01]], rtol=0.05)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["weighted", "under-sampled", "equal priors", "forest"])
-@pytest.mark.parametrize("case", CASES)
+@every_case
 def test_no_test_asks_for_an_intercept(case, name, weighted):
     """Of rows that are fitted, with the scores of a model that is fitted on others."""
     model = list_models(len(CASES[case][1]) + 1)[name].fit(*draw(case, seed=1))
@@ -101,7 +107,7 @@ def test_no_test_asks_for_an_intercept(case, name, weighted):
 
 @pytest.mark.parametrize("ensemble", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["weighted", "under-sampled", "equal priors", "forest"])
-@pytest.mark.parametrize("case", CASES)
+@every_case
 def test_repaired_models_predict_as_many_events_as_there_are(case, name, ensemble):
     X, y = draw(case)
     model = list_models(len(CASES[case][1]) + 1)[name]
