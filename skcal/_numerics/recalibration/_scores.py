@@ -99,9 +99,10 @@ def average_log_odds(parts):
     logs = np.log(ordered, out=np.full_like(ordered, -np.inf), where=ordered > 0).mean(axis=0)
     dtype = parts[0].dtype
     proba = find_probabilities(logs).astype(dtype)
-    below_one = np.nextafter(dtype.type(1), dtype.type(0))
-    is_inside = ordered[0] > 0  # where nothing says 0, rounding does not
-    return np.where(is_inside, np.clip(proba, np.finfo(dtype).tiny, below_one), proba)
+    # Rounding does not give a 0 or a 1 that none of the parts gives.
+    least = np.where(ordered[0] > 0, np.finfo(dtype).tiny, dtype.type(0))
+    most = np.where(ordered[0] < 1, np.nextafter(dtype.type(1), dtype.type(0)), dtype.type(1))
+    return np.clip(proba, least, most)
 
 
 def normalize_rows(parts):
