@@ -350,7 +350,10 @@ def divide_log_odds(v):
     ],
 )
 def test_cross_fitted_calibration_is_not_biased_upwards(n, rate, largest_error):
-    """Root mean squared errors of 30 samples, up to a fifth more than those of a first study."""
+    """Root mean squared errors, up to a fifth more than those of a first study.
+
+    Two standard errors of 30 samples are added.
+    """
     middles = (np.arange(10**6) + 0.5) / 10**6
     truth = np.mean((rate(middles) - middles) ** 2)
     rng = np.random.default_rng(0)
@@ -361,4 +364,6 @@ def test_cross_fitted_calibration_is_not_biased_upwards(n, rate, largest_error):
         found.append(calibration_decomposition(y, v, estimator="cross-fitted").calibration)
     found = np.array(found)
     assert found.mean() <= truth + 2 * found.std(ddof=1) / np.sqrt(30)
-    assert np.sqrt(np.mean((found - truth) ** 2)) <= 1.2 * largest_error
+    squares = (found - truth) ** 2
+    margin = 2 * squares.std(ddof=1) / np.sqrt(30)
+    assert squares.mean() <= (1.2 * largest_error) ** 2 + margin

@@ -102,7 +102,6 @@ class TestTiers:
             RecalibratedClassifierCV(),
             MulticalibratedClassifierCV(),
             *(RecalibratedClassifierCV(recalibrator=name) for name in get_recalibrator_names()),
-            MulticalibratedClassifierCV(GaussianNB(), cv=2, method="boosting"),
             RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in RANDOM),
         ]
