@@ -156,6 +156,7 @@ OPTIONS = {
     "thresholds": mostly([None, [0.5], [0.25, 0.5, 0.9]], [[], 0.5, [1.5], "x", [np.nan]]),
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
+    "corp_regression_decomposition.power": mostly([0, 0, 1, 1.5, 2], [0.5, -1, "x", np.nan]),
     "power": mostly([0.8, 0.5, np.nextafter(1, 0)], [0.01, 1, "x"]),
     "quantity": mostly(
         ["slope", "calibration_in_the_large", "observed_expected_ratio"], ["intercept"]
