@@ -12,7 +12,7 @@ from skcal._predicted._points import check_levels
 from skcal._predicted._rows import check_values, refuse_rows
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_option, check_sample_weight
+from skcal._validation import check_number, check_option, check_sample_weight
 from skcal.metrics._decomposition import CORPDecomposition
 from skcal.metrics._predictive_scores import interval_score
 
@@ -44,6 +44,7 @@ def corp_regression_decomposition(
     *,
     functional: Literal["mean", "quantile", "expectile", "interval"] = "mean",
     level: ArrayLike = 0.5,
+    power: float = 0,
     sample_weight: ArrayLike | None = None,
 ) -> CORPDecomposition:
     r"""Decompose the score of predicted means, quantiles, expectiles or intervals (CORP).
@@ -58,20 +59,27 @@ def corp_regression_decomposition(
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels)
         Predictions, finite; for several levels one column for each, for intervals low and high.
     functional : {"mean", "quantile", "expectile", "interval"}, default="mean"
-        What is predicted; the score is the squared error, the pinball loss, the asymmetric squared
-        error, or the interval score.
+        What is predicted; the score is the squared error or a deviance, the pinball loss, the
+        asymmetric squared error, or the interval score.
     level : float or array-like of shape (n_levels,), default=0.5
         Level of the quantile or expectile, strictly between 0 and 1, or of each column of `y_pred`;
         every term is then averaged over the columns. For intervals it is their probability,
         one number. The mean has none.
+    power : float, default=0
+        Of a mean, the score is the Tweedie deviance with this power, as in
+        :func:`sklearn.metrics.mean_tweedie_deviance`: 0 is the squared error, 1 the Poisson and 2
+        the gamma deviance; 0 or at least 1. From 1 on predictions and targets must not be
+        negative, from 2 on they must be positive.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights.
+        Non-negative weights. Exposures are weights of rates: for counts n of times t, `y_true` is
+        n / t and `sample_weight` is t.
 
     Returns
     -------
     CORPDecomposition
         Named tuple of ``score``, ``miscalibration``, ``discrimination`` and ``uncertainty``, in
-        units of the score.
+        units of the score. Score and miscalibration are infinite where a deviance of power 1 to 2
+        meets a target above a prediction of 0.
 
     Raises
     ------
@@ -97,6 +105,8 @@ def corp_regression_decomposition(
 
     where no term is negative. The score of an expectile of level :math:`\tau` is
     :math:`2\, |1\{y < x\} - \tau|\, (y - x)^2`, so that level 1/2 is the mean and its score.
+
+    The isotonic means are the best ones for every deviance alike: all are Bregman divergences.
 
     The interval score is that of both ends as quantiles, each of which is recalibrated on its own.
 
@@ -124,19 +134,35 @@ def corp_regression_decomposition(
     [1.35, 1.325, 0.275, 0.3]
     """
     if isinstance(functional, str) and functional == "interval":
+        _check_power(power, functional)
         return _decompose_intervals(y_true, y_pred, level, sample_weight)
     check_option("functional", functional, (*_FUNCTIONALS, "interval"))
     targets, columns, levels, weights = _read(y_true, y_pred, functional, level, sample_weight)
+    power = _check_power(power, functional)
+    for name, values in (("y_true", targets), ("y_pred", columns)):
+        if power >= 1:
+            refuse_rows(f"{name} must not be negative for a deviance", values, values < 0)
+        if power >= 2:
+            refuse_rows(f"{name} must be above 0 with a power of 2 or more", values, values == 0)
     parts = []
     for predictions, tau in zip(columns.T, levels, strict=True):
         y, x, w, starts = _sort(targets, predictions, weights)
         curve = regress_functional(functional, y, w, starts, tau)
         constant = regress_functional(functional, y, w, starts[:1], tau)
         forecasts = x, np.repeat(curve, np.diff(starts, append=len(y))), constant
-        scores = [score_functional(functional, y, forecast, tau) for forecast in forecasts]
+        scores = [score_functional(functional, y, forecast, tau, power) for forecast in forecasts]
         parts.append([np.average(score, weights=w) for score in scores])
     own, recalibrated, constant = np.mean(parts, axis=0).tolist()
     return CORPDecomposition(own, own - recalibrated, constant - recalibrated, constant)
+
+
+def _check_power(power, functional):
+    power = check_number("power", power, 0)
+    if 0 < power < 1:
+        raise ValueError(f"power must be 0 or at least 1; got {power:g}, which has no deviance.")
+    if power and functional != "mean":
+        raise ValueError(f"power must be 0 for a functional that is no mean; got {power:g}.")
+    return power
 
 
 def _decompose_intervals(y_true, y_interval, level, sample_weight):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from skcal._numerics.recalibration._intercepts import reach_shares
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_option
+from skcal._validation import check_flag, check_option, check_rates
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
@@ -53,6 +57,14 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
+    fit_slope : bool, default=True
+        Whether to fit the slope. Without, the log-odds are shifted alone, so that the mean
+        probability becomes the rate of the events: calibration in the large, for a model that
+        came to another place or to few rows. It needs ``scale="log-odds"``.
+    mean : None, float, dict or array-like of shape (n_classes,), default=None
+        What the mean of the probabilities of the fitted rows is to be instead of the rates of y,
+        such as a rate of default over many years: that of each of `classes_`, a dict from labels
+        to means, or of two classes that of the second one. In (0, 1), with the sum 1.
     n_jobs : int, default=None
         Number of classes that `fit` handles at a time, each against the rest, in processes, and
         of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
@@ -62,12 +74,12 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     ----------
     maps_ : list of SigmoidMap
         Named tuples (slope, intercept). One for two classes, that of the second; else one for
-        each class.
+        each class, (1, 0) without a slope of its own.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)
         Added to the logarithms of the probabilities of more than two classes, which then sum to 1
-        again; 0 where a test does not ask for them (see Notes).
+        again; 0 where a test does not ask for them (see Notes). All zero for two classes.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
@@ -84,6 +96,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     --------
     TemperatureScaling : No shift; keeps the order of the classes.
     BetaCalibration : One more parameter, for maps that are no sigmoids.
+    skcal.shift.PriorShift : Bayes' rule for other base rates, which does not make them the means.
 
     Notes
     -----
@@ -102,6 +115,10 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     Rows that are divided by their sums may miss the shares of the classes, most of all that of a
     rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
     `intercepts_` bring the means back, as in `AutoRecalibration`.
+
+    With ``fit_slope=False``, or a `mean`, intercepts are added for which the mean of each
+    probability is the rate of its class in y, or the `mean`, exactly: the maximum likelihood given
+    the slopes. Nothing is smoothed then.
 
     References
     ----------
@@ -128,16 +145,44 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         min_proba: float | Literal["auto"] = "auto",
         scale: Literal["log-odds", "proba"] = "log-odds",
         target_smoothing: bool = True,
+        fit_slope: bool = True,
+        mean: float | Mapping[Any, float] | ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(input=input, classes=classes, min_proba=min_proba)
         self.scale = scale
         self.target_smoothing = target_smoothing
+        self.fit_slope = fit_slope
+        self.mean = mean
         self.n_jobs = n_jobs
 
     def _check_options(self):
         check_option("scale", self.scale, ("log-odds", "proba"))
         check_flag("target_smoothing", self.target_smoothing)
+        check_flag("fit_slope", self.fit_slope)
+        if not self.fit_slope and self.scale == "proba":
+            raise ValueError(
+                'fit_slope must be True with scale="proba": a sigmoid of the probability with '
+                "slope 1 is no shift of it."
+            )
+
+    def _fit(self, scores, codes, sample_weight):
+        rates = None if self.mean is None else check_rates("mean", self.mean, self.classes_)
+        if rates is not None and not rates.all():
+            raise ValueError(f"mean must be above 0 for each class; got {rates.tolist()}.")
+        super()._fit(scores, codes, sample_weight)
+        if self.fit_slope and rates is None:
+            return
+        weights = np.ones(len(codes)) if sample_weight is None else sample_weight
+        if rates is None:
+            rates = np.bincount(codes, weights, len(self.classes_)) / weights.sum()
+        self.intercepts_ = np.zeros(len(rates))
+        shift = reach_shares(self._recalibrate(scores), weights, rates * weights.sum()).values
+        if len(rates) > 2:
+            self.intercepts_ = shift
+        else:
+            (one,) = self.maps_
+            self.maps_ = [one._replace(intercept=float(one.intercept + shift[1] - shift[0]))]
 
     def _read_scale(self, scores):
         if self.scale == "proba":
@@ -145,6 +190,8 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        if not self.fit_slope:
+            return SigmoidMap(1.0, 0.0)
         if self.target_smoothing:
             outcomes = smooth_outcomes(outcomes, sample_weight)
         fitted = fit_logistic(values[:, None], outcomes, sample_weight, fit_intercept=True, guess=1)

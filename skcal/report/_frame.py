@@ -24,13 +24,18 @@ def _list_quantities(model):
         yield name, {"estimate": getattr(model.sample, name)}
     for name, measure in model.measures.items():
         yield name, measure._asdict()
-    yield "pvalue", {"estimate": model.test.pvalue}
+    yield "pvalue", {"estimate": model.pvalue}
+    for name in ("test", "class_test", "fine_test"):
+        test = getattr(model, name)
+        if test is not None:
+            yield f"{name}_pvalue", {"estimate": test.pvalue}
     yield "average_error", {"estimate": model.error, "high": model.error_bound}
-    yield "skill_pvalue", {"estimate": model.skill_pvalue}
+    yield "discrimination_pvalue", {"estimate": model.discrimination_pvalue}
     for name, score in model.scores.items():
         yield name, {"estimate": score.score}
-        for part in score._fields[1:]:
+        for part in ("miscalibration", "refinement", "base_rate"):
             yield f"{name}_{part}", {"estimate": getattr(score, part)}
+        yield f"{name}_advantage", score.advantage._asdict()
     nulls = {"overconfidence": 0.0, "bias": 0.0, "slope": 1.0, "log_odds_slope": 1.0}
     for name, null in nulls.items():
         interval = getattr(model.direction, name)

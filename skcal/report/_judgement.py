@@ -1,6 +1,6 @@
 """From rows to a verdict, and the facts that its sentence tells."""
 
-from skcal._numerics.inference._verdict import find_skill_pvalue
+from skcal._numerics.inference._verdict import find_discrimination_pvalue
 from skcal.report._evidence import weigh_evidence
 from skcal.report._verdict import (
     describe_direction,
@@ -40,7 +40,7 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
     if evidence.finds_answers:
         clear = evidence.clear_size, evidence.worst.size if evidence.finds_classes else 0.0
         error = name_error(problem, direction, signs, *clear, level)
-    skill_pvalue = find_skill_pvalue(problem.shares, problem.proba, problem.codes)
+    discrimination = find_discrimination_pvalue(problem.shares, problem.proba, problem.codes)
     tolerated, bound = find_tolerated(sample, tolerance), evidence.error.bound
     facts = {
         "summary": sample,
@@ -48,10 +48,10 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
         "error": error,
         "signs": signs,
         "direction": direction,
-        "skill_pvalue": skill_pvalue,
+        "discrimination_pvalue": discrimination,
         "tolerated": tolerated,
         "tolerance": tolerance,
         "confidence_level": level,
         **problem.describe_accuracy(),
     }
-    return find_verdict(evidence.pvalue, error, bound, tolerated, skill_pvalue, level), facts
+    return find_verdict(evidence.pvalue, error, bound, tolerated, discrimination, level), facts

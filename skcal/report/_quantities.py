@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal.inference import calibration_test, confidence_interval
+from skcal.report._recalibration import bound_gain, measure_rows
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
 # The measure of the diagram, that of most papers, one without any choice that is continuous, and
@@ -31,20 +32,18 @@ def describe_sample(problem):
     )
 
 
-def describe_scores(problem, frequency, recalibration):
+def describe_scores(problem, frequency, recalibration, confidence_level):
     """`ScoreSummary` of the Brier score and of the log loss."""
-    present = frequency[frequency > 0]
-    sum_of_squares = float(np.sum(frequency**2))
-    # The Brier score of two labels is that of the positive one alone.
-    spread = (1 - sum_of_squares) / (2 if problem.is_binary else 1)
-    base_rates = {"brier_score": spread, "log_loss": float(-np.sum(present * np.log(present)))}
+    shares, constant = problem.shares, np.broadcast_to(frequency, problem.proba.shape)
+    losses = [reversed(measure_rows(proba, problem.codes)) for proba in (constant, problem.proba)]
     scores = {}
-    for name, base_rate in base_rates.items():
+    for name, of_constant, own in zip(("brier_score", "log_loss"), *losses, strict=True):
         score, rest = (getattr(recalibration, name + end) for end in ("", "_after"))
         unknown = rest is None or np.isinf(rest)
         miscalibration = None if unknown else score - rest
-        base_rate = max(base_rate, 0.0) + 0.0  # which makes 0 of -0
-        scores[name] = ScoreSummary(score, miscalibration, rest, base_rate)
+        base_rate = float(shares @ of_constant)
+        advantage = bound_gain(shares, of_constant, own, confidence_level)
+        scores[name] = ScoreSummary(score, miscalibration, rest, base_rate, advantage)
     return scores
 
 

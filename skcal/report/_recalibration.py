@@ -15,7 +15,7 @@ _N_FOLDS, _FEW_FOLDS, _MANY_ROWS = 5, 2, 50_000
 
 def describe_recalibration(problem, *, confidence_level):
     """The `RecalibrationSummary` of a problem."""
-    before = _measure_rows(problem.proba, problem.codes)
+    before = measure_rows(problem.proba, problem.codes)
     shares = problem.shares
     log_loss, brier_score = (_average(shares, losses) for losses in before)
     reason = _explain_none(problem.codes)
@@ -24,14 +24,14 @@ def describe_recalibration(problem, *, confidence_level):
     recalibrator = AutoRecalibration()
     n_folds = _N_FOLDS if len(problem.codes) < _MANY_ROWS else _FEW_FOLDS
     proba = cross_fit(recalibrator, problem.proba, problem.codes, problem.weights, n_folds)
-    after = _measure_rows(proba, problem.codes)
+    after = measure_rows(proba, problem.codes)
     return RecalibrationSummary(
         method=type(recalibrator).__name__,
         log_loss=log_loss,
         log_loss_after=_average(shares, after[0]),
         brier_score=brier_score,
         brier_score_after=_average(shares, after[1]),
-        gain=_bound_gain(shares, before[0], after[0], confidence_level),
+        gain=bound_gain(shares, before[0], after[0], confidence_level),
         reason=None,
     )
 
@@ -46,7 +46,7 @@ def _explain_none(codes):
     return None
 
 
-def _measure_rows(proba, codes):
+def measure_rows(proba, codes):
     """Log loss and Brier score of each row."""
     return [find_losses(proba, codes, loss) for loss in ("log", "brier")]
 
@@ -55,7 +55,8 @@ def _average(shares, losses):
     return float(shares @ losses)
 
 
-def _bound_gain(shares, before, after, confidence_level):
+def bound_gain(shares, before, after, confidence_level):
+    """How much smaller the mean of losses of the same rows becomes, as an Interval."""
     # Losses may be infinite both.
     difference = np.subtract(before, after, out=np.zeros_like(before), where=before != after)
     gain = float(shares @ difference)

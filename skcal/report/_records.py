@@ -62,12 +62,16 @@ class ScoreSummary(NamedTuple):
         ``score - miscalibration``: what is left without it. None if there are too few rows.
     base_rate : float
         Score of the frequencies of the labels, as a constant prediction.
+    advantage : Interval
+        ``base_rate - score``, with an interval for paired rows; negative where the constant is
+        better.
     """
 
     score: float
     miscalibration: float | None
     refinement: float | None
     base_rate: float
+    advantage: Interval
 
 
 class MeasureSummary(NamedTuple):
@@ -218,7 +222,7 @@ class ModelReport(NamedTuple):
     scores : dict
         A `ScoreSummary` for "brier_score" and "log_loss": ``score``, ``miscalibration``,
         ``refinement`` (their difference; None if both are infinite) and ``base_rate`` (the score of
-        the frequencies of the labels).
+        the frequencies of the labels) and ``advantage`` (what the predictions gain on that).
     measures : dict
         A `MeasureSummary` by name of the measure: ``estimate``, the ends ``low`` and ``high`` of
         its interval, and ``null_mean`` (what chance alone gives).
@@ -241,8 +245,9 @@ class ModelReport(NamedTuple):
         single values are looked at.
     tolerated : float
         Largest bound that counts as calibrated: the tolerance, or less for a rare label.
-    skill_pvalue : float
-        p-value of the hypothesis that probabilities say no more than the base rate.
+    discrimination_pvalue : float
+        p-value of the hypothesis that probabilities do not depend on the label: whether they tell
+        rows apart, however wrong they are.
     direction : Direction
         Intervals of ``overconfidence`` (mean confidence minus accuracy), ``bias`` (mean prediction
         minus mean outcome), ``slope`` and ``log_odds_slope`` of the outcomes (below 1 where
@@ -274,7 +279,7 @@ class ModelReport(NamedTuple):
     error_bound: float
     error_scale: float
     tolerated: float
-    skill_pvalue: float
+    discrimination_pvalue: float
     direction: Direction
     recalibration: RecalibrationSummary
     diagram: ReliabilityDisplay

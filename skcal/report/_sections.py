@@ -18,6 +18,8 @@ MEASURE_TITLES = {
 _N_GROUPS, _LONGEST_NAME = 5, 28
 # A gain of a smaller part of the log loss is called small.
 _SMALL_GAIN = 0.005
+# Of a score: the base rate itself does not beat it.
+_ROUNDING = 1e-12
 SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
 
 
@@ -114,7 +116,7 @@ def _show_measures(model, interval):
 
 def _show_tests(model, confidence_level):
     alpha, has_classes = 1 - confidence_level, model.class_test is not None
-    knows = "yes" if model.skill_pvalue <= alpha else "not shown"
+    tells_apart = "yes" if model.discrimination_pvalue <= alpha else "not shown"
     bound, tolerated = show_bound(model.error_bound), show_error(model.tolerated)
     names = {"test of answers" if has_classes else "exact test": "test"}
     names |= {"test of all classes": "class_test"} if has_classes else {}
@@ -122,7 +124,8 @@ def _show_tests(model, confidence_level):
     rows = [
         *((title, _describe_test(model, name, alpha)) for title, name in names.items()),
         ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
-        ("beats the base rate", f"{knows} ({show_pvalue(model.skill_pvalue)})"),
+        ("tells rows apart", f"{tells_apart} ({show_pvalue(model.discrimination_pvalue)})"),
+        ("beats the base rate", _show_advantages(model.scores)),
     ]
     return Section("Tests", (), rows)
 
@@ -134,8 +137,18 @@ def _describe_test(model, name, alpha):
     return f"{found} beyond chance ({show_pvalue(pvalue)})"
 
 
+def _show_advantages(scores):
+    """Whether each score is better than that of the base rate, and one answer if all agree."""
+    answers = {}
+    for name, score in scores.items():
+        gain, least = score.advantage, _ROUNDING * score.base_rate
+        answer = "yes" if gain.low > least else "not shown" if gain.estimate > least else "no"
+        answers.setdefault(answer, []).append(SCORE_TITLES[name])
+    return "; ".join(f"{answer} ({' and '.join(names)})" for answer, names in answers.items())
+
+
 def _show_scores(scores):
-    rows = [(SCORE_TITLES[name], *map(show_number, score)) for name, score in scores.items()]
+    rows = [(SCORE_TITLES[name], *map(show_number, score[:-1])) for name, score in scores.items()]
     return Section("Proper score", ("value", "miscalibr.", "refinement", "base rate"), rows)
 
 

@@ -117,12 +117,12 @@ def find_tolerated(summary, tolerance):
     return min(tolerance, _PART_OF_RATE * rarer)
 
 
-def find_verdict(pvalue, error, bound, tolerated, skill_pvalue, confidence_level):
+def find_verdict(pvalue, error, bound, tolerated, discrimination_pvalue, confidence_level):
     """One of the `VERDICTS`, see `calibration_report`; `error` is that of a rejected model."""
     alpha = 1 - confidence_level
     if bound > tolerated:
         return error if pvalue <= alpha else "inconclusive"
-    if skill_pvalue > alpha:
+    if discrimination_pvalue > alpha:
         return "uninformative"
     return "nearly calibrated" if pvalue <= alpha else "calibrated"
 

@@ -66,6 +66,7 @@ OPTIONS = {
     "fdr": mostly([0.1, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan]),
     "functional": mostly(["mean", "quantile", "expectile", "interval"], ["median", None]),
     "level": mostly([0.5, 0.1, 1e-300, [0.5]], [0, 1, np.nan, "x", [0.2, 0.7]]),
+    "fit_slope": FLAG,
     "features": mostly([None, [0], (1, 0), ["x"]], [[], "x", 0, [9], [True], [0, 0], [["x"]]]),
     "group_size": mostly([0.5, [0.1, 1.0]], [0, 1.5, [], [[0.5]], np.nan, "x"]),
     "independent": FLAG,
@@ -82,6 +83,7 @@ OPTIONS = {
     "loss": DIVERGENCE,
     "StandardDeviationScaling.loss": mostly(["log", "crps"], ["brier"]),
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
+    "mean": mostly([None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}], [0, [1, 2], "x", np.nan, {}]),
     "measure": mostly([*MEASURES], ["ece", None, len]),
     "memories": mostly([(None, 5000, 500), (1,), [None], (3, 2)], [(), (0,), (2, 2), "x", None]),
     "metric": mostly(
@@ -154,6 +156,7 @@ OPTIONS = {
     "thresholds": mostly([None, [0.5], [0.25, 0.5, 0.9]], [[], 0.5, [1.5], "x", [np.nan]]),
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
+    "corp_regression_decomposition.power": mostly([0, 0, 1, 1.5, 2], [0.5, -1, "x", np.nan]),
     "power": mostly([0.8, 0.5, np.nextafter(1, 0)], [0.01, 1, "x"]),
     "quantity": mostly(
         ["slope", "calibration_in_the_large", "observed_expected_ratio"], ["intercept"]

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import expectile
+from scipy.stats import expectile, poisson
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import mean_tweedie_deviance
 
 from skcal.metrics import (
     corp_decomposition,
@@ -155,6 +157,60 @@ def test_laws(functional, level, rng):
     assert parts.miscalibration == pytest.approx(0, abs=1e-12)
     mapped = corp_regression_decomposition(y, np.exp(x), **options)
     np.testing.assert_allclose(mapped[2:], parts[2:], atol=1e-12)
+
+
+@pytest.mark.parametrize("power", [0, 1, 1.5, 2, 3])
+def test_deviances_of_means(power, rng):
+    """Those of scikit-learn, of the predictions, of isotonic means, and of the mean of all."""
+    y, x, weights = rng.gamma(1, size=80), rng.gamma(2, size=80).round(1) + 0.1, rng.random(80)
+    y[:40] *= 0 if power < 2 else 1
+    order = np.argsort(x)
+    isotonic = IsotonicRegression().fit(x, y, weights).predict(x)
+    isotonic[isotonic == 0] = 1e-300  # as theirs needs it
+    constant = np.full(80, np.average(y, weights=weights))
+    own, best, uncertainty = (
+        mean_tweedie_deviance(y[order], mean[order], sample_weight=weights[order], power=power)
+        for mean in (x, isotonic, constant)
+    )
+    parts = corp_regression_decomposition(y, x, power=power, sample_weight=weights)
+    expected = own, own - best, uncertainty - best, uncertainty
+    np.testing.assert_allclose(parts, expected, rtol=1e-9)
+
+
+def test_poisson_deviance_of_rates_with_exposures(rng):
+    """That of the counts, per time: twice the gain of log likelihood of the rates as they were."""
+    time = rng.gamma(2, size=200)
+    rate = rng.gamma(2, size=200)
+    count = rng.poisson(rate * time)
+    parts = corp_regression_decomposition(count / time, rate, power=1, sample_weight=time)
+    saturated, fitted = (poisson.logpmf(count, mean).sum() for mean in (count, rate * time))
+    assert parts.score == pytest.approx(2 * (saturated - fitted) / time.sum(), rel=1e-9)
+    constant = poisson.logpmf(count, time * count.sum() / time.sum()).sum()
+    assert parts.uncertainty == pytest.approx(2 * (saturated - constant) / time.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [1, 1.5])
+def test_a_prediction_of_0_can_be_infinitely_wrong(power):
+    assert corp_regression_decomposition([0, 2.0], [0, 2.0], power=power).score == 0
+    parts = corp_regression_decomposition([0, 1.0, 2.0], [0, 0, 2.0], power=power)
+    assert parts[:2] == (np.inf, np.inf)
+    assert np.isfinite(parts[2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([0, 1], {"power": 0.5}, "power must be 0 or at least 1; got 0.5"),
+        ([0, 1], {"power": -1}, "power must be at least 0 and finite; got -1"),
+        ([-1, 1], {"power": 1}, "y_true must not be negative for a deviance; got .*-1.* at row 0"),
+        ([0, 1], {"power": 2}, "y_true must be above 0 with a power of 2 or more; got .* at row 0"),
+        ([0, 1], {"power": 1, "functional": "quantile"}, "power must be 0 for a functional that"),
+        ([0, 1], {"power": 1, "functional": "interval"}, "power must be 0 for a functional that"),
+    ],
+)
+def test_deviances_that_do_not_exist(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        corp_regression_decomposition(y, [1.0, 2.0], **options)
 
 
 def test_levels_are_averaged(rng):

@@ -130,7 +130,7 @@ def test_skill_among_all_permutations(rng, codes):
     sums = [given[range(len(codes)), order].sum() for order in permutations(codes)]
     assert np.mean(sums) == pytest.approx(0, abs=1e-15)
     # The first permutation leaves the labels where they are.
-    found = verdict.find_skill_pvalue(shares, proba, np.array(codes))
+    found = verdict.find_discrimination_pvalue(shares, proba, np.array(codes))
     assert found == pytest.approx(ndtr(-sums[0] / np.std(sums)), rel=1e-10)
 
 
@@ -145,7 +145,7 @@ def test_skill_among_all_permutations(rng, codes):
 )
 def test_nothing_to_permute_is_no_skill_and_pvalues_stay_above_0(proba, codes, pvalue):
     shares = np.full(len(codes), 1 / len(codes))
-    assert verdict.find_skill_pvalue(shares, np.array(proba), np.array(codes)) == pvalue
+    assert verdict.find_discrimination_pvalue(shares, np.array(proba), np.array(codes)) == pvalue
 
 
 def test_changes_of_a_shift_and_of_a_stretch():

@@ -159,6 +159,53 @@ def test_known_sigmoid_of_the_probability_is_found():
     np.testing.assert_allclose(platt.fit(rows, labels, weights).maps_[0], (4, -2), rtol=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("mean", [None, 0.3, 1e-6])
+def test_a_shift_gives_the_mean_that_is_asked_for(n_classes, mean, weighted):
+    """Of y, without a target: calibration in the large. Differences of log-odds stay."""
+    X, y = make_scores(n_classes, 300)
+    weights = np.random.default_rng(0).random(300) if weighted else None
+    expected, target = np.bincount(y, weights) / (300 if weights is None else weights.sum()), None
+    if mean is not None:
+        expected = target = np.append(1 - mean, np.full(n_classes - 1, mean / (n_classes - 1)))
+    platt = recalibration.PlattScaling(fit_slope=False, mean=target)
+    proba = platt.fit(X, y, weights).predict_proba(X)
+    np.testing.assert_allclose(np.average(proba, axis=0, weights=weights), expected, rtol=1e-7)
+    shift = np.log(proba[:, 1:] / proba[:, :1]) - np.log(X[:, 1:] / X[:, :1])
+    np.testing.assert_allclose(shift, np.tile(shift[:1], (300, 1)), atol=1e-7)
+
+
+def test_a_mean_leaves_the_slopes():
+    X, y = make_scores(2, 300)
+    plain, moved = (recalibration.PlattScaling(mean=mean).fit(X, y) for mean in (None, 0.2))
+    assert moved.maps_[0].slope == plain.maps_[0].slope
+    assert moved.predict_proba(X)[:, 1].mean() == pytest.approx(0.2, rel=1e-9)
+    by_label = recalibration.PlattScaling(mean={1: 0.2, 0: 0.8}).fit(X, y)
+    assert by_label.maps_ == moved.maps_
+
+
+def test_a_constant_that_is_shifted_becomes_the_rate():
+    """However rare the event; ten of a thousand rows here."""
+    platt = recalibration.PlattScaling(fit_slope=False)
+    fitted = platt.fit(np.full((1000, 2), 0.5), np.arange(1000) < 10)
+    assert fitted.maps_[0] == pytest.approx((1, logit(0.01)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fit_slope": False, "scale": "proba"}, "fit_slope must be True with scale="),
+        ({"mean": 0}, r"mean must be above 0 for each class; got \[1.0, 0.0\]"),
+        ({"mean": [0.2, 0.2]}, "mean must hold rates that sum to 1; got a sum of 0.4"),
+        ({"mean": [0.2, 0.2, 0.6]}, "mean must hold one rate for each of the 2 classes"),
+    ],
+)
+def test_a_shift_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        recalibration.PlattScaling(**options).fit([[0.3], [0.6]], [0, 1])
+
+
 def test_unknown_scale():
     with pytest.raises(ValueError, match="scale must be one of 'log-odds', 'proba'; got 'logit'"):
         recalibration.PlattScaling(scale="logit").fit([[0.3], [0.6]], [0, 1])

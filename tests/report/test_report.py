@@ -109,6 +109,28 @@ def test_test_and_interval_are_those_of_the_package(rows):
     assert model.measures["smooth_ece"][:3] == confidence_interval(*rows, **seed)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "answer"),
+    [
+        (0.25, 0.55, "yes (Brier score and log loss)"),
+        (0.0, 0.6, "yes (Brier score); no (log loss)"),  # some rows of the first are events
+        (0.4, 0.4, "no (Brier score and log loss)"),  # the base rate itself
+        (0.6, 0.9, "no (Brier score and log loss)"),  # tells rows apart, with a worse score
+    ],
+)
+def test_to_beat_the_base_rate_is_to_have_a_better_score(low, high, answer):
+    """40 % are events: an eighth of one half, two thirds of the other."""
+    y_true = np.repeat([1, 0, 1, 0], [25, 175, 135, 65])
+    report = calibration_report(y_true, np.repeat([low, high], 200), **FEW)
+    (line,) = (line for line in str(report).splitlines() if "beats the base rate" in line)
+    assert line.split("rate", 1)[1].strip() == answer
+    for score in report.models[None].scores.values():
+        gain = score.advantage
+        expected = pytest.approx(score.base_rate - score.score, abs=1e-15)
+        assert gain.low <= gain.estimate == expected
+        assert gain.estimate <= gain.high
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_of_many_classes(triple, weighted):
     y_true, y_proba = triple
@@ -204,11 +226,14 @@ def test_frame_is_tidy(report, pair):
     frame = pair.to_frame()
     assert list(frame) == ["model", "quantity", "estimate", "low", "high", "null_mean"]
     assert not frame.duplicated(["model", "quantity"]).any()
-    assert frame["model"].value_counts().to_dict() == {"raw": 26, EVIL: 26}
+    assert frame["model"].value_counts().to_dict() == {"raw": 30, EVIL: 30}
     assert (frame.dtypes.iloc[2:] == np.float64).all()
     measure = pair.models[EVIL].measures["smooth_ece"]
     found = frame.set_index(["model", "quantity"]).loc[(EVIL, "smooth_ece")].tolist()
     assert found == list(measure)
+    assert frame["quantity"].str.endswith("pvalue").sum() == 2 * 4
+    pvalue = frame.set_index(["model", "quantity"]).estimate[(EVIL, "pvalue")]
+    assert pvalue == pair.models[EVIL].pvalue != pair.models[EVIL].test.pvalue
     assert pair.verdict == {name: model.verdict for name, model in pair.models.items()}
     alone = frame[frame["model"] == "raw"].drop(columns="model").reset_index(drop=True)
     pd.testing.assert_frame_equal(report.to_frame().drop(columns="model"), alone)
@@ -266,8 +291,9 @@ def test_dictionary_holds_every_section(report):
     found, model = pass_through_json(report), report.models[None]
     assert list(found) == ["name", *ModelReport._fields]
     assert found["name"] is None
-    numbers = ("pvalue", "error", "error_bound", "error_scale", "tolerated", "skill_pvalue")
-    for name in ("verdict", "sentence", *numbers):
+    names = [name for name, kind in ModelReport.__annotations__.items() if kind in (str, float)]
+    assert {"verdict", "sentence", "pvalue", "discrimination_pvalue"} <= set(names)
+    for name in names:
         assert found[name] == getattr(model, name)
     for name in ("sample", "test", "direction", "recalibration"):
         assert list(found[name]) == list(getattr(model, name)._fields)
@@ -276,7 +302,8 @@ def test_dictionary_holds_every_section(report):
     measure = model.measures["smooth_ece"]
     expected = measure._asdict()
     assert found["measures"]["smooth_ece"] == expected
-    assert found["scores"]["log_loss"] == model.scores["log_loss"]._asdict()
+    score = model.scores["log_loss"]
+    assert found["scores"]["log_loss"] == score._asdict() | {"advantage": score.advantage._asdict()}
     assert model.direction.too_high
     for name in ("too_low", "too_high"):
         regions = [region._asdict() for region in getattr(model.direction, name)]

@@ -6,6 +6,7 @@ Results have one value for each group. One group gives the functional of all row
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.special import kl_div
 
 from skcal._numerics.distributions._predictive_scores import score_pinball
 
@@ -114,10 +115,29 @@ def score_expectile(targets, values, level):
     return 2 * np.where(errors < 0, 1 - level, level) * errors**2
 
 
-def score_functional(functional, targets, values, level):
+def score_mean(targets, values, power):
+    """The deviance of Tweedie's law with a variance like mean^power, at 0 the squared error.
+
+    It is infinite where a value of 0 meets a target above it.
+    """
+    if power == 0:
+        return (targets - values) ** 2
+    if power == 1:
+        return 2 * kl_div(targets, values)
+    if power == 2:
+        excess = (targets - values) / values
+        return 2 * (excess - np.log1p(excess))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cross = np.where(targets == 0, 0.0, targets * values ** (1 - power))
+        own = np.where(targets == 0, 0.0, targets ** (2 - power))
+    terms = own / ((1 - power) * (2 - power)) - cross / (1 - power)
+    return np.maximum(2 * (terms + values ** (2 - power) / (2 - power)), 0.0)
+
+
+def score_functional(functional, targets, values, level, power=0):
     """The score of each row that the functional minimises."""
     if functional == "mean":
-        return (targets - values) ** 2
+        return score_mean(targets, values, power)
     score = score_pinball if functional == "quantile" else score_expectile
     return score(targets, values, level)
 

@@ -139,7 +139,7 @@ def bound_mean_error(shares, predictions, size, reach):
     return min(size + half + np.sqrt(half**2 + 2 * half * size + reach**2 * variance), 1.0)
 
 
-def find_skill_pvalue(shares, proba, codes):
+def find_discrimination_pvalue(shares, proba, codes):
     """p-value of the hypothesis that probabilities and labels are independent.
 
     Labels are permuted: of the sum of the probabilities that the true labels get, less their

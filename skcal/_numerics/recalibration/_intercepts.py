@@ -8,8 +8,8 @@ from scipy.stats import chi2
 from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
 from skcal._numerics.recalibration._scores import normalize_rows
 
-# The last step promises twice this gain, or less, in the mean log likelihood. Steps are Newton's:
-# what is left after it is far below what the rows tell.
+# The last step promises twice this gain, or less, in the mean log likelihood of the rarest class.
+# Steps are Newton's: what is left after it is far below what the rows tell.
 _LAST_DECREMENT = 1e-12
 # Intercepts that a test at this level does not ask for are 0.
 _LEVEL = 0.1
@@ -47,7 +47,7 @@ class Intercepts(NamedTuple):
 def fit_intercepts(proba, codes, weights):
     """Intercepts b that maximise sum_i w_i log q_i(y_i), q_ik in proportion to p_ik exp(b_k).
 
-    At the maximum the mean of each q_k is the share of class k.
+    At the maximum the mean of each q_k is the share of class k; see `reach_shares`.
 
     Parameters
     ----------
@@ -61,20 +61,35 @@ def fit_intercepts(proba, codes, weights):
     Intercepts
         Classes without rows have 0.
     """
-    n_classes = proba.shape[1]
     mass = np.ones(len(codes)) if weights is None else weights
     own = proba[np.arange(len(codes)), codes]
-    counts = np.bincount(codes, mass * (own > 0), minlength=n_classes)
-    free = np.flatnonzero(counts)
-    values = np.zeros(n_classes)
+    told = (own > 0) & (mass > 0)
+    counts = np.bincount(codes, mass * told, minlength=proba.shape[1])
+    return reach_shares(proba[told], mass[told], counts)
+
+
+def reach_shares(proba, mass, counts):
+    """Intercepts after which the mean of each probability is in proportion to the counts.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+    mass : ndarray of shape (n_samples,)
+        Weights above 0, whose sum is that of `counts`.
+    counts : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    Intercepts
+        Classes whose counts are 0 have 0.
+    """
+    free, total = np.flatnonzero(counts), counts.sum()
+    values = np.zeros(len(counts))
     if len(free) < 2:
         return Intercepts(values, 0.0, 0)
-    told = (own > 0) & (mass > 0)
-    total = counts.sum()
-    problem = _Problem(proba[told], mass[told] / total, counts / total, free)
-    found, _ = minimize_convex(
-        problem.evaluate, problem.find_start(), last_decrement=_LAST_DECREMENT
-    )
+    problem = _Problem(proba, mass / total, counts / total, free)
+    last = _LAST_DECREMENT * problem.shares[free].min()
+    found, _ = minimize_convex(problem.evaluate, problem.find_start(), last_decrement=last)
     deviance = -2 * total * problem.evaluate(found)[0]
     values[free[1:]] = found
     values[free] -= values[free].mean()
