@@ -177,7 +177,8 @@ def confidence_interval(
 
     Far from calibration the interval comes near to that of a mean; near it the upper end is on the
     safe side. Over all outcomes of 5 to 60 rows with one prediction, or with two, intervals of 95 %
-    hold the value with a probability of 0.95 at least. Coverage and length are tabulated in :ref:`coverage-of-intervals`.
+    hold the value with a probability of 0.95 at least. Coverage and length are tabulated in
+    :ref:`coverage-of-intervals`.
     Four measures are no norms: :func:`skcal.metrics.decision_calibration_error`, whose lower end
     is 2/3 of the square of that of :func:`skcal.metrics.smooth_calibration_error`, which is below
     it by theory; :func:`skcal.metrics.interval_calibration_error`,

@@ -187,7 +187,7 @@ def audit_groups(
     min_samples : int, default=100
         Smaller groups of a table are left out.
     n_bins : int or "cube_root", default=4
-        Number of bins of numbers in a table.
+        Number of bins of numbers, dates and durations in a table.
     max_groups : int, default=1000
         More groups of a table are refused.
     statistic : {"slope", "mean", "kuiper"}, default="slope"

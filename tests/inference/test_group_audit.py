@@ -77,6 +77,25 @@ def test_statistics_of_overlapping_groups(rng, statistic, weighted):
         assert value == pytest.approx(expected, rel=1e-9)
 
 
+def test_columns_that_make_no_group_are_named(rng):
+    """Dates and durations are put into bins; texts of which none is frequent are named."""
+    days = pd.Series(pd.date_range("2024-01-01", periods=400))
+    table = {"day": days, "stay": days - days[0], "postcode": [f"{k:05}" for k in range(400)]}
+    few = {"ward": ["a", "b"] * 200, "few": np.arange(400)}
+    with pytest.warns(
+        UserWarning, match=r"No group has a value of \['postcode'\], as none has min"
+    ):
+        groups = make_groups(table, max_depth=1, n_bins=2)
+    assert groups.names == [
+        "all rows",
+        "day in [2024-01-01, 2024-07-19)",
+        "day in [2024-07-19, 2025-02-03]",
+    ]  # those of the stay hold the same rows
+    with pytest.warns(UserWarning, match=r"\['few'\], as none has min_samples=150"):
+        audit = audit_groups(*draw_binary(rng, 400), few, min_samples=150, **FEW)
+    assert set(audit.names) == {"all rows", "ward = a", "ward = b"}
+
+
 def test_one_group_of_all_rows_is_the_test_of_kuiper(rng):
     y, v = draw_binary(rng, 300, digits=1)  # eleven predictions
     known = cumulative_calibration_test(y, v)
