@@ -64,9 +64,11 @@ def test_coverage_of_one_prediction(name, place, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.9])
-def test_coverage_of_one_prediction_at_every_number_of_rows(place):
+def test_coverage_of_one_prediction_at_many_numbers_of_rows(place):
     name, grid = "expected_calibration_error", np.linspace(0, 1, 101)
-    coverages = [min(find_coverages(name, [place], [n], grid)) for n in range(5, 61)]
+    coverages = [
+        min(find_coverages(name, [place], [n], grid)) for n in (5, 6, 7, 8, 10, 13, 20, 35, 60)
+    ]
     assert min(coverages) > 0.95
 
 
