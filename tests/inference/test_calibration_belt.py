@@ -237,7 +237,7 @@ def test_belt_covers_the_whole_curve(rng, coefficients):
 
 @pytest.mark.slow
 def test_belts_miss_curves_whose_bend_they_do_not_see():
-    """What the Notes say of 0.3 (x^2 - 1): a belt of degree 1 misses it, one of degree 2 holds it."""
+    """What the Notes say of 0.3 (x^2 - 1): degree 1 misses it, degree 2 holds it."""
     holds, is_straight = [], []
     for seed in range(120):
         rng = np.random.default_rng(1000 + seed)

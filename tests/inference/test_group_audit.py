@@ -415,18 +415,19 @@ def test_intervals_of_grades_agree_with_their_tests(statistic, adjust):
     """Grades have one prediction each: whatever the statistic, their means are what is tested."""
     n_found = 0
     options = {"statistic": statistic, "adjust": adjust, "n_resamples": 198}
-    for seed in range(12):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
-        grade = rng.integers(5, size=400)
-        v = np.array([0.02, 0.1, 0.2, 0.3, 0.4])[grade]
-        y = rng.random(400) < v + np.array([0.02, 0, 0.06, 0.09, -0.11])[grade]
+        grade = rng.integers(6, size=400)
+        v = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4])[grade]
+        shift = np.array([0, 0, 0, 0.08, 0.1, -0.12])[grade]
+        y = rng.random(400) < v + (1 + seed % 2) * shift
         audit = audit_groups(y, v, grade, random_state=0, **options)
         difference = audit.mean_outcome - audit.mean_prediction
         is_found = audit.adjusted_pvalues < 0.05
         np.testing.assert_array_equal((audit.low > 0) | (audit.high < 0), is_found)
         assert ((audit.low <= difference) & (difference <= audit.high)).all()
         n_found += is_found.sum()
-    assert n_found > 5
+    assert n_found >= 3
 
 
 def test_ends_that_are_fitted_to_tests():
