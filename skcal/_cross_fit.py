@@ -73,6 +73,12 @@ class RowParts(_Parts):
         weights = self._units.sum_rows(self._weights / self._weights.sum(dtype=np.float64))
         return float((weights**2).sum())
 
+    def sum_units(self, pulls):
+        """Sums over what is drawn, whose squares add up to the variance of the whole sum."""
+        if self._kind is not None:
+            pulls = (pulls / self._mass)[self._kind] * self._weights
+        return self._units.sum_rows(pulls)
+
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
         for outside in self._units.split(n_parts, rng):
@@ -102,6 +108,10 @@ class WeightedParts(_Parts):
         self._counts, self.n_units = counts, n_rows
         self.unit = float(np.sum((mass / mass.sum()) ** 2 / counts))
 
+    def sum_units(self, pulls):
+        """What stands for the sums over rows: its squares add up to the variance of the sum."""
+        return pulls / np.sqrt(self._counts)
+
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
         shape = (self._counts - 1) / n_parts
@@ -124,6 +134,10 @@ class CountParts(_Parts):
         self._filled = np.maximum(self._counts, 1)
         self.n_units = int(self._counts.sum())
         self.unit = 1 / self.n_units
+
+    def sum_units(self, pulls):
+        """What stands for the sums over rows: its squares add up to the variance of the sum."""
+        return pulls / np.sqrt(self._filled)
 
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
@@ -208,6 +222,48 @@ class Residuals:
             variances.append(np.average(squares, weights=self.weights[problem.number]))
         unit, scale = self.parts.unit, self._find_scale()
         return scale * unit * float(self._mass @ variances), unit * np.sqrt(scale)
+
+    def find_reach_of_zero(self, factor):
+        """What the value of the population may be where that of the sample is 0 by chance.
+
+        A norm has a kink at 0: every weight function is as good as the best one, and derivatives
+        know only what each batch finds for itself. This takes weights of one size instead, the
+        size that residuals of one sign have.
+        """
+        n_rows = len(self.weights)
+        pulls, total, turn, one_sided = 0.0, np.zeros(n_rows), 0.0, 0.0
+        for mass, problem in zip(self._mass, self.problems, strict=True):
+            weights = self.weights[problem.number]
+            weights = mass * weights / weights.sum()
+            classes, residuals = problem.expected, problem.residual
+            if residuals.ndim == 1:
+                classes = np.column_stack([1 - classes, classes])
+                residuals = np.column_stack([-residuals, residuals])
+            side = residuals.argmax(axis=1)
+            if len(residuals) > n_rows:  # what a row adds at one place is not taken off at another
+                residuals = np.abs(residuals)
+            for residual in residuals.T:
+                pull = np.zeros(n_rows)
+                np.add.at(pull, problem.number, weights * residual / 2)
+                total += np.abs(pull)
+                pulls = pulls + np.abs(self.parts.sum_units(pull))
+            turn += weights @ np.ptp((1 - classes) ** 2, axis=1)
+            one_sided += mass * self._sum_sides(problem, side)
+        size = total.sum()
+        if size == 0:
+            return 0.0
+        variance = float((pulls**2).sum())
+        unit = 0.0 if self.is_soft else turn * variance / (total**2 / self.weights).sum()
+        return one_sided / size * find_reach(np.sqrt(variance), unit, factor)
+
+    def _sum_sides(self, problem, side):
+        """Sum of the values where the rows of one side alone have their residuals."""
+        values = []
+        for one in np.unique(side):
+            left = np.where(side == one, problem.residual.T, 0.0).T
+            target = np.clip(problem.expected + left, 0.0, 1.0)
+            values.append(self.statistic.measure_rows(problem.rows, target))
+        return sum(values)
 
     def find_bias(self, variance):
         """What the estimate of a square is freed of, of one direction alone for hard labels.
@@ -387,12 +443,13 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
         reach = find_reach(deviation, unit, factor)
     if is_signed:
         # A square may be nearly flat in the residuals, where its own chance is of second order.
-        spread = float(confirmed.std(ddof=1))
-        low = float(confirmed.mean()) - factor * float(np.hypot(deviation, spread))
+        spread = factor * float(confirmed.std(ddof=1))
+        below = find_reach(deviation, 2 * np.sqrt(max(estimate, 0.0)) * unit_of_root, factor)
+        low = float(confirmed.mean() - np.hypot(below, spread))
         bias = residuals.find_bias(variance)
-        high = float(estimate + bias + np.hypot(reach, factor * spread))
+        high = float(estimate + bias + np.hypot(reach, spread))
         return low, min(high, max(1.0, estimate)) if statistic.row.reduces else high
-    high = min(estimate + reach, most)
+    high = min(max(estimate + reach, residuals.find_reach_of_zero(factor)), most)
     if not statistic.is_norm:
         # A curve may see nothing of an error, and on a callable scale distances may mean anything.
         is_index = statistic.function is integrated_calibration_index
@@ -433,4 +490,5 @@ def _find_bandwidths(residuals, estimate, batches, halves, factor):
         places, problem.residual, residuals.weights, batches, halves, estimate, width
     )
     low = found.find_low(unit, factor, wide)
-    return low, found.find_high(unit, factor)
+    high = max(found.find_high(unit, factor), residuals.find_reach_of_zero(factor))
+    return low, min(high, max(1.0, estimate))

@@ -16,6 +16,7 @@ from skcal._levels import find_levels, read_table
 from skcal._numerics.errors._binned import count_bins
 from skcal._records import show_record
 from skcal._validation import check_integer, check_labels, check_n_bins
+from skcal._warnings import warn
 
 _ALL = "all rows"
 _FORMS = "a table, a label for each row, or a matrix of booleans with a column for each group"
@@ -120,7 +121,8 @@ def make_groups(
     """Make overlapping groups of rows from the columns of a table.
 
     Groups are all rows, the values of each column, and their intersections with the values of other
-    columns. Numbers of more than `n_bins` different values are put into bins.
+    columns. Numbers, dates and durations of more than `n_bins` different values are put into bins.
+    A warning names columns that no group comes from, because all of their values are rare.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ def make_groups(
     min_samples : int, default=100
         Groups of fewer rows are left out.
     n_bins : int or "cube_root", default=4
-        Number of bins of numbers, of about equal numbers of rows; "cube_root" takes that of the
-        number of rows, rounded up.
+        Number of bins of numbers, dates and durations, of about equal numbers of rows;
+        "cube_root" takes that of the number of rows, rounded up.
     max_groups : int, default=1000
         More groups are refused.
 
@@ -157,8 +159,8 @@ def make_groups(
     Notes
     -----
     Edges of bins are values of the column, so that equal values share a bin; names show them with
-    four digits, or as many as tell them apart. Missing values are a value of their own, and so is
-    each value of a column that holds no numbers.
+    four digits, or as many as tell them apart, and times in UTC. Missing values are a value of
+    their own, and so is each value of any other column, such as one of texts or of categories.
 
     Groups must not be chosen by the outcomes of the rows that they are audited with.
 
@@ -239,6 +241,13 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=Non
         find_levels(name, column, n_bins, min_samples, n_rows=n_rows) for name, column in columns
     ]
     titles = [own.titles for own, _ in levels]
+    if not all(titles):
+        unused = [own.name for own, _ in levels if not own.titles]
+        warn(
+            f"No group has a value of {unused}, as none has min_samples={min_samples} rows. Take "
+            "smaller min_samples or n_bins, or make fewer values of them; texts of numbers and "
+            "dates are put into bins once they are numbers and dates."
+        )
     pattern, codes = _number_patterns([own for _, own in levels], list(map(len, titles)))
     counts = np.bincount(pattern, n_rows)
     found = {}  # the first name of each set of patterns

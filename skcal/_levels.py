@@ -8,6 +8,19 @@ import pandas as pd
 
 from skcal._arrays import as_readable, list_column_names, refuse_query
 
+# What lies on a line and is put into bins, by the name that pandas has for the values.
+_KINDS = {
+    "integer": "numbers",
+    "floating": "numbers",
+    "mixed-integer-float": "numbers",
+    "decimal": "numbers",
+    "date": "dates",
+    "datetime": "dates",
+    "datetime64": "dates",
+    "period": "dates",
+    "timedelta": "durations",
+    "timedelta64": "durations",
+}
 # Significant digits of the edges of bins, or more where edges would look alike.
 _N_DIGITS = 4
 # As many tell any two floats apart, but not all integers.
@@ -55,7 +68,7 @@ def read_column(argument, name, column):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What the rows of a column are sorted into: bins of numbers, or values.
+    """What the rows of a column are sorted into: bins of what lies on a line, or values.
 
     Attributes
     ----------
@@ -67,9 +80,11 @@ class Levels:
         Number of each level that was found, of missing values, and of unknown ones; len(titles)
         stands for those that are no levels.
     edges : ndarray or None
-        Where the second and all later levels of numbers begin.
+        Where the second and all later bins begin: numbers, or microseconds.
     values : ndarray or None
-        The values found, where they are no numbers.
+        The values found, where these are no bins.
+    kind : str or None
+        "numbers", "dates" or "durations", if there are bins.
     """
 
     name: object
@@ -77,6 +92,7 @@ class Levels:
     codes: np.ndarray
     edges: np.ndarray | None
     values: np.ndarray | None
+    kind: str | None
 
     def number(self, column):
         """Number of the level of each row of a column, len(titles) for rows of none."""
@@ -107,12 +123,12 @@ class Levels:
 
     def _find(self, column):
         if self.edges is not None:
-            column = column.infer_objects()  # a row taken out of a data frame has objects
-            if not _holds_numbers(column):
+            if _find_kind(column) != self.kind:
                 raise ValueError(
-                    f"Column {self.name!r} must hold numbers, as it did in fit; got {column.dtype}."
+                    f"Column {self.name!r} must hold {self.kind}, as it did in fit; got "
+                    f"{column.dtype}."
                 )
-            return np.searchsorted(self.edges, _to_numbers(column), side="right")
+            return np.searchsorted(self.edges, _to_numbers(column, self.kind), side="right")
         if isinstance(column.dtype, pd.CategoricalDtype):
             places = _look_up(column.cat.categories, self.values)
             return places[column.cat.codes.to_numpy()]
@@ -130,12 +146,13 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     the column stands for so many rows.
     """
     present, edges, values = column.dropna(), None, None
-    if _holds_numbers(column):
-        names, edges = _cut(_to_numbers(present), n_bins)
+    kind = _find_kind(column)
+    if kind is not None:
+        names, edges = _cut(_to_numbers(present, kind), n_bins, _SHOWS[kind])
     else:
         names, values = _list_values(name, present)
     names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
-    found = Levels(name, names, np.arange(len(names) + 1), edges, values)
+    found = Levels(name, names, np.arange(len(names) + 1), edges, values, kind)
     numbers = found.number(column)
     counts = np.bincount(numbers, n_rows, len(names))
     kept = counts >= min_samples
@@ -143,15 +160,12 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
         kept[np.argsort(-counts, kind="stable")[most:]] = False
     codes = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), kept.sum())
     titles = [title for title, is_kept in zip(names, kept, strict=True) if is_kept]
-    return Levels(name, titles, codes, edges, values), codes[numbers]
+    return Levels(name, titles, codes, edges, values, kind), codes[numbers]
 
 
-def _holds_numbers(column):
-    return (
-        pd.api.types.is_numeric_dtype(column)
-        and not pd.api.types.is_bool_dtype(column)
-        and not pd.api.types.is_complex_dtype(column)
-    )
+def _find_kind(column):
+    """What lies on a line in a column, "numbers", "dates" or "durations", or None."""
+    return _KINDS.get(pd.api.types.infer_dtype(column, skipna=True))
 
 
 def _list_values(name, column):
@@ -183,28 +197,58 @@ def _look_up(wanted, values):
     return pd.Index(values).astype(object).get_indexer(wanted.astype(object))
 
 
-def _to_numbers(column):
-    """An array of integers, or of floats of which -0.0 has become 0.0."""
+def _to_numbers(column, kind):
+    """An array of integers, or of floats of which -0.0 has become 0.0; of times microseconds."""
+    if kind == "dates":
+        if isinstance(column.dtype, pd.PeriodDtype):
+            column = column.dt.to_timestamp()
+        column = pd.to_datetime(column, utc=True).dt.tz_localize(None)
+        return column.to_numpy("datetime64[us]").astype(np.int64)
+    if kind == "durations":
+        return pd.to_timedelta(column).to_numpy("timedelta64[us]").astype(np.int64)
     if pd.api.types.is_unsigned_integer_dtype(column):
         return column.to_numpy(dtype=np.uint64)
+    column = column.infer_objects()  # a row taken out of a data frame has objects
     if pd.api.types.is_integer_dtype(column):
         return column.to_numpy(dtype=np.int64)
     return column.to_numpy(dtype=np.float64) + 0.0
 
 
-def _cut(numbers, n_bins):
+def _cut(numbers, n_bins, show):
     """Names of few values, or of bins of about equal numbers of rows; where all but one begin."""
     ordered = np.sort(numbers)
     places = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     if len(places) <= n_bins:
-        return [f"= {_show_exactly(value)}" for value in places], places[1:]
+        return [f"= {text}" for text in show(places, is_exact=True)], places[1:]
     inner = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
     inner = inner[inner > ordered[0]]
     if len(inner) == 0 and n_bins > 1:  # most values are the least one
         inner = places[1:2]
-    shown = _show([ordered[0], *inner, ordered[-1]])
+    shown = show(np.array([ordered[0], *inner, ordered[-1]], dtype=ordered.dtype))
     names = [f"in [{low}, {high})" for low, high in pairwise(shown)]
     return [*names[:-1], f"{names[-1][:-1]}]"], inner
+
+
+def _show_dates(numbers, is_exact=True):
+    """Dates, with the time of day where one of them has it."""
+    dates, unit = numbers.view("datetime64[us]"), "us"
+    for coarse in ("s", "m", "D"):
+        if (dates.astype(f"datetime64[{coarse}]") == dates).all():
+            unit = coarse
+    return np.datetime_as_string(dates, unit=unit).tolist()
+
+
+def _show_durations(numbers, is_exact=True):
+    """Days, with hours, minutes and seconds where they are not 0."""
+    durations = numbers.view("timedelta64[us]")
+    return [str(pd.Timedelta(duration)).removesuffix(" 00:00:00") for duration in durations]
+
+
+def _show_numbers(numbers, is_exact=False):
+    return list(map(_show_exactly, numbers)) if is_exact else _show(numbers)
+
+
+_SHOWS = {"numbers": _show_numbers, "dates": _show_dates, "durations": _show_durations}
 
 
 def _show(numbers, n_digits=_N_DIGITS):

@@ -1,9 +1,11 @@
 """Levels of columns that are learned from some rows and number others."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from skcal._levels import find_levels
@@ -48,10 +50,54 @@ MANY = [1, 2, 3, 4, 5, 6]
             ["= 2020-01-01"],
         ),
         (["b", "a"], [], []),
+        (
+            [datetime.date(2020, 1, k) for k in range(1, 7)],
+            [datetime.date(1900, 1, 1), datetime.date(2020, 1, 4), None],
+            ["in [2020-01-01, 2020-01-03)", "in [2020-01-03, 2020-01-05)", NONE],
+        ),
+        (
+            [datetime.timedelta(hours=12 * k) for k in range(6)],
+            [datetime.timedelta(days=2)],
+            ["in [2 days, 2 days 12:00:00]"],
+        ),
+        ([Decimal(k) for k in MANY], [Decimal("2.9"), Decimal(3)], ["in [1, 3)", "in [3, 5)"]),
+        (pd.Series(MANY, dtype=object), [2.9], ["in [1, 3)"]),
     ],
 )
 def test_levels_of_new_rows(learned, new, expected):
     assert number(learned, new) == expected
+
+
+DAYS = pd.Series(pd.date_range("2020-01-01", periods=6))
+DATES = {
+    "nanoseconds": DAYS.astype("datetime64[ns]"),
+    "time zone": DAYS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
+    "periods": DAYS.dt.to_period("D"),
+    "Arrow": DAYS.astype(pd.ArrowDtype(pa.timestamp("ms"))),
+    "Arrow days": DAYS.dt.date.astype(pd.ArrowDtype(pa.date32())),
+}
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_dates_of_all_kinds_are_alike(kind):
+    titles = ["in [2020-01-01, 2020-01-03)"] * 2 + ["in [2020-01-03, 2020-01-05)"] * 2
+    titles += ["in [2020-01-05, 2020-01-06]"] * 2
+    assert number(DATES[kind]) == titles
+    assert number(DAYS, DATES[kind]) == titles
+    assert number(DATES[kind], DAYS) == titles
+
+
+def test_times_of_day_are_shown_where_they_matter():
+    hours = pd.Series(pd.date_range("2020-01-01", periods=6, freq="h"))
+    assert number(hours)[0] == "in [2020-01-01T00:00, 2020-01-01T02:00)"
+
+
+@pytest.mark.parametrize(
+    ("learned", "kind"), [(MANY, "numbers"), (DAYS, "dates"), (DAYS - DAYS[0], "durations")]
+)
+def test_values_of_another_kind_are_refused(learned, kind):
+    with pytest.raises(ValueError, match=f"'x' must hold {kind}, as it did in fit; got"):
+        number(learned, ["a"])
 
 
 def test_rare_levels_are_none():

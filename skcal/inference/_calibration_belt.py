@@ -243,7 +243,10 @@ def calibration_belt(
     test rejects at that level; where the test rejects, it may still hold the diagonal.
 
     A degree that is too low makes a curve too simple, and the belt is narrow all the same: unlike
-    :func:`isotonic_band` it relies on the shape of the curve. In return it needs fewer rows. All
+    :func:`isotonic_band` it relies on the shape of the curve. In return it needs fewer rows. The
+    choice of the degree is not allowed for: of samples with the true log odds
+    :math:`x + 0.3\, (x^2 - 1)`, x normal, a belt of 95 % holds the curve in 52 % at 200 rows, where
+    degree 1 is chosen in 48 %, in 85 % at 500, and in all at 1500 (400, 200 and 200 samples). All
     are approximations for many rows.
 
     More than 4096 distinct predictions are merged in 1024 cells of log odds for the ends of the

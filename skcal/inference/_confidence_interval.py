@@ -151,11 +151,21 @@ def confidence_interval(
     of w r for the w of the population, and the quantile t of Student's distribution,
 
     .. math:: \mathrm{low} = \max(0,\, C - t \hat\sigma), \qquad
-        \mathrm{high} = \hat T + d, \quad d^2 = t^2 (\hat\sigma^2 + u d).
+        \mathrm{high} = \max(\hat T + d,\, d_0), \quad d^2 = t^2 (\hat\sigma^2 + u d).
 
     :math:`\hat\sigma` is the standard deviation of the mean of w r for the best w of all rows, from
     50 random batches; u is what a single row adds to the value, so that after samples without an
-    event there still is a reach of :math:`t^2 u`, as in Wilson's interval [3]_. Derivatives of
+    event there still is a reach of :math:`t^2 u`, as in Wilson's interval [3]_. Where
+    :math:`\hat T` is 0 by chance, as of ten outcomes of the prediction 1/2 that came true five
+    times, every w is as good as the best one, and :math:`\hat\sigma` knows too little. A population
+    of a value up to :math:`d_0` may give such a sample, with
+
+    .. math:: d_0 = c\, \delta, \qquad
+        \delta^2 = t^2 \sum_i w_i^2\, (r_i^2 + |1 - 2 v_i|\, \delta)
+
+    for weights :math:`w_i` of sum 1 and a single prediction (of clusters the squares of their
+    sums; without the last term for soft labels). c is the value of the measure where residuals have
+    one sign, divided by their mean size: 1 for most measures. Derivatives of
     the measure are used for w, by outcomes :math:`v + a r` with a share a of the residual, which
     is why it must accept soft labels. For :func:`skcal.metrics.smooth_ece` this is done at every
     bandwidth s, and the ends are those s at which an end of smECE_s is s; ends are not told apart
@@ -166,7 +176,9 @@ def confidence_interval(
     and the deviation s of C over halves, which the lower end also has.
 
     Far from calibration the interval comes near to that of a mean; near it the upper end is on the
-    safe side. Coverage and length are tabulated in :ref:`coverage-of-intervals`.
+    safe side. Over all outcomes of 5 to 60 rows with one prediction, or with two, intervals of 95 %
+    hold the value with a probability of 0.95 at least. Coverage and length are tabulated in
+    :ref:`coverage-of-intervals`.
     Four measures are no norms: :func:`skcal.metrics.decision_calibration_error`, whose lower end
     is 2/3 of the square of that of :func:`skcal.metrics.smooth_calibration_error`, which is below
     it by theory; :func:`skcal.metrics.interval_calibration_error`,

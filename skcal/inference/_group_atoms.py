@@ -91,6 +91,12 @@ class GroupStatistics:
         make = STATISTICS[statistic]
         self._statistic = make(groups.members[:, known], pattern, cell, places, atoms.variance)
 
+    @property
+    def of_mean(self):
+        """Groups of which the mean alone is tested."""
+        is_certain = self._atoms is None
+        return ~self._impossible & (False if is_certain else self._statistic.of_mean)
+
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
         statistics = log_pvalues = np.zeros(self._n_groups)

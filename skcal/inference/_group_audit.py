@@ -12,6 +12,7 @@ from skcal._cells._counts import count_rows
 from skcal._groups import group_keys
 from skcal._independent_rows import reduce_to_grouped_sample
 from skcal._numerics.cells._cell_moments import average_cells
+from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
 from skcal._records import show_record
 from skcal._validation import (
@@ -55,7 +56,8 @@ class GroupAudit(NamedTuple):
         Share of outcomes 1, and what was predicted.
     low, high : ndarray of shape (n_groups,)
         Ends of simultaneous intervals of the difference, the mean outcome minus the prediction;
-        approximate with unequal weights.
+        approximate with unequal weights. Where the mean is what is tested, they agree with the
+        adjusted p-values.
     statistics : ndarray of shape (n_groups,)
         Statistics of the groups.
     pvalues : ndarray of shape (n_groups,)
@@ -187,7 +189,7 @@ def audit_groups(
     min_samples : int, default=100
         Smaller groups of a table are left out.
     n_bins : int or "cube_root", default=4
-        Number of bins of numbers in a table.
+        Number of bins of numbers, dates and durations in a table.
     max_groups : int, default=1000
         More groups of a table are refused.
     statistic : {"slope", "mean", "kuiper"}, default="slope"
@@ -279,9 +281,14 @@ def audit_groups(
     level :math:`1 - (1 - \mathrm{confidence\_level}) / \mathrm{n\_groups}` (Bonferroni), minus the
     mean prediction. With unequal weights they are approximate: the number of rows is
     :math:`W^2 / \sum w_i^2` then, :math:`W = \sum w_i`, or
-    :math:`W^2 \bar v (1 - \bar v) / \sum s_i` if that is less. They need not agree with the tests:
-    these see also errors that cancel out in the mean, and intervals that know nothing of single
-    predictions are wider than a test of the mean.
+    :math:`W^2 \bar v (1 - \bar v) / \sum s_i` if that is less.
+
+    Where the mean of a group is what is tested, by "mean" or because all of its predictions are
+    equal, as in a grade, the interval holds 0 if the adjusted p-value is above
+    :math:`\alpha = 1 - \mathrm{confidence\_level}`, and only then: its end towards 0 is moved to 0,
+    or to :math:`d\,(1 - z_\alpha / z_p)` for the difference d and the normal quantiles of
+    :math:`\alpha` and of the adjusted p-value p [3]_. Elsewhere a group that is named may have an
+    interval that holds 0: its errors cancel out in the mean.
 
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
     count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
@@ -295,6 +302,9 @@ def audit_groups(
     .. [1] I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration
        for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
     .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+
+    .. [3] D. G. Altman, J. M. Bland (2011). How to obtain the confidence interval from a P value.
+       BMJ 343:d2090. :doi:`10.1136/bmj.d2090`
 
     Examples
     --------
@@ -471,16 +481,18 @@ def _audit(groups, statistics, means, draws, statistic, adjust, level):
     pvalues = find_marginal_pvalues(log_pvalues, drawn)
     stepped = step_down(log_pvalues, drawn)
     adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
+    outcome, prediction, low, high = means
+    fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level)
+    low, high = np.where(statistics.of_mean, fitted, (low, high))
     order = np.lexsort([log_pvalues, adjusted])
-    outcome, prediction, low, high = (column[order] for column in means)
     return GroupAudit(
         pvalue=float(adjusted.min()),
         names=[groups.names[k] for k in order],
         n_samples=groups.n_samples[order],
-        mean_outcome=outcome,
-        mean_prediction=prediction,
-        low=low,
-        high=high,
+        mean_outcome=outcome[order],
+        mean_prediction=prediction[order],
+        low=low[order],
+        high=high[order],
         statistics=observed[order],
         pvalues=pvalues[order],
         adjusted_pvalues=adjusted[order],

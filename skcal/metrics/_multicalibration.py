@@ -52,7 +52,7 @@ def multicalibration_error(
     min_samples : int, default=100
         Smaller groups of a table are left out.
     n_bins : int or "cube_root", default=4
-        Number of bins of numbers in a table.
+        Number of bins of numbers, dates and durations in a table.
     max_groups : int, default=1000
         More groups of a table are refused.
     sample_weight : array-like of shape (n_samples,), default=None

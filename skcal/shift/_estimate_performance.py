@@ -13,6 +13,7 @@ from skcal._numerics.shift._performance import (
     METRICS,
     draw_labels,
     find_ends,
+    find_fullest_gap,
     find_share_outside,
     make_metric,
 )
@@ -52,7 +53,8 @@ _N_FOLDS = 5
 # Evidence of a smaller p-value refuses.
 _LEVEL = 0.01
 # So many of the new scores may be beyond all labelled ones; of few labelled rows, so many times
-# what one row in them is. Without any change more are with a probability of exp(-5).
+# what one row in them is. Without any change more are with a probability of exp(-5), and about so
+# in one of all gaps with log(n) more.
 _MOST_OUTSIDE, _MOST_ROWS_OUTSIDE = 0.01, 5
 
 
@@ -71,6 +73,9 @@ class PerformanceEstimate(NamedTuple):
     share_outside : float
         Share of new scores that lie below all labelled ones, or above: the larger of the two, of
         the class of which it is largest.
+    share_in_gap : float
+        Largest share of new scores in one gap of the labelled ones, between two neighbours whose
+        recalibrated probabilities (of three classes or more: scores) differ by more than 0.2.
     fit_test : TestResult
         Test of the hypothesis that the recalibrated labelled rows are calibrated, each by a map
         that was fitted on others.
@@ -86,6 +91,7 @@ class PerformanceEstimate(NamedTuple):
     high: float | np.ndarray
     reason: str | None
     share_outside: float
+    share_in_gap: float
     fit_test: TestResult
     check_test: TestResult | None
     shift_test: TestResult | None
@@ -230,6 +236,9 @@ def estimate_performance(
 
     - if more than 1 % of the new scores (of few labelled rows, 5 out of their number) lie below all
       labelled ones, or above, where the recalibrator has seen nothing;
+    - if more than 1 % of them (or :math:`(5 + \log n) / n` of n labelled rows) lie between two
+      neighbours among the labelled scores whose recalibrated probabilities differ by more than 0.2,
+      for three classes or more: whose scores do. The recalibrator has seen nothing there either;
     - if the test of the recalibrated labelled rows rejects at 1 %, because the recalibrator does
       not fit: another one may, such as "spline" for many classes;
     - if the same test of the rows of `y_true_check` does, because scores mean something else now;
@@ -289,10 +298,11 @@ def estimate_performance(
     new_weights = np.ones(len(new)) if new_weights is None else new_weights
     problem = _Problem(_choose_map(recalibrator, old.shape[1]), shift == "label", rng)
     problem.fit(old, codes, weights, new, new_weights)
+    gap = problem.find_gap()
     fit_test = problem.test_fit()
     check_test = None if check is None else problem.test_map(*check)
     shift_test = problem.test_shift()
-    reason = _explain(share, len(old), fit_test, check_test, shift_test, evidence)
+    reason = _explain(share, gap, len(old), fit_test, check_test, shift_test, evidence)
     measure = make_metric(metric, new, threshold)
     estimate = problem.estimate(measure)
     ends: Sequence[Any] = ()
@@ -306,7 +316,10 @@ def estimate_performance(
     if reason is not None:
         estimate, *ends = 3 * [np.full_like(estimate, np.nan)]
     estimate, low, high = (_show(value) for value in (estimate, *ends))
-    return PerformanceEstimate(estimate, low, high, reason, share, fit_test, check_test, shift_test)
+    shares = share, gap[0]
+    return PerformanceEstimate(
+        estimate, low, high, reason, *shares, fit_test, check_test, shift_test
+    )
 
 
 def _show(value):
@@ -327,6 +340,13 @@ class _Problem:
             np.ones(len(new)) if new_weights is None else new_weights,
         )
         self._map = self._fit_map(weights, self._new_weights)
+
+    def find_gap(self):
+        """The fullest gap of the labelled scores, see `find_fullest_gap`."""
+        old, new, values = self._old, self._new, self._old
+        if old.shape[1] == 2:  # what a score means is known by itself
+            old, new, values = old[:, 1:], new[:, 1:], self._map.recalibrate(old)[:, 1:]
+        return find_fullest_gap(old, values, new, self._new_weights)
 
     def test_fit(self):
         """Test of labelled rows, by maps fitted on the others."""
@@ -385,8 +405,12 @@ class _Map:
     def __init__(self, fitted, train=None, rates=None):
         self._fitted, self._train, self.rates = fitted, train, rates
 
+    def recalibrate(self, proba):
+        """Probabilities under the old rates."""
+        return predict_columns(self._fitted, proba)
+
     def __call__(self, proba):
-        chances = predict_columns(self._fitted, proba)
+        chances = self.recalibrate(proba)
         return (
             chances if self.rates is None else shift_probabilities(chances, self._train, self.rates)
         )
@@ -445,11 +469,17 @@ def _read_evidence(evidence):
     return evidence
 
 
-def _explain(share, n_old, fit_test, check_test, shift_test, evidence):
+def _explain(share, gap, n_old, fit_test, check_test, shift_test, evidence):
     """Why the estimate must not be believed, or None."""
     reasons = []
     if share > max(_MOST_OUTSIDE, _MOST_ROWS_OUTSIDE / n_old):
         reasons.append(f"{share:.1%} of the new scores are beyond all labelled ones on one side")
+    share, low, high = gap
+    if share > max(_MOST_OUTSIDE, (_MOST_ROWS_OUTSIDE + np.log(n_old)) / n_old):
+        reasons.append(
+            f"{share:.1%} of the new scores lie between {low:.3g} and {high:.3g}, where no "
+            "labelled score is"
+        )
     if fit_test.pvalue <= _LEVEL:
         reasons.append(
             "the recalibrator does not fit: labelled rows that it has not seen are not calibrated "

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import chi2, kstest
+from scipy.stats import binom, chi2, kstest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
@@ -233,3 +233,25 @@ def test_belt_covers_the_whole_curve(rng, coefficients):
         truth = expit(np.polynomial.polynomial.polyval(logit(belt.prob_pred), coefficients))
         covered.append(((belt.low <= truth) & (truth <= belt.high)).all())
     assert np.mean(covered) >= 0.9 - 3 * np.sqrt(0.09 / 300)
+
+
+@pytest.mark.slow
+def test_belts_miss_curves_whose_bend_they_do_not_see():
+    """What the Notes say of 0.3 (x^2 - 1): degree 1 misses it, degree 2 holds it."""
+    holds, is_straight = [], []
+    for seed in range(120):
+        rng = np.random.default_rng(1000 + seed)
+        log_odds = rng.normal(size=200)
+        true_odds = log_odds + 0.3 * (log_odds**2 - 1)
+        y = (rng.random(200) < expit(true_odds)).astype(int)
+        belt = calibration_belt(y, expit(log_odds))
+        x = logit(belt.prob_pred)
+        curve = expit(x + 0.3 * (x**2 - 1))
+        holds.append(((belt.low <= curve) & (curve <= belt.high)).all())
+        is_straight.append(belt.degree == 1)
+    holds, is_straight = np.array(holds), np.array(is_straight)
+    error = np.sqrt(0.48 * 0.52 / 120)
+    assert is_straight.mean() == pytest.approx(0.48, abs=4 * error)
+    assert holds.mean() == pytest.approx(0.52, abs=4 * error)
+    n_bent = np.count_nonzero(~is_straight)
+    assert np.count_nonzero(holds[~is_straight]) >= binom.ppf(0.0005, n_bent, 0.95)

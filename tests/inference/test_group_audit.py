@@ -14,6 +14,7 @@ from scipy.stats import binom, binomtest, chi2, norm
 
 from skcal import _groups
 from skcal._numerics.inference._brownian import exceed_range
+from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm, step_down
 from skcal._numerics.inference._poisson_binomial import find_law, find_laws
 from skcal.inference import (
@@ -75,6 +76,25 @@ def test_statistics_of_overlapping_groups(rng, statistic, weighted):
         rows = inside[:, group]
         expected = find_statistic(statistic, y[rows], v[rows], weights[rows])[0]
         assert value == pytest.approx(expected, rel=1e-9)
+
+
+def test_columns_that_make_no_group_are_named(rng):
+    """Dates and durations are put into bins; texts of which none is frequent are named."""
+    days = pd.Series(pd.date_range("2024-01-01", periods=400))
+    table = {"day": days, "stay": days - days[0], "postcode": [f"{k:05}" for k in range(400)]}
+    few = {"ward": ["a", "b"] * 200, "few": np.arange(400)}
+    with pytest.warns(
+        UserWarning, match=r"No group has a value of \['postcode'\], as none has min"
+    ):
+        groups = make_groups(table, max_depth=1, n_bins=2)
+    assert groups.names == [
+        "all rows",
+        "day in [2024-01-01, 2024-07-19)",
+        "day in [2024-07-19, 2025-02-03]",
+    ]  # those of the stay hold the same rows
+    with pytest.warns(UserWarning, match=r"\['few'\], as none has min_samples=150"):
+        audit = audit_groups(*draw_binary(rng, 400), few, min_samples=150, **FEW)
+    assert set(audit.names) == {"all rows", "ward = a", "ward = b"}
 
 
 def test_one_group_of_all_rows_is_the_test_of_kuiper(rng):
@@ -387,6 +407,42 @@ def test_intervals_and_means(rng):
         assert audit.n_samples[k] == rows.sum()
         assert audit.mean_outcome[k] == pytest.approx(y[rows].mean())
         assert audit.mean_prediction[k] == pytest.approx(v[rows].mean())
+
+
+@every_statistic
+@pytest.mark.parametrize("adjust", ["min-p", "holm"])
+def test_intervals_of_grades_agree_with_their_tests(statistic, adjust):
+    """Grades have one prediction each: whatever the statistic, their means are what is tested."""
+    n_found = 0
+    options = {"statistic": statistic, "adjust": adjust, "n_resamples": 198}
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        grade = rng.integers(6, size=400)
+        v = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4])[grade]
+        shift = np.array([0, 0, 0, 0.08, 0.1, -0.12])[grade]
+        y = rng.random(400) < v + (1 + seed % 2) * shift
+        audit = audit_groups(y, v, grade, random_state=0, **options)
+        difference = audit.mean_outcome - audit.mean_prediction
+        is_found = audit.adjusted_pvalues < 0.05
+        np.testing.assert_array_equal((audit.low > 0) | (audit.high < 0), is_found)
+        assert ((audit.low <= difference) & (difference <= audit.high)).all()
+        n_found += is_found.sum()
+    assert n_found >= 3
+
+
+def test_ends_that_are_fitted_to_tests():
+    """A normal difference of two errors, of p = 0.0455, has the interval 2 -+ 1.96 errors."""
+    difference, p = np.array([0.2, -0.2, 0.2, 0.2, 0.0]), 2 * norm.sf(2)
+    low, high = np.full(5, -0.4), np.array([0.4, 0.4, 0.4, 0.5, 0.4])
+    low[2] = 0.05
+    pvalues = np.array([p, p, p, 0.06, 1.0])
+    found = fit_to_tests(difference, low, high, pvalues, 0.05)
+    end = 0.1 * (2 - norm.isf(0.025))
+    np.testing.assert_allclose(found[0], [end, -0.4, 0.05, -0.4, -0.4])
+    np.testing.assert_allclose(found[1], [0.4, -end, 0.4, 0.5, 0.4])
+    low, high = np.array([0.01, -0.3]), np.array([0.3, -0.01])
+    found = fit_to_tests(difference[:2], low, high, np.ones(2), 0.05)
+    np.testing.assert_array_equal(found, [[0, -0.3], [0.3, 0]])
 
 
 def test_table_of_the_audit(rng, capsys):

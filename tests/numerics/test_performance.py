@@ -20,6 +20,7 @@ from skcal._numerics.shift._performance import (
     METRICS,
     draw_labels,
     find_ends,
+    find_fullest_gap,
     find_share_outside,
     make_metric,
 )
@@ -157,6 +158,19 @@ def test_share_outside():
     assert find_share_outside(old, new, None) == pytest.approx(1 / 3)
     assert find_share_outside(old, new, np.array([1, 1, 2])) == pytest.approx(1 / 2)
     assert find_share_outside(new, old, None) == 0
+
+
+def test_fullest_gap():
+    """Neighbours of distant values alone make a gap, and an old score lies in none."""
+    old, values = np.array([[0.1], [0.3], [0.8], [0.3]]), np.array([[0.1], [0.2], [0.9], [0.2]])
+    new = np.array([[0.05], [0.2], [0.3], [0.5], [0.7], [0.8], [0.9]])
+    assert find_fullest_gap(old, values, new, np.ones(7)) == (pytest.approx(2 / 7), 0.3, 0.8)
+    weights = np.array([1, 1, 1, 5, 0, 1, 1])
+    assert find_fullest_gap(old, values, new, weights) == (pytest.approx(1 / 2), 0.3, 0.8)
+    assert find_fullest_gap(old, values / 5, new, weights)[0] == 0
+    assert find_fullest_gap(old, values, old, np.ones(4))[0] == 0
+    both = (np.hstack([one, 1 - one]) for one in (old, values, new))
+    assert find_fullest_gap(*both, np.ones(7))[0] == pytest.approx(2 / 7)
 
 
 def test_share_outside_is_rarely_large_by_chance():

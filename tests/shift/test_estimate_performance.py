@@ -248,6 +248,34 @@ def test_scores_beyond_the_labelled_ones():
     assert np.isnan(table.low).all()
 
 
+@pytest.mark.parametrize("shift", ["covariate", "label"])
+def test_scores_in_a_gap_of_the_labelled_ones(shift):
+    """Labelled log odds near -3 and 3; nothing is known of 0, whatever joins the two."""
+    rng = np.random.default_rng(0)
+    old = np.append(rng.normal(-3, 0.3, 300), rng.normal(3, 0.3, 300))
+    y = (rng.random(600) < expit(old)).astype(int)
+    found = estimate(y, expit(old), expit(rng.normal(0, 0.3, 200)), shift=shift)
+    assert found.share_in_gap == 1
+    assert "100.0% of the new scores lie between " in found.reason
+    assert ", where no labelled score is" in found.reason
+    assert np.isnan(found[:3]).all()
+    # The same places, and one row in a hundred and fifty elsewhere.
+    few = estimate(y, expit(old), expit(np.append(old, [0.0, 0.1, -0.1, 0.2])), shift=shift)
+    assert few.share_in_gap == pytest.approx(4 / 604)
+    assert few.reason is None
+
+
+def test_scores_in_a_gap_of_one_of_three_classes():
+    rng = np.random.default_rng(1)
+    old = rng.dirichlet([40, 30, 30], 400)
+    old[200:] = rng.dirichlet([2, 1, 97], 200)
+    y = (rng.random((400, 1)) > np.cumsum(old, axis=1)[:, :2]).sum(axis=1)
+    found = estimate(y, old, rng.dirichlet([20, 15, 65], 100))
+    assert found.share_in_gap > 0.9
+    assert "where no labelled score is" in found.reason
+    assert estimate(y, old, old[::2]).share_in_gap == 0
+
+
 def test_new_labels_that_contradict():
     y, old, new, y_new = draw(10)
     check = {"y_proba_check": new[:300]}

@@ -14,7 +14,7 @@ atoms,
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import log_ndtr, logit
+from scipy.special import log_ndtr, logit, ndtri
 
 from skcal._numerics.inference._brownian import exceed_range
 
@@ -46,6 +46,30 @@ def find_cells(predictions, n_cells, n_rows=None):
     return np.searchsorted(edges, predictions)
 
 
+def fit_to_tests(difference, low, high, pvalues, alpha):
+    """Ends of intervals that hold 0 where the test of 0 does not reject at alpha, and only there.
+
+    The end towards 0 is moved: to 0, or to what a normal difference of this p-value has, the
+    difference times 1 - z(alpha) / z(p), which is of its sign where p is below alpha.
+
+    Parameters
+    ----------
+    difference, low, high, pvalues : ndarray of shape (n_groups,)
+    alpha : float
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+    """
+    is_found = (pvalues <= alpha) & (difference != 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = difference * (1 - ndtri(alpha / 2) / ndtri(pvalues / 2))
+    is_above, is_below = is_found & (difference > 0), is_found & (difference < 0)
+    low = np.where(is_above, np.maximum(low, near), np.where(is_found, low, np.minimum(low, 0.0)))
+    high = np.where(is_below, np.minimum(high, near), np.where(is_found, high, np.maximum(high, 0)))
+    return low, high
+
+
 class MeanStatistic:
     """Standardised mean residual of each group.
 
@@ -64,6 +88,7 @@ class MeanStatistic:
         self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
         error = np.sqrt(self._sum(variance))
         self._error = np.where(error > 0, error, np.inf)  # of certain outcomes alone
+        self.of_mean = np.ones(len(error), dtype=bool)  # groups of which it tests the mean alone
 
     def measure(self, residuals):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
@@ -89,11 +114,11 @@ class SlopeStatistic(MeanStatistic):
         log_odds[np.abs(log_odds) <= _ROUNDING * size] = 0.0  # of predictions that are all alike
         one, first, second = (self._sum(variance * log_odds**k) for k in range(3))
         determinant = one * second - first**2
-        self._flat = determinant <= _EQUAL * one * second
+        self.of_mean = determinant <= _EQUAL * one * second
         # The score of the slope, made uncorrelated to that of the intercept.
         one = np.where(one > 0, one, np.inf)
         self._centre = (first / one)[:, None]
-        self._information = np.where(self._flat, np.inf, determinant / one)[:, None]
+        self._information = np.where(self.of_mean, np.inf, determinant / one)[:, None]
         self._log_odds = log_odds[:, None]
 
     def measure(self, residuals):
@@ -106,7 +131,7 @@ class SlopeStatistic(MeanStatistic):
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values."""
         level = super().find_log_pvalues(np.sqrt(statistics))
-        return np.where(self._flat, level, -statistics / 2)
+        return np.where(self.of_mean, level, -statistics / 2)
 
 
 class KuiperStatistic(MeanStatistic):
@@ -121,6 +146,7 @@ class KuiperStatistic(MeanStatistic):
         rows = pairs.row * self._n_cells + cell[pairs.col]
         shape = n_groups * self._n_cells, n_atoms
         self._cells = csr_array((pairs.data, (rows, pairs.col)), shape=shape)
+        self.of_mean = np.bincount(np.unique(rows) // self._n_cells, minlength=n_groups) <= 1
 
     def measure(self, residuals):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""

@@ -7,6 +7,9 @@ weights of the rows as often as wanted. Chances of 0 and 1 give the metric of kn
 import numpy as np
 from scipy.special import xlogy
 
+# Between two neighbours among the labelled scores whose values differ by more there is a gap.
+_WIDE = 0.2
+
 
 def make_metric(name, proba, threshold):
     """The function that gives a metric of these predictions.
@@ -171,3 +174,34 @@ def find_share_outside(old, new, weights):
     weights = np.ones(len(new)) if weights is None else weights
     outside = [new < old.min(axis=0), new > old.max(axis=0)]
     return float(max((weights @ side).max() for side in outside) / weights.sum())
+
+
+def find_fullest_gap(old, values, new, weights):
+    """Largest share of new scores between two neighbours among old ones with distant values.
+
+    Parameters
+    ----------
+    old, values : ndarray of shape (n_old, n_columns)
+        Scores, and what is known of them.
+    new : ndarray of shape (n_new, n_columns)
+    weights : ndarray of shape (n_new,)
+
+    Returns
+    -------
+    share, low, high : float
+        The share, of the column of which it is largest, and the neighbours; 0 and NaN without gaps.
+    """
+    fullest = 0.0, np.nan, np.nan
+    for scores, known, places in zip(old.T, values.T, new.T, strict=True):
+        scores, first = np.unique(scores, return_index=True)
+        is_wide = np.abs(np.diff(known[first])) > _WIDE
+        if not is_wide.any():
+            continue
+        above = np.searchsorted(scores, places)
+        inside = (above > 0) & (above < len(scores))
+        inside[inside] = scores[above[inside]] > places[inside]
+        mass = np.bincount(above[inside] - 1, weights[inside], len(is_wide)) / weights.sum()
+        gap = np.argmax(np.where(is_wide, mass, -1.0))
+        low, high = scores[gap : gap + 2]
+        fullest = max(fullest, (float(mass[gap]), float(low), float(high)))
+    return fullest
