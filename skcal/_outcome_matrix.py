@@ -86,7 +86,7 @@ def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
         raise ValueError(
             f"{outcomes} must be an indicator of shape (n_samples, n_labels) for "
             "reduction='multilabel', with 1 where a row has a label and 0 where it has not; got "
-            f"{_describe(y_true)}. MultiLabelBinarizer of scikit-learn makes one of lists of labels."
+            f"{_describe(y_true)}. scikit-learn's MultiLabelBinarizer makes one of lists of labels."
         )
     if issparse(y_true):
         y_true = y_true.toarray()

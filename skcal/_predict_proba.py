@@ -25,7 +25,7 @@ def predict_labelled(estimator, X, proba=None):
     name = type(estimator).__name__
     if isinstance(proba, list) or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
         raise ValueError(
-            f"A calibration measure needs one output; {name} predicts several. Where a row has each "
+            f"A calibration measure needs one output; {name} predicts several. If a row has each "
             "of them or not, take reduction='multilabel'; else hand the probabilities of each "
             "output to the measure itself."
         )
