@@ -6,7 +6,7 @@ decided by minima and maxima alone, because scikit-learn's `check_array`, `type_
 `unique` cost more than the measures.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Predictions(NamedTuple):
     weights: np.ndarray | None
     positive_label: object = None
     positive_column: int = 1
-    labels: np.ndarray | list | None = None
+    labels: np.ndarray | list[Any] | None = None
     is_multilabel: bool = False
 
     @property
