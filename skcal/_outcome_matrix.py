@@ -143,12 +143,12 @@ def _is_list_of_outputs(y_proba):
 
 def _read_outputs(name, y_proba, device):
     """The probabilities of 1 in what `MultiOutputClassifier.predict_proba` returns."""
-    columns = []
+    columns, n_rows = [], np.shape(y_proba[0])[0]
     for k, output in enumerate(y_proba):
         proba = check_proba(f"{name}[{k}]", read_numbers(f"{name}[{k}]", output, device))
-        if proba.ndim != 2 or proba.shape[1] != 2 or proba.shape[0] != len(y_proba[0]):
+        if tuple(proba.shape) != (n_rows, 2):
             raise ValueError(
-                f"{name}[{k}] must have shape ({len(y_proba[0])}, 2), the probabilities of 0 and "
+                f"{name}[{k}] must have shape ({n_rows}, 2), the probabilities of 0 and "
                 f"of 1 of a label; got shape {tuple(np.shape(output))}."
             )
         columns.append(proba[:, 1])
