@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._numerics.errors._binned import count_bins
-from skcal._reduction import REDUCTIONS, Predictions, check_predictions
+from skcal._reduction import ALL_REDUCTIONS, REDUCTIONS, Predictions, check_predictions
 from skcal._validation import check_option, refuse_unknown_options
 from skcal.metrics import MEASURES, Measure, integrated_calibration_index, smooth_ece
 
@@ -158,7 +158,7 @@ def bind_measure(
     measure : str or callable
     options : dict
     reduction : str or None, default=None
-        A key of `REDUCTIONS`; "auto" leaves the reduction to the measure, of which some have
+        A key of `ALL_REDUCTIONS`; "auto" leaves the reduction to the measure, of which some have
         another default. None for callers that leave `reduction` to the options.
     set_elsewhere : tuple of str, default=()
         Arguments of the function that are no options.
@@ -177,7 +177,7 @@ def bind_measure(
     if not callable(measure):
         raise TypeError(f"{argument} must be a function or the name of a measure; got {measure!r}.")
     if reduction is not None:
-        check_option("reduction", reduction, REDUCTIONS)
+        check_option("reduction", reduction, ALL_REDUCTIONS)
     keywords, name = _list_keywords(measure), name_function(measure)
     if keywords is not None:
         valid = [keyword for keyword in keywords if keyword not in set_elsewhere]
@@ -258,7 +258,12 @@ def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
         Whether the measure is one of a single binary problem.
     """
     rows = check_predictions(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        reduction=bound.reduction,
     )
     reduction = bound.find_reduction()
     if reduction in ("auto", "confidence"):

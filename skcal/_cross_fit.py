@@ -16,7 +16,7 @@ from skcal._numerics.inference._cross_fit import (
     find_reach,
     find_square_reach,
 )
-from skcal._reduction import REDUCTIONS, Predictions
+from skcal._reduction import ALL_REDUCTIONS, Predictions
 from skcal.metrics import (
     averaged_two_bin_calibration_error,
     decision_calibration_error,
@@ -380,10 +380,10 @@ class Residuals:
 
 def _find_problem(rows, number=slice(None)):
     proba, target = rows.proba, rows.target
-    if rows.is_multiclass or target.ndim == 2:
+    if (rows.is_multiclass or target.ndim == 2) and not rows.is_multilabel:
         proba = proba / proba.sum(axis=1, dtype=np.float64)[:, None]
         target = np.eye(proba.shape[1])[target] if target.ndim == 1 else target
-    elif proba.ndim == 2:
+    elif proba.ndim == 2 and not rows.is_multilabel:
         proba = proba[:, rows.positive_column]
     expected = proba.astype(np.float64)
     return _Problem(rows, expected, target - expected, number)
@@ -393,7 +393,7 @@ def _list_problems(rows, reduction, weights):
     """Binary problems, and of which rows each of them is made."""
     numbered = rows._replace(weights=np.arange(1, rows.n_rows + 1))  # 0 would be absent
     problems = []
-    for sample in REDUCTIONS[reduction](numbered):
+    for sample in ALL_REDUCTIONS[reduction](numbered):
         number = sample.weights - 1
         kept = Predictions(
             sample.predictions.astype(np.float64, copy=False),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse, vstack
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import check_cv
@@ -27,7 +27,7 @@ from skcal._arrays import (
     refuse_missing_labels,
     refuse_other_libraries,
 )
-from skcal._validation import check_labels, check_same_columns, show_labels
+from skcal._validation import check_labels, check_same_columns, refuse_indicator, show_labels
 from skcal._warnings import warn
 
 METHODS = ("predict_proba", "decision_function")
@@ -83,6 +83,10 @@ def check_regression_rows(owner, X, y):
 def check_rows(owner, X, y):
     """X, of which only rows are taken, and y as an array of labels."""
     X, y = _match_rows(owner, X, y)
+    advice = "fit one for each label, on y[:, k]"
+    if is_classifier(owner) and hasattr(owner, "estimator"):
+        advice = f"wrap it: sklearn.multioutput.MultiOutputClassifier({type(owner).__name__}(...))"
+    refuse_indicator(y, advice)
     # NumPy may turn listed labels of several types to text.
     kind = "O" if isinstance(y, list | tuple) else np.asarray(y).dtype.kind
     if kind == "O":

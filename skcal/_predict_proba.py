@@ -1,6 +1,7 @@
 """What scorers, cross-validation and displays share: probabilities with the label of each column.
 
-Columns are added for labels that an estimator has not seen.
+Columns are added for labels that an estimator has not seen. Multilabel classifiers have a column
+for each label.
 """
 
 import numpy as np
@@ -24,8 +25,9 @@ def predict_labelled(estimator, X, proba=None):
     name = type(estimator).__name__
     if isinstance(proba, list) or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
         raise ValueError(
-            f"A calibration measure needs one output; {name} predicts several. "
-            "Hand the probabilities of each output to the measure itself."
+            f"A calibration measure needs one output; {name} predicts several. If a row has each "
+            "of them or not, take reduction='multilabel'; else hand the probabilities of each "
+            "output to the measure itself."
         )
     if labels is None:
         raise ValueError(
@@ -40,6 +42,36 @@ def predict_labelled(estimator, X, proba=None):
             f"got an array of shape {proba.shape}."
         )
     return proba, labels
+
+
+def predict_indicator(estimator, X, proba=None):
+    """Probabilities of shape (n, n_labels) of a fitted multilabel classifier.
+
+    `proba` is what `predict_proba` gave for X, where that is known.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(_explain_missing_proba(estimator))
+    name, outputs = type(estimator).__name__, getattr(estimator, "classes_", None)
+    if not isinstance(outputs, list) or np.ndim(outputs[0]) == 0:
+        return estimator.predict_proba(X) if proba is None else proba
+    outputs = [np.asarray(known).tolist() for known in outputs]
+    for k, known in enumerate(outputs):
+        if not set(known) <= {0, 1}:
+            raise ValueError(
+                f"reduction='multilabel' needs labels that a row has or not, 1 or 0; output {k} of "
+                f"{name} has the classes {known}. Measure it by itself."
+            )
+    # scikit-learn's scorers share the last column of every output, which need not be that of 1.
+    if proba is None or not all(1 in known and 0 in known for known in outputs):
+        proba = estimator.predict_proba(X)
+    if not isinstance(proba, list):
+        return proba
+    arrays = [np.asarray(read(name, output, NUMPY)) for output in proba]
+    found = np.zeros((len(arrays[0]), len(arrays)), np.result_type(*arrays))
+    for k, (array, known) in enumerate(zip(arrays, outputs, strict=True)):
+        if 1 in known:
+            found[:, k] = array[:, known.index(1)]
+    return found
 
 
 def _explain_missing_proba(estimator):

@@ -6,7 +6,7 @@ decided by minima and maxima alone, because scikit-learn's `check_array`, `type_
 `unique` cost more than the measures.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from skcal._arrays import (
     list_column_names,
     move_to,
     namespace,
-    read_numbers,
     read_rows,
     search_sorted,
     to_numpy,
 )
+from skcal._outcome_matrix import has_columns, name_columns, read_indicator, read_soft_labels
 from skcal._sample import CHUNK, Sample
 from skcal._validation import (
     check_column_order,
@@ -35,7 +35,6 @@ from skcal._validation import (
     check_proba,
     check_target,
     check_weights,
-    find_other_order,
     show_labels,
 )
 
@@ -60,8 +59,10 @@ class Predictions(NamedTuple):
         Name of the positive label; None where `y_true` held its outcomes, 1 for true.
     positive_column : int
         Number of the column of the positive label, where there are two.
-    labels : ndarray of shape (n_classes,) or None
+    labels : ndarray of shape (n_classes,), list of labels, or None
         Labels of all columns, as far as they are known.
+    is_multilabel : bool
+        Whether each column is a problem of its own, with its own outcomes.
     """
 
     proba: np.ndarray
@@ -69,7 +70,8 @@ class Predictions(NamedTuple):
     weights: np.ndarray | None
     positive_label: object = None
     positive_column: int = 1
-    labels: np.ndarray | None = None
+    labels: np.ndarray | list[Any] | None = None
+    is_multilabel: bool = False
 
     @property
     def n_rows(self):
@@ -78,13 +80,13 @@ class Predictions(NamedTuple):
 
     @property
     def is_multiclass(self):
-        """Whether there are more than two columns."""
-        return self.proba.ndim == 2 and self.proba.shape[1] > 2
+        """Whether there are more than two columns, of which one comes true."""
+        return self.proba.ndim == 2 and self.proba.shape[1] > 2 and not self.is_multilabel
 
     @property
     def is_soft(self):
         """Whether some labels are probabilities."""
-        if self.target.ndim == 2:
+        if self.target.ndim == 2 and not self.is_multilabel:
             return True
         if self.target.dtype.kind != "f":
             return False
@@ -151,16 +153,17 @@ def reduce_to_samples(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Labels, or soft labels in [0, 1].
+        Labels, or soft labels in [0, 1]; an indicator for "multilabel".
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-        Predicted probabilities, one column per label or the column of `pos_label` alone.
+        Predicted probabilities, one column per label or the column of `pos_label` alone; see
+        `read_indicator` for "multilabel".
     sample_weight : array-like of shape (n_samples,), default=None
     pos_label : label, default=None
     labels : array-like of shape (n_classes,), default=None
         Label of every column. Names of the columns of a table that are exactly the labels must
         not be in another order.
     reduction : str, default="auto"
-        A key of `REDUCTIONS`.
+        A key of `ALL_REDUCTIONS`.
     names : tuple of str
         What messages call `y_true` and `y_proba`.
     on_device : bool, default=False
@@ -170,17 +173,18 @@ def reduce_to_samples(
     -------
     list of Sample
     """
-    check_option("reduction", reduction, REDUCTIONS)
+    check_option("reduction", reduction, ALL_REDUCTIONS)
     predictions = check_predictions(
         y_true,
         y_proba,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
+        reduction=reduction,
         names=names,
         on_device=on_device,
     )
-    return REDUCTIONS[reduction](predictions)
+    return ALL_REDUCTIONS[reduction](predictions)
 
 
 def average_over_samples(function, samples):
@@ -215,8 +219,10 @@ def check_class_vectors(
     Predictions
         A column for each class; of two the last one is that of the positive label.
     """
-    if _has_columns(y_true):
-        return _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names)
+    if has_columns(y_true):
+        return Predictions(
+            *read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names)
+        )
     return check_predictions(
         y_true,
         y_proba,
@@ -225,49 +231,6 @@ def check_class_vectors(
         labels=labels,
         names=names,
     ).to_vectors()
-
-
-def _has_columns(y_true):
-    try:
-        shape = np.shape(y_true)
-    except ValueError:  # ragged lists, which the check of labels refuses by name
-        return False
-    return len(shape) == 2 and shape[1] > 1
-
-
-def _check_soft_vectors(y_true, y_proba, sample_weight, pos_label, labels, names):
-    outcomes, predictions = names
-    for name, value in (("pos_label", pos_label), ("labels", labels)):
-        if value is not None:
-            raise ValueError(
-                f"{name} must be None where {outcomes} has a column for each class; got {value!r}."
-            )
-    target, proba, weights = (
-        None if values is None else read_numbers(name, values)
-        for name, values in (
-            (outcomes, y_true),
-            (predictions, y_proba),
-            ("sample_weight", sample_weight),
-        )
-    )
-    _check_pair_of_tables(y_true, y_proba, names)
-    proba, target = check_proba(predictions, proba), check_proba(outcomes, target)
-    if proba.shape != target.shape:
-        raise ValueError(
-            f"{outcomes} and {predictions} must have the same shape where {outcomes} has a column "
-            f"for each class; got {target.shape} and {proba.shape}."
-        )
-    return Predictions(proba, target, check_weights(weights, len(proba)))
-
-
-def _check_pair_of_tables(y_true, y_proba, names):
-    """Raise a ValueError where two tables have the same columns in another order."""
-    true, predicted = list_column_names(y_true), list_column_names(y_proba)
-    if true is not None and find_other_order(predicted, true) is not None:
-        raise ValueError(
-            f"The columns of {names[0]} and {names[1]} must have the same order; got "
-            f"{', '.join(map(repr, true[:10]))} and {', '.join(map(repr, predicted[:10]))}."
-        )
 
 
 # --------------------------------------------------------------------------- reductions
@@ -386,6 +349,13 @@ def _reduce_auto(predictions):
     return _reduce_positive(predictions)
 
 
+def _reduce_labels(predictions):
+    """One sample for each of the labels that do not exclude one another."""
+    proba, target, weights = predictions.proba, predictions.target, predictions.weights
+    return [Sample(proba[:, k], target[:, k], weights) for k in range(proba.shape[1])]
+
+
+# Of classes, of which one comes true.
 REDUCTIONS = {
     "auto": _reduce_auto,
     "confidence": _reduce_confidence,
@@ -393,6 +363,8 @@ REDUCTIONS = {
     "top-label": _reduce_top_label,
     "full": _reduce_full,
 }
+# Those that measures, intervals and diagrams take.
+ALL_REDUCTIONS = REDUCTIONS | {"multilabel": _reduce_labels}
 
 
 # --------------------------------------------------------------------------- user input
@@ -405,6 +377,7 @@ def check_predictions(
     sample_weight=None,
     pos_label=None,
     labels=None,
+    reduction="auto",
     names=_NAMES,
     on_device=False,
 ):
@@ -413,7 +386,14 @@ def check_predictions(
     Returns
     -------
     Predictions
+        To be reduced; only "multilabel" is read in another way than all others.
     """
+    if reduction == "multilabel":
+        proba, *rows = read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device)
+        if labels is not None:
+            labels = _check_column_labels(labels, proba, names, on_device)
+        labels = name_columns(y_true, y_proba, labels, names)
+        return Predictions(proba, *rows, labels=labels, is_multilabel=True)
     target, proba, weights = read_rows(names, y_true, y_proba, sample_weight, on_device=on_device)
     target, proba = check_target(names[0], target), check_proba(names[1], proba)
     n_samples = proba.shape[0]
@@ -477,7 +457,8 @@ def _match_binary(proba, target, weights, pos_label, labels, names, columns):
     elif not named and proba.ndim == 1 and labels.tolist() not in _PAIRS:
         raise ValueError(
             f"pos_label must say which of the labels {show_labels(labels)} the single column of "
-            f"{names[1]} belongs to, where they are neither {{0, 1}} nor {{-1, 1}}; got None."
+            f"{names[1]} belongs to, where they are neither {{0, 1}} nor {{-1, 1}}; got None. "
+            "labels= may name both."
         )
     else:
         column = 1

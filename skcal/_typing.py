@@ -17,4 +17,6 @@ ArrayLike = npt.ArrayLike | _StandardArray
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
-Reduction = Literal["auto", "confidence", "classwise", "top-label", "full"]
+# How class probabilities become binary problems; measures and diagrams read multilabel ones too.
+ClassReduction = Literal["auto", "confidence", "classwise", "top-label", "full"]
+Reduction = ClassReduction | Literal["multilabel"]

@@ -51,7 +51,9 @@ def check_option(name, value, valid):
     if isinstance(value, str) and value in valid:
         return
     names = ", ".join(repr(v) for v in valid)
-    raise ValueError(f"{name} must be one of {names}; got {value!r}.{suggest_name(value, valid)}")
+    is_multilabel = isinstance(value, str) and (name, value) == ("reduction", "multilabel")
+    hint = advise_single_label() if is_multilabel else suggest_name(value, valid)
+    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
 
 
 def suggest_name(name, valid, cutoff=0.5):
@@ -220,9 +222,13 @@ def check_weights(weights, n_samples, name="sample_weight"):
     return weights if scale == 1 else weights / scale
 
 
-def check_proba(name, proba):
-    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
-    if proba.ndim == 2 and proba.shape[1] == 1:
+def check_proba(name, proba, *, of_classes=True, advice=""):
+    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type.
+
+    Rows that are not `of_classes` need not sum to 1, and a single column stays one; `advice` ends a
+    message about sums.
+    """
+    if of_classes and proba.ndim == 2 and proba.shape[1] == 1:
         proba = proba[:, 0]
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
         raise ValueError(
@@ -237,12 +243,12 @@ def check_proba(name, proba):
         where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
         value = proba[tuple(where)]
         raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
-    if proba.ndim == 2:
-        _check_row_sums(name, proba)
+    if of_classes and proba.ndim == 2:
+        _check_row_sums(name, proba, advice)
     return proba
 
 
-def _check_row_sums(name, proba):
+def _check_row_sums(name, proba, advice):
     xp = namespace(proba)
     for rows in list_slices(proba, CHUNK):
         sums = xp.sum(proba[rows, ...], axis=1, dtype=xp.float64)
@@ -253,14 +259,37 @@ def _check_row_sums(name, proba):
             raise ValueError(
                 f"Rows of {name} must sum to 1; got a sum of {found:.6g} at row "
                 f"{rows.start + row}."
-                + (EXPLAIN_ROUNDING if abs(found - 1) <= COARSE_ROUNDING else "")
+                + (EXPLAIN_ROUNDING if abs(found - 1) <= COARSE_ROUNDING else advice)
             )
+
+
+def advise_single_label(names=("y_true", "y_proba")):
+    """End of a message to those who have a multilabel indicator."""
+    return f" Take one label at a time: {names[0]}[:, k] and {names[1]}[:, k]."
+
+
+def advise_multilabel(names):
+    """End of a message about rows that may be those of a multilabel indicator."""
+    return (
+        " If the labels of a row do not exclude one another, take a measure with "
+        f"reduction='multilabel', or one label at a time: {names[0]}[:, k] and {names[1]}[:, k]."
+    )
+
+
+def refuse_indicator(y, advice):
+    """Raise a ValueError for labels with several columns, where rows have one label each."""
+    shape = getattr(y, "shape", ())  # of a list scikit-learn says what is wrong
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y must be one-dimensional, one label for each row; got shape {tuple(shape)}. For "
+            f"one-hot rows pass y.argmax(axis=1); for a multilabel indicator {advice}."
+        )
 
 
 # What rows of several labels may be meant for.
 _ADVICE = {
-    "y_true": " For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
-    "indicator one at a time."
+    "y_true": " For one-hot rows pass their argmax(axis=1)."
+    + advise_multilabel(("y_true", "y_proba"))
 }
 
 

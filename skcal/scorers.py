@@ -23,6 +23,7 @@ from skcal._predict_proba import (
     add_labels,
     complete_labels,
     find_unseen_labels,
+    predict_indicator,
     predict_labelled,
     warn_of_unseen_labels,
 )
@@ -380,16 +381,19 @@ class _CalibrationScorer(_Scorer):
         return self._score_func.measure
 
     def _score(self, method_caller, estimator, X, y_true, **metadata):
-        proba, labels = _predict_proba(method_caller, estimator, X)
-        unseen = find_unseen_labels(y_true, labels)
-        if unseen:
-            warn_of_unseen_labels(estimator, unseen)
-            proba, labels = add_labels(proba, labels, unseen)
         options = {**self._kwargs, **metadata}
         columns = options.pop("group_columns", None)
         if "groups" not in options and bind_measure("measure", self._measure, {}).takes("groups"):
             options["groups"] = take_columns(X, columns)
         measure = bind_measure("measure", self._measure, options, set_elsewhere=())
+        shared = _share_proba(method_caller, estimator, X)
+        if options.get("reduction") == "multilabel":
+            return self._sign * measure(y_true, predict_indicator(estimator, X, shared))
+        proba, labels = predict_labelled(estimator, X, shared)
+        unseen = find_unseen_labels(y_true, labels)
+        if unseen:
+            warn_of_unseen_labels(estimator, unseen)
+            proba, labels = add_labels(proba, labels, unseen)
         proba, labels = complete_labels(proba, labels, measure.options.get("pos_label"))
         return self._sign * measure(y_true, proba, labels=labels)
 
@@ -446,15 +450,14 @@ class _ScoreFunction:
         return self.measure(y_true, y_proba, **options)
 
 
-def _predict_proba(method_caller, estimator, X):
-    """Probabilities of shape (n, K) and the K labels of their columns, shared where possible."""
+def _share_proba(method_caller, estimator, X):
+    """What `predict_proba` gave for X, where other scorers of scikit-learn know it, or None."""
     try:
-        proba = _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
+        return _find_matrix(method_caller(estimator, "predict_proba", X, pos_label=None))
     except (AttributeError, InvalidIndexError, LookupError, TypeError, ValueError):
         # scikit-learn needs more, such as two classes, and arrays rather than frames; what is wrong
         # besides comes up again.
-        proba = None
-    return predict_labelled(estimator, X, proba)
+        return None
 
 
 def _find_matrix(shared):

@@ -134,6 +134,17 @@ def test_value_is_that_of_numpy(name, problem, put):
         check_value(function, put, y, proba, pos_label=2, reduction="auto")
 
 
+@every_measure
+def test_labels_that_do_not_exclude_one_another(name, put):
+    function, proba = MEASURES[name].function, np.column_stack([P1, P3[:, 0]])
+    y = np.column_stack([Y1, Y3 == 0]).astype(int)
+    options = {"reduction": "multilabel"}
+    check_value(function, put, y, proba, WEIGHTS, **options)
+    outputs = [put(np.column_stack([1 - column, column])) for column in proba.T]
+    expected = function(y, proba, **options)
+    np.testing.assert_allclose(function(put(y), outputs, **options), expected, **EXACT)
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_decompositions(problem, put):
     y, proba = PROBLEMS[problem]

@@ -11,6 +11,7 @@ LEVELS = (
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel", "_progress", "_levels"},
+    {"_outcome_matrix"},
     {"_reduction", "_folds", "_groups", "_predicted"},
     {"_independent_rows", "_estimates", "_held_out", "_batches"},
     {"_decisions"},

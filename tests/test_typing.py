@@ -29,7 +29,7 @@ def list_faults(function):
     """What is wrong with the annotations of a function."""
     signature = inspect.signature(function)
     documented = {
-        name.strip().lstrip("*"): field.type
+        name.strip().lstrip("*"): (field.type, " ".join(field.desc))
         for field in NumpyDocString(inspect.getdoc(function))["Parameters"]
         for name in field.name.split(",")
     }
@@ -41,9 +41,11 @@ def list_faults(function):
         if parameter.annotation is parameter.empty:
             yield f"{name} has no annotation"
             continue
-        choices = re.match(r'\{(".*")\}', documented[name])
+        kind, text = documented[name]
+        # In a line of its own, or at the start of the text where that is too long.
+        choices = re.match(r'\{(".*")\}', kind) or re.match(r'One of (".*?"):', text)
         if choices:
-            expected = {choice.strip(' "') for choice in choices[1].split(",")}
+            expected = {choice.strip(' "') for choice in re.split(r",| and ", choices[1])}
             if read_choices(function, parameter.annotation) != expected:
                 yield f"{name} has other choices than {expected}"
         optional = re.search(r"\b(None|Any|object|RandomState)\b", str(parameter.annotation))

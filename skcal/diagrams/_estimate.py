@@ -14,7 +14,7 @@ from skcal._estimates._smooth import (
     trace_curve,
 )
 from skcal._numerics.errors._binned import count_bins
-from skcal._reduction import REDUCTIONS, check_predictions
+from skcal._reduction import ALL_REDUCTIONS, check_predictions
 from skcal._validation import (
     check_confidence_level,
     check_flag,
@@ -111,7 +111,7 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
     -------
     dict
     """
-    check_option("reduction", reduction, REDUCTIONS)
+    check_option("reduction", reduction, ALL_REDUCTIONS)
     if options.interval and reduction == "full":
         raise ValueError(
             "interval=True needs independent rows; got reduction='full', which pools dependent "
@@ -122,8 +122,8 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
             f"band={options.band!r} needs independent rows; got reduction='full', which pools "
             "dependent ones. Choose another reduction, or one class with pos_label."
         )
-    predictions = check_predictions(y_true, y_proba, **data)
-    sources = [RowSource(sample) for sample in REDUCTIONS[reduction](predictions)]
+    predictions = check_predictions(y_true, y_proba, **data, reduction=reduction)
+    sources = [RowSource(sample) for sample in ALL_REDUCTIONS[reduction](predictions)]
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
 
 

@@ -258,7 +258,7 @@ def name_label(reduction, pos_label):
     """What a label of the data stands for; None where there is none."""
     if pos_label is None:
         return None
-    kind = "Predicted label" if reduction == "top-label" else "Positive label"
+    kind = {"top-label": "Predicted label", "multilabel": "Label"}.get(reduction, "Positive label")
     return f"{kind}: {escape_math(shorten_name(pos_label, _MOST_OF_A_LABEL))}"
 
 

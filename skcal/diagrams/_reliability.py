@@ -262,8 +262,12 @@ class ReliabilityDisplay(CurveDisplay):
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default the last class of two. With more
             than two classes it selects that class against the rest.
-        reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-            How class probabilities become binary predictions, see :meth:`from_predictions`.
+        reduction : str, default="auto"
+            One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how
+            class probabilities become binary predictions, see :meth:`from_predictions`.
+            "multilabel" is for classifiers of several labels, such as
+            :class:`~sklearn.multioutput.MultiOutputClassifier`; their names are those of the
+            columns of y.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=15
@@ -322,7 +326,7 @@ class ReliabilityDisplay(CurveDisplay):
         >>> display.ax_.get_xlabel()
         'Predicted probability (Positive label: 1)'
         """
-        y_proba, labels = predict_class_probabilities(estimator, X, y)
+        y_proba, labels = predict_class_probabilities(estimator, X, y, reduction)
         return cls.from_predictions(
             y,
             y_proba,
@@ -387,12 +391,15 @@ class ReliabilityDisplay(CurveDisplay):
         labels : array-like of shape (n_classes,), default=None
             Label of every column of `y_proba`, in the order of the columns; by default the
             sorted labels of `y_true`.
-        reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-            How class probabilities become binary predictions. "auto" takes the positive label
-            of two, and "confidence" for more classes: the largest probability of every row,
-            against whether the predicted class is true. "classwise" and "top-label" draw a panel
-            for each class, of its probability, and of the confidence where it is predicted;
-            "full" pools the probabilities of all classes.
+        reduction : str, default="auto"
+            One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how
+            class probabilities become binary predictions. "auto" takes the positive label of two,
+            and "confidence" for more classes: the largest probability of every row, against whether
+            the predicted class is true. "classwise" and "top-label" draw a panel for each class, of
+            its probability, and of the confidence where it is predicted; "full" pools the
+            probabilities of all classes. "multilabel" draws a panel for each label of an indicator
+            `y_true` of shape (n_samples, n_labels), whose labels do not exclude one another, see
+            :func:`skcal.metrics.expected_calibration_error`.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated. "smooth" are the means under a kernel of
             :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
@@ -509,8 +516,9 @@ class ReliabilityDisplay(CurveDisplay):
             The label whose probability is shown, see :meth:`from_predictions`.
         labels : array-like of shape (n_classes,), default=None
             Label of every column of `y_proba`, see :meth:`from_predictions`.
-        reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-            How class probabilities become binary predictions, see :meth:`from_predictions`.
+        reduction : str, default="auto"
+            One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how
+            class probabilities become binary predictions, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None shows no name.
         **options : dict

@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skcal._folds import take_rows
+from skcal._predict_proba import predict_indicator
 from skcal._reduction import split_by_top_label
 from skcal._validation import suggest_name
 
 
-def predict_class_probabilities(estimator, X, y):
+def predict_class_probabilities(estimator, X, y, reduction="auto"):
     """Predicted probabilities, one column per class, with the label of every column.
 
     Parameters
@@ -20,11 +21,14 @@ def predict_class_probabilities(estimator, X, y):
         Fitted classifier with `predict_proba`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
+    reduction : str, default="auto"
+        Only "multilabel" is asked for in another way than all others.
 
     Returns
     -------
     y_proba : array-like of shape (n_samples, n_classes)
-    labels : array-like of shape (n_classes,)
+    labels : array-like of shape (n_classes,) or None
+        None for "multilabel", whose labels have the names of the columns of y, if any.
     """
     name = type(estimator).__name__
     if hasattr(estimator, "fit"):
@@ -36,6 +40,9 @@ def predict_class_probabilities(estimator, X, y):
             "skcal.recalibration.RecalibratedClassifierCV; probabilities from elsewhere go to "
             "from_predictions."
         )
+    if reduction == "multilabel":
+        check_consistent_length(X, y)
+        return predict_indicator(estimator, X), None
     if not hasattr(estimator, "classes_"):
         raise ValueError(
             f"estimator must be a classifier with the attribute classes_; {name} has none. Pass "
@@ -44,8 +51,9 @@ def predict_class_probabilities(estimator, X, y):
     labels = estimator.classes_
     if any(np.ndim(label) > 0 for label in labels) or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
         raise ValueError(
-            f"estimator must predict one label for each row; {name} predicts several. Pass the "
-            "probabilities of one output at a time to from_predictions."
+            f"estimator must predict one label for each row; {name} predicts several. Take "
+            "reduction='multilabel' of a ReliabilityDisplay, or pass the probabilities of one "
+            "output at a time to from_predictions."
         )
     if len(labels) < 2:
         known = [f"the single label {label!r}" for label in np.asarray(labels).tolist()]
@@ -162,6 +170,8 @@ def name_reduction(predictions, reduction):
     if reduction == "auto":
         is_multiclass = predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2
         reduction = "confidence" if is_multiclass else None
+    if reduction == "multilabel":
+        return reduction, predictions.labels or list(range(predictions.proba.shape[1]))
     if reduction == "classwise":
         return reduction, _list_labels(predictions)
     if reduction == "top-label":

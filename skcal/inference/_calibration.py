@@ -9,8 +9,9 @@ import numpy as np
 
 from skcal._bound_measure import bind_for_rows, bind_rows
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
-from skcal._typing import ArrayLike, RandomState, Reduction
-from skcal._validation import refuse_unknown_options
+from skcal._reduction import REDUCTIONS
+from skcal._typing import ArrayLike, ClassReduction, RandomState
+from skcal._validation import check_option, refuse_unknown_options
 from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
 from skcal.inference._draws import Draws
 from skcal.inference._row_source import RowSource, check_groups
@@ -31,7 +32,7 @@ def calibration_test(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
-    reduction: Reduction = "auto",
+    reduction: ClassReduction = "auto",
     groups: ArrayLike | None = None,
     n_resamples: int = 999,
     n_jobs: int | None = None,
@@ -200,6 +201,7 @@ def calibration_test(
     >>> calibration_test(y_true, y_proba, groups=site, random_state=0).worst_group
     'south'
     """
+    check_option("reduction", reduction, REDUCTIONS)
     is_omnibus, statistic, options = find_measure(statistic, options, calibration_test)
     statistic = bind_for_rows(
         "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)

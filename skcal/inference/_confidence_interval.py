@@ -79,9 +79,11 @@ def confidence_interval(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
+        The labels of a row, all of which "multilabel" reads, stay together in resamples.
     method : {"auto", "cross-fit", "percentile", "basic", "bca"}, default="auto"
         "cross-fit" asks how much of what one half of the rows finds the other half confirms. The
         others are the bootstrap, which is only right far from calibration, see Notes:

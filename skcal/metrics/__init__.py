@@ -57,6 +57,7 @@ from skcal.metrics._interval import (
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
+from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
 from skcal.metrics._pit import (
     miscalibration_area,
     pit_calibration_error,
@@ -93,6 +94,7 @@ from skcal.metrics._squared_kernel import (
     calibration_mean_embedding_error,
     squared_kernel_calibration_error,
 )
+from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
 
 MEASURES = {
     measure.name: measure
@@ -134,6 +136,7 @@ __all__ = [
     "MultivariateNormal",
     "NetBenefitCurve",
     "Quantiles",
+    "ReducedPredictions",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
@@ -151,6 +154,7 @@ __all__ = [
     "corp_regression_curve",
     "corp_regression_decomposition",
     "cumulative_calibration_error",
+    "cumulative_predictions",
     "decision_calibration_error",
     "decision_calibration_witness",
     "distribution_kernel_calibration_error",
@@ -175,6 +179,7 @@ __all__ = [
     "probability_integral_transform",
     "quantile_calibration_error",
     "random_interval_calibration_error",
+    "ranked_probability_score",
     "smooth_calibration_bounds",
     "smooth_calibration_error",
     "smooth_calibration_witness",
@@ -183,5 +188,6 @@ __all__ = [
     "squared_calibration_error",
     "squared_kernel_calibration_error",
     "surrogate_interval_calibration_error",
+    "top_k_predictions",
     "upper_calibration_distance",
 ]

@@ -52,12 +52,16 @@ def expected_calibration_error(
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`. A table whose columns bear the names of the labels in another order
         is an error.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions: "confidence" takes the largest
-        probability and whether its label came true, "top-label" does so for each predicted
-        label apart and averages by mass, "classwise" averages over the classes one against the
-        rest, "full" pools all pairs of row and class, "auto" takes the positive label of a
-        binary problem (or `pos_label`) and the confidence otherwise.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions: "confidence" takes the largest probability and
+        whether its label came true, "top-label" does so for each predicted label apart and averages
+        by mass, "classwise" averages over the classes one against the rest, "full" pools all pairs
+        of row and class, "auto" takes the positive label of a binary problem (or `pos_label`) and
+        the confidence otherwise. "multilabel" averages over labels that do not exclude one another:
+        `y_true` is an indicator of shape (n_samples, n_labels), of 0 and 1 or of soft labels, dense
+        or sparse; `y_proba` has the same shape, or is a list of n_labels arrays of shape
+        (n_samples, 2); rows need not sum to 1, and `labels` are names of columns.
     n_bins : int or "cube_root", default=15
         Number of bins, at most 2^24; not used by ``strategy="sweep"``. "cube_root" stands for
         :math:`\lceil n^{1/3} \rceil` with n the number of rows whose weight is not zero, as in
@@ -181,9 +185,10 @@ def maximum_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`; "classwise" is the mean of the largest gaps.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`; "classwise"
+        is the mean of the largest gaps.
     n_bins : int or "cube_root", default=15
         Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
         used by ``strategy="sweep"``.
@@ -262,9 +267,10 @@ def adaptive_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="classwise"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`. ACE is defined for each class against the rest.
+    reduction : str, default="classwise"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`. ACE is
+        defined for each class against the rest.
     n_bins : int or "cube_root", default=15
         Number of bins of equal mass, at most 2^24, or "cube_root", see
         :func:`expected_calibration_error`; equal predictions always share a bin.
@@ -351,9 +357,9 @@ def squared_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     n_bins : int or "cube_root", default=15
         Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
         used by ``strategy="sweep"``.

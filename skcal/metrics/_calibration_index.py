@@ -43,9 +43,9 @@ def integrated_calibration_index(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     curve : {"local", "spline", "isotonic", "smooth"} or callable, default="local"
         How the mean outcome given the prediction is estimated: by local lines; by a logistic
         regression on a cubic spline of the log odds; by isotonic regression; by the curve of

@@ -46,9 +46,9 @@ def cumulative_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     deviation : {"range", "max"}, default="range"
         "range" is the largest sum over an interval of predictions (Kuiper, ECCE-R), "max" the
         largest sum from one end (Kolmogorov-Smirnov, ECCE-MAD).
@@ -138,9 +138,9 @@ def averaged_two_bin_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
 
     Returns
     -------

@@ -313,9 +313,10 @@ def corp_decomposition(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`. Over several binary problems every term is averaged.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`. Over
+        several binary problems every term is averaged.
     score : {"brier", "log"}, default="brier"
         Squared error or log loss of the binary predictions.
 

@@ -64,9 +64,9 @@ def lower_calibration_distance(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     tol : float, default=0.001
         Largest error of the value, at least 1e-5.
 
@@ -152,9 +152,9 @@ def lower_calibration_bounds(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     tol : float, default=0.001
         The bounds are at most twice this apart, at least 1e-5.
 
@@ -237,9 +237,9 @@ def upper_calibration_distance(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
 
     Returns
     -------
@@ -320,9 +320,9 @@ def calibration_distance_bounds(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     tol : float, default=0.001
         Largest error of the lower bound, at least 1e-5.
 

@@ -45,9 +45,9 @@ def interval_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
 
     Returns
     -------
@@ -139,9 +139,9 @@ def random_interval_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     width : float, default=0.1
         Width of the intervals, at least 1e-15. It may exceed 1.
 
@@ -231,9 +231,9 @@ def surrogate_interval_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
 
     Returns
     -------

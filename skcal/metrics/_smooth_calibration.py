@@ -72,9 +72,9 @@ def smooth_calibration_error(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     method : {"auto", "exact", "grid"}, default="auto"
         "exact" sorts the predictions and solves the problem in O(n log n); "grid" reads the
         rows once, without a sort, and bounds the error on a grid; "auto" is exact for up to
@@ -166,9 +166,9 @@ def smooth_calibration_bounds(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
-        How class probabilities become binary predictions, see
-        :func:`expected_calibration_error`.
+    reduction : str, default="auto"
+        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
+        probabilities become binary predictions, see :func:`expected_calibration_error`.
     method : {"auto", "exact", "grid"}, default="auto"
         "exact" sorts the predictions and solves the problem in O(n log n); "grid" reads the
         rows once, without a sort, and bounds the error on a grid; "auto" is exact for up to

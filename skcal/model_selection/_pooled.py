@@ -30,7 +30,7 @@ from skcal._predict_proba import (
 from skcal._progress import read_progress
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight
+from skcal._validation import check_sample_weight, refuse_indicator
 from skcal.metrics import multicalibration_error
 
 if TYPE_CHECKING:
@@ -163,6 +163,11 @@ def pooled_cross_val_score(
         raise TypeError("labels cannot be an option: they come from the classifiers.")
     bound = bind_for_labels(measure, options, pooled_cross_val_score)
     show = read_progress(progress)
+    refuse_indicator(
+        y,
+        "measure what cross_val_predict(..., method='predict_proba') returns, with "
+        "reduction='multilabel'",
+    )
     X, target = check_rows(estimator, X, y)
     weight = check_sample_weight(sample_weight, len(target))
     if weight is not None and not bound.takes("sample_weight"):

@@ -39,6 +39,7 @@ from skcal._validation import (
     check_option,
     check_target,
     check_weights,
+    refuse_indicator,
     show_labels,
 )
 from skcal._warnings import warn
@@ -330,6 +331,7 @@ class BaseRecalibrator(
         self._check_options()
         columns = list_column_names(X)
         X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
+        refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_one_dimension(X)

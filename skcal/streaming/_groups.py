@@ -13,7 +13,7 @@ from skcal._batches._grouped import Grouped
 from skcal._batches._keys import list_groups, make_index
 from skcal._batches._rows import as_floats, as_labels, check_named_columns
 from skcal._cells._cell_measures import check_measure
-from skcal._typing import ArrayLike, Reduction
+from skcal._typing import ArrayLike, ClassReduction
 from skcal.streaming._summary import CalibrationSummary
 
 
@@ -67,7 +67,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         self,
         *,
         n_cells: int = 2**14,
-        reduction: Reduction = "auto",
+        reduction: ClassReduction = "auto",
         pos_label: object = None,
         labels: ArrayLike | None = None,
         on_invalid: Literal["raise", "drop"] = "raise",

@@ -23,7 +23,7 @@ from skcal._batches._rows import (
 from skcal._cells._cell_measures import bound_cells, check_measure, measure_cells
 from skcal._cells._cells import Cells
 from skcal._reduction import REDUCTIONS
-from skcal._typing import ArrayLike, Reduction
+from skcal._typing import ArrayLike, ClassReduction
 from skcal._validation import check_integer, check_option
 from skcal.streaming._serial import (
     pack_summary,
@@ -139,7 +139,7 @@ class CalibrationSummary:
         self,
         *,
         n_cells: int = 2**14,
-        reduction: Reduction = "auto",
+        reduction: ClassReduction = "auto",
         pos_label: object = None,
         labels: ArrayLike | None = None,
         on_invalid: Literal["raise", "drop"] = "raise",

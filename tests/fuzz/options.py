@@ -70,6 +70,7 @@ OPTIONS = {
     "features": mostly([None, [0], (1, 0), ["x"]], [[], "x", 0, [9], [True], [0, 0], [["x"]]]),
     "group_size": mostly([0.5, [0.1, 1.0]], [0, 1.5, [], [[0.5]], np.nan, "x"]),
     "independent": FLAG,
+    "k": mostly([1, 2], [0, 9, 1.5, "x"]),
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),

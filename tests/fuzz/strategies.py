@@ -91,6 +91,30 @@ def groups(draw, n_rows):
 
 
 @st.composite
+def indicators(draw, max_rows=6):
+    """The same arguments for labels that do not exclude one another."""
+    shape = draw(st.integers(0, max_rows) | st.just(40)), draw(st.integers(1, 3))
+    size = shape[0] * shape[1]
+    outcomes = draw(mostly([st.sampled_from([0, 1]), PROBABILITIES], [NO_PROBABILITIES]))
+    entries = draw(mostly([PROBABILITIES, INSIDE], [PROBABILITIES | NO_PROBABILITIES]))
+    y_true, y_proba = (
+        np.array(draw(lists(of, size)), dtype=float).reshape(shape) for of in (outcomes, entries)
+    )
+    if draw(st.booleans()):
+        y_proba = [np.column_stack([1 - column, column]) for column in y_proba.T]
+    if draw(rarely()):
+        y_proba = y_proba[:1]
+    return {
+        "y_true": csr_array(y_true) if draw(st.booleans()) else y_true,
+        "y_proba": y_proba,
+        "sample_weight": draw(weights(shape[0])),
+        "pos_label": draw(mostly([None], [1])),
+        "labels": draw(st.none() | st.just(["a", "b", "c"][: shape[1]])),
+        "reduction": draw(mostly(["multilabel"], ["auto", "classwise"])),
+    }
+
+
+@st.composite
 def problems(draw, max_rows=6, reductions=REDUCTIONS):
     """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
     labels = draw(st.sampled_from(LABEL_SETS))

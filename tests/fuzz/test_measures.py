@@ -17,6 +17,7 @@ from tests.fuzz.strategies import (
     REALS,
     REDUCTIONS,
     groups,
+    indicators,
     mostly,
     problems,
     rarely,
@@ -38,9 +39,13 @@ FUNCTIONS = [
 def calls(draw, function):
     """Arguments of a function: a problem, some options, and what keeps the call quick."""
     is_inference = function.__module__.startswith("skcal.inference")
-    problem = draw(problems(reductions=ONE_PROBLEM if is_inference else REDUCTIONS))
-    given = problem | make_test_places(**problem)
     parameters = inspect.signature(function).parameters
+    if "reduction" in parameters and draw(rarely()):
+        problem = draw(indicators())
+    else:
+        problem = draw(problems(reductions=ONE_PROBLEM if is_inference else REDUCTIONS))
+    places = {} if "test_proba" not in parameters else make_test_places(**problem)
+    given = problem | places
     found = {name: value for name, value in given.items() if name in parameters}
     if function in (inference.audit_groups, metrics.multicalibration_error):
         found["groups"] = draw(groups(len(problem["y_proba"])))
