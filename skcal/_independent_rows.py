@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import logit
 
 from skcal._groups import read_groups
+from skcal._numerics.inference._effective_rows import find_shares
 from skcal._reduction import REDUCTIONS, reduce_to_samples
 from skcal._sample import Sample
 from skcal._validation import check_option
@@ -24,7 +25,7 @@ def reduce_to_labelled_sample(y_true, y_proba, **data):
         If the input is invalid, if `reduction` gives several problems or dependent rows, or if
         there are soft labels.
     """
-    return _reduce(y_true, y_proba, **data)[0]
+    return reduce_to_present_rows(y_true, y_proba, **data)[0]
 
 
 def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
@@ -36,12 +37,12 @@ def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
     groups : Groups
         Groups of the rows of the sample.
     """
-    sample, present = _reduce(y_true, y_proba, **data)
+    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
     return sample, read_groups("groups", groups, present, **options)
 
 
-def _reduce(y_true, y_proba, *, reduction="auto", **data):
-    """The sample, and which rows of the input it holds."""
+def reduce_to_present_rows(y_true, y_proba, *, reduction="auto", **data):
+    """The sample of `reduce_to_labelled_sample`, and which rows of the input it holds."""
     check_reduction(reduction)
     (sample,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
     return select_labelled_rows(sample)
@@ -88,14 +89,12 @@ def list_weights(sample):
     return np.ones(len(sample.predictions)) if sample.weights is None else sample.weights
 
 
-def check_counts(sample):
-    """Raise a ValueError unless weights can be numbers of rows; a single row is one at least."""
-    needed = min(2, len(sample.predictions))
-    if sample.total_weight < needed:
-        raise ValueError(
-            f"sample_weight is read as counts of rows, which must sum to at least {needed}; got "
-            f"{sample.total_weight:g}. Scale the weights to sum to the number of rows."
-        )
+def list_unequal_weights(sample):
+    """Weights whose mean is 1; None where all are equal, whatever they are."""
+    weights = sample.weights
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return find_shares(weights) * len(weights)
 
 
 def check_log_odds(sample, largest_ratio=1e250):

@@ -7,7 +7,7 @@ import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
-    {"__version__", "_arrays", "_records", "_typing", "_warnings", "_words"},
+    {"__version__", "_arrays", "_censoring_weights", "_records", "_typing", "_warnings", "_words"},
     {"_numerics"},
     {"_sample"},
     {"_validation", "_parallel", "_progress", "_levels"},

@@ -12,6 +12,7 @@ from skcal._numerics.curves._belt import (
     merge_places,
 )
 from skcal._numerics.inference._cox import sum_by_log_odds
+from skcal._numerics.inference._effective_rows import find_shares
 
 # The first degree, by the data that predictions are assessed on. That of training data is fitted
 # already: intercept and slope are 0 and 1.
@@ -36,10 +37,10 @@ class Belt(NamedTuple):
 
 def measure_deviance(sample, data):
     """Statistic, p-value before it is clipped, and mean log loss that the fitted curve gains."""
-    likelihood, fit = _fit(*_sum_rows(sample), data)
-    gain = likelihood.find_gain(fit)
-    statistic = float(2 * likelihood.total_weight * gain)
-    return statistic, exceed_selected(statistic, *_count_degrees(fit, data)), gain
+    likelihood, fit = _fit(sample, data)
+    statistic = float(fit.statistic)
+    pvalue = exceed_selected(statistic, *_count_degrees(fit, data))
+    return statistic, pvalue, likelihood.find_gain(fit)
 
 
 def find_belt(sample, confidence_level, data="external"):
@@ -50,9 +51,8 @@ def find_belt(sample, confidence_level, data="external"):
     ValueError
         If a polynomial of the chosen degree separates the outcomes.
     """
-    sums = _sum_rows(sample)
     prob_pred, places = _choose_places(sample.predictions)
-    likelihood, fit = _fit(*sums, data, places)
+    likelihood, fit = _fit(sample, data, places)
     if fit.coefficients is None:
         raise ValueError(
             "y_true must hold outcomes that overlap: a polynomial of the log odds of degree "
@@ -60,21 +60,30 @@ def find_belt(sample, confidence_level, data="external"):
             "infinite. Give more rows, or use isotonic_band."
         )
     prob_true = expit(likelihood.evaluate(fit))
+    n_rows = likelihood.count_rows(fit)
     if len(likelihood.log_odds) > _MOST_PLACES:
-        likelihood = PolynomialLikelihood(*merge_places(*sums), places)
+        likelihood = PolynomialLikelihood(*merge_places(*_sum_rows(sample)[:3]), places)
         fit = likelihood.fit(fit.degree)
     critical = find_critical(confidence_level, *_count_degrees(fit, data))
-    low, high = expit(likelihood.bound(fit, critical))
+    low, high = expit(likelihood.bound(fit, critical, n_rows))
     return Belt(prob_pred, prob_true, low, high, fit.degree)
 
 
 def _sum_rows(sample):
+    """Distinct log odds, shares of outcomes 1 and 0 there, and sums of their squares."""
     weights = np.ones(len(sample.predictions)) if sample.weights is None else sample.weights
-    return sum_by_log_odds(sample.predictions, sample.outcomes, weights)
+    shares = find_shares(weights)
+    log_odds, sums, squares = sum_by_log_odds(
+        sample.predictions, sample.outcomes, shares, shares**2
+    )
+    return log_odds, *sums, squares
 
 
-def _fit(log_odds, positive, negative, data, places=()):
-    likelihood = PolynomialLikelihood(log_odds, positive, negative, places)
+def _fit(sample, data, places=()):
+    log_odds, positive, negative, squares = _sum_rows(sample)
+    n_positive = int(np.count_nonzero(sample.outcomes))
+    n_rarer = min(n_positive, len(sample.outcomes) - n_positive)
+    likelihood = PolynomialLikelihood(log_odds, positive, negative, places, squares, n_rarer)
     if likelihood.max_degree < FIRST_DEGREES[data]:
         raise ValueError(
             f"y_proba must hold at least {FIRST_DEGREES[data] + 1} different predictions for "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skcal._bound_measure import bind_for_rows, bind_rows
+from skcal._censoring_weights import refuse_censoring_weights
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
 from skcal._reduction import REDUCTIONS
 from skcal._typing import ArrayLike, ClassReduction, RandomState
@@ -60,7 +61,8 @@ def calibration_test(
         that it has.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. They are fixed: a label is drawn once for each row,
-        whatever its weight.
+        whatever its weight, so that they must not depend on outcomes and a weight of 2 is not the
+        same as two rows, see :ref:`weights-in-inference`.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -99,8 +101,8 @@ def calibration_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, if there are soft labels, or if a callable returns no finite
-        float.
+        If an argument is invalid, if there are soft labels, if a callable returns no finite
+        float, or if `sample_weight` is that of :func:`skcal.shift.at_horizon`.
     TypeError
         If the measure has no argument of the name of an option.
 
@@ -202,6 +204,7 @@ def calibration_test(
     'south'
     """
     check_option("reduction", reduction, REDUCTIONS)
+    refuse_censoring_weights(sample_weight)
     is_omnibus, statistic, options = find_measure(statistic, options, calibration_test)
     statistic = bind_for_rows(
         "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._belt import FIRST_DEGREES, LARGEST_RATIO, find_belt, measure_deviance
-from skcal._independent_rows import check_counts, check_log_odds, reduce_to_labelled_sample
+from skcal._independent_rows import check_log_odds, reduce_to_labelled_sample
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._records import show_record
 from skcal._typing import ArrayLike
@@ -85,8 +85,8 @@ def calibration_belt_test(
         Predicted probabilities, neither 0 nor 1: of the positive label, or one column per label
         with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
-        must lie within a factor of 1e250 of each other.
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows. Those above 0 must lie within a factor of 1e12 of each other.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -113,7 +113,7 @@ def calibration_belt_test(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        sum to less than 2 or differ by more than a factor of 1e250, if all outcomes are equal, or
+        differ by more than a factor of 1e12, if all outcomes are equal, or
         if there are fewer than two different predictions, three for training data, or fewer than
         two rows of an outcome for these.
 
@@ -136,6 +136,9 @@ def calibration_belt_test(
     is the sum of a chi-squared variable of 2 degrees of freedom (1 for training data) and one of 1
     degree for each further power, each of these given that it passed the quantile [1]_, [2]_. The
     p-value is the tail of that law, by integration.
+
+    With unequal weights each step counts as in as many rows of equal weight as tell as much of it,
+    see :func:`cox_recalibration`, so that the statistic is the sum of its steps.
 
     All are approximations for many rows. With 100 to 1000 calibrated rows that expect two to five
     events, the test at 5 % rejects 5 to 6 % of samples, at 1 % 1.5 to 3 %; with 20 rows of any
@@ -193,8 +196,8 @@ def calibration_belt(
         Predicted probabilities, neither 0 nor 1: of the positive label, or one column per label
         with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
-        must lie within a factor of 1e12 of each other.
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows. Those above 0 must lie within a factor of 1e12 of each other.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -223,7 +226,7 @@ def calibration_belt(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        sum to less than 2 or differ by more than a factor of 1e12, if all outcomes are equal, if
+        differ by more than a factor of 1e12, if all outcomes are equal, if
         there are fewer than two different predictions, three for training data, or if a polynomial
         of the chosen degree separates the outcomes, as it always does for training data with a
         single row of an outcome.
@@ -240,7 +243,9 @@ def calibration_belt(
     whose deviance from the best ones is within the quantile of the statistic of that test, given
     the degree, make a confidence region [1]_; at each of some 100 predictions the belt is the range
     of its curves. So it holds for all predictions at once. It leaves the diagonal only where the
-    test rejects at that level; where the test rejects, it may still hold the diagonal.
+    test rejects at that level; where the test rejects, it may still hold the diagonal. With unequal
+    weights the deviance is that of as many rows of equal weight as tell as much of the log odds at
+    the prediction.
 
     A degree that is too low makes a curve too simple, and the belt is narrow all the same: unlike
     :func:`isotonic_band` it relies on the shape of the curve. In return it needs fewer rows. The
@@ -278,13 +283,11 @@ def calibration_belt(
     """
     level = check_confidence_level(confidence_level)
     check_option("data", data, FIRST_DEGREES)
-    sample = _read_sample(
-        y_true, y_proba, sample_weight, pos_label, labels, reduction, LARGEST_RATIO
-    )
+    sample = _read_sample(y_true, y_proba, sample_weight, pos_label, labels, reduction)
     return CalibrationBelt(**find_belt(sample, level, data)._asdict(), confidence_level=level)
 
 
-def _read_sample(y_true, y_proba, sample_weight, pos_label, labels, reduction, *ratio):
+def _read_sample(y_true, y_proba, sample_weight, pos_label, labels, reduction):
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,
@@ -293,8 +296,7 @@ def _read_sample(y_true, y_proba, sample_weight, pos_label, labels, reduction, *
         labels=labels,
         reduction=reduction,
     )
-    check_counts(sample)
-    check_log_odds(sample, *ratio)
+    check_log_odds(sample, LARGEST_RATIO)
     return sample
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from skcal._independent_rows import (
-    check_counts,
     check_log_odds,
     list_weights,
     reduce_to_labelled_sample,
@@ -67,8 +66,8 @@ def cox_recalibration(
         Predicted probabilities, neither 0 nor 1: of the positive label, or one column per label
         with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows. Those above 0
-        must lie within a factor of 1e250 of each other.
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows. Those above 0 must lie within a factor of 1e250 of each other.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -94,8 +93,7 @@ def cox_recalibration(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        sum to less than 2 or differ by more than a factor of 1e250, or if all outcomes or all
-        predictions are equal.
+        differ by more than a factor of 1e250, or if all outcomes or all predictions are equal.
 
     See Also
     --------
@@ -117,6 +115,17 @@ def cox_recalibration(
     100 the tests at 5 % reject 5 to 6 % of calibrated samples, with 20 7 to 13 %, and with 10 16 %.
     Only errors of this form are seen: a large p-value is no proof of calibration.
 
+    Where the slope is below 1, outcomes vary more than the model of calibration in the large says,
+    whose slope is 1. Its interval is then made longer: the deviance is multiplied by I / V, where
+    this is below 1, with the information I of the model and the mean square V of the residuals
+    [4]_.
+
+    With unequal weights w the likelihood is that of as many rows of equal weight as tell as much of
+    a coefficient, :math:`\sum w \sum w u^2 / \sum w^2 u^2`, with :math:`u_i` how the coefficient
+    moves with row i: near the estimate intervals have the length of the sandwich variance [4]_. The
+    test of both reads as many rows as make the score statistic chi-squared, so that it is the sum
+    of the two others no longer.
+
     Log odds of predictions of 0 and 1 are infinite, and to clip them would decide the slope.
 
     Where a threshold of the predictions separates the outcomes, the slope is infinite. Its interval
@@ -132,6 +141,11 @@ def cox_recalibration(
        confidence intervals. Applied Statistics 37. :doi:`10.2307/2347496`
     .. [3] M. E. Miller, S. L. Hui, W. M. Tierney (1991). Validation techniques for logistic
        regression models. Statistics in Medicine 10. :doi:`10.1002/sim.4780100805`
+    .. [4] P. J. Huber (1967). The behavior of maximum likelihood estimates under nonstandard
+       conditions. Proceedings of the Fifth Berkeley Symposium on Mathematical Statistics and
+       Probability 1. See also D. A. Freedman (2006). On the so-called "Huber sandwich estimator"
+       and "robust standard errors". The American Statistician 60.
+       :doi:`10.1198/000313006X152207`
 
     Examples
     --------
@@ -161,23 +175,23 @@ def cox_recalibration(
         labels=labels,
         reduction=reduction,
     )
-    check_counts(sample)
     check_log_odds(sample)
     likelihood = CoxLikelihood(sample.predictions, sample.outcomes, list_weights(sample))
     fit = likelihood.fit()
     gains = likelihood.compare(fit), *likelihood.split_gain(fit)
+    n_rows = likelihood.count_for_gains()
     return CoxRecalibration(
         Interval(*likelihood.bound_intercept(fit, confidence_level)),
         Interval(*likelihood.bound_slope(fit, confidence_level)),
         Interval(*likelihood.bound_level(confidence_level)),
         *(
-            _test_gain(gain, likelihood.total_weight, degrees)
-            for gain, degrees in zip(gains, (2, 1, 1), strict=True)
+            _test_gain(gain, count, degrees)
+            for gain, count, degrees in zip(gains, n_rows, (2, 1, 1), strict=True)
         ),
     )
 
 
-def _test_gain(gain, total_weight, degrees):
+def _test_gain(gain, n_rows, degrees):
     """Likelihood-ratio test of what a recalibration takes off the mean log loss."""
-    statistic = float(2 * total_weight * gain)
+    statistic = float(2 * n_rows * gain)
     return TestResult(statistic, chi_squared_pvalue(statistic, degrees), gain)

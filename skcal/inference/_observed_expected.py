@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._independent_rows import check_counts, list_weights, reduce_to_labelled_sample
+from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics.errors._bregman import mean_outcome
+from skcal._numerics.inference._effective_rows import (
+    count_for_mean,
+    count_telling,
+    find_shares,
+)
 from skcal._numerics.inference._score_interval import find_exact_interval
 from skcal._typing import ArrayLike
 from skcal._validation import check_confidence_level
@@ -32,7 +37,8 @@ def observed_expected_ratio(
         Predicted probabilities in [0, 1], not all 0: of the positive label, or one column per
         label with rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows.
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -56,8 +62,7 @@ def observed_expected_ratio(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, if all predictions are 0, or if weights sum
-        to less than 2 for more than one row.
+        If an argument is invalid, if labels are soft, or if all predictions are 0.
 
     See Also
     --------
@@ -79,6 +84,12 @@ def observed_expected_ratio(
     samples for a level of 95 %, Wilson's score interval in 92 %, and this one in 98 %; where 20
     are expected in 2000 rows, in 94.5, 94.5 and 95.8 %.
 
+    With unequal weights w sums are weighted, and n is the number of rows of equal weight that tell
+    as much [3]_, the least of: :math:`\sum w \sum w r^2 / \sum w^2 r^2` with the residuals
+    :math:`r_i = y_i - (O/E) v_i`, and the sum of the weights over :math:`(1 - p) q_1 + p q_0`, where
+    :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome or the
+    mean prediction.
+
     References
     ----------
     .. [1] C. J. Clopper, E. S. Pearson (1934). The use of confidence or fiducial limits illustrated
@@ -86,6 +97,8 @@ def observed_expected_ratio(
     .. [2] T. P. A. Debray, J. A. A. G. Damen, K. I. E. Snell, J. Ensor, L. Hooft, J. B. Reitsma,
        R. D. Riley, K. G. M. Moons (2017). A guide to systematic review and meta-analysis of
        prediction model performance. BMJ 356. :doi:`10.1136/bmj.i6460`
+    .. [3] E. L. Korn, B. I. Graubard (1998). Confidence intervals for proportions with small
+       expected number of positive counts estimated from survey data. Survey Methodology 24.
 
     Examples
     --------
@@ -105,11 +118,15 @@ def observed_expected_ratio(
         labels=labels,
         reduction=reduction,
     )
-    check_counts(sample)
-    weights = list_weights(sample)
-    expected = float(sample.predictions @ weights) / sample.total_weight
+    shares = find_shares(list_weights(sample))
+    expected = float(sample.predictions @ shares)
     if expected == 0:
         raise ValueError("y_proba must not be 0 in all rows, or no event is expected; all are 0.")
-    share = float(mean_outcome(sample.outcomes @ weights, (1 - sample.outcomes) @ weights))
-    low, high = find_exact_interval(share, sample.total_weight, 1 - confidence_level)
-    return Interval(share / expected, float(low) / expected, float(high) / expected)
+    share = float(mean_outcome(sample.outcomes @ shares, (1 - sample.outcomes) @ shares))
+    ratio = share / expected
+    n_rows = min(
+        count_for_mean(shares, sample.outcomes, share, expected),
+        count_telling(shares, sample.outcomes - ratio * sample.predictions),
+    )
+    low, high = find_exact_interval(share, n_rows, 1 - confidence_level)
+    return Interval(ratio, float(low) / expected, float(high) / expected)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from skcal._independent_rows import (
-    check_counts,
     check_log_odds,
     list_weights,
     reduce_to_grouped_sample,
@@ -93,7 +92,8 @@ def pooled_cox_recalibration(
     groups : array-like of shape (n_samples,)
         The group of each row: a hospital, a site, a year.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, read as counts: a weight of 2 is the same as two rows.
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -125,7 +125,7 @@ def pooled_cox_recalibration(
     Notes
     -----
     Each group has its own :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by
-    maximum likelihood. The coefficients of groups are pooled as normal variables with their
+    maximum likelihood, with standard errors as in :func:`cox_recalibration`. The coefficients of groups are pooled as normal variables with their
     standard errors and a variance among groups, by restricted maximum likelihood [1]_. Intervals of
     the mean are those of Hartung and Knapp [2]_, no narrower than with the usual standard error.
     Prediction intervals average over the variance among groups, weighed by its restricted
@@ -181,7 +181,6 @@ def pooled_cox_recalibration(
         raise ValueError(
             "groups must hold one label for each row; got groups that overlap or leave out rows."
         )
-    check_counts(sample)
     check_log_odds(sample)
     weights = list_weights(sample)
     table = pd.DataFrame(
@@ -219,8 +218,8 @@ def _describe(predictions, outcomes, weights):
         if slope is None:
             reason, slope = "slope: outcomes are separated", (np.nan, np.nan)
     return {
-        "n_samples": float(weights.sum()),
-        "n_events": float(weights @ outcomes),
+        "n_samples": float(len(outcomes)),
+        "n_events": float(outcomes.sum()),
         "calibration_in_the_large": level[0],
         "intercept_error": level[1],
         "slope": slope[0],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from skcal._censoring_weights import refuse_censoring_weights
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics.inference._classical_tests import compare_brier, normal_pvalue
 from skcal._typing import ArrayLike
@@ -33,8 +34,8 @@ def spiegelhalter_test(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
-        the same as two rows.
+        Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`. A
+        weight of 2 is not the same as two rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -57,7 +58,8 @@ def spiegelhalter_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if labels are soft.
+        If an argument is invalid, if labels are soft, or if `sample_weight` is that of
+        :func:`skcal.shift.at_horizon`.
 
     See Also
     --------
@@ -96,6 +98,7 @@ def spiegelhalter_test(
     >>> round(result.statistic, 3), round(result.pvalue, 5), round(result.estimate, 3)
     (3.333, 0.00086, 0.08)
     """
+    refuse_censoring_weights(sample_weight)
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skcal._censoring_weights import refuse_censoring_weights
 from skcal._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics.inference._dyadic import DyadicErrors
 from skcal._numerics.inference._monte_carlo import find_smallest_pvalue
@@ -41,8 +42,8 @@ def t_cal_test(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights. A row has one outcome, whatever its weight: a weight of 2 is not
-        the same as two rows.
+        Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`. A
+        weight of 2 is not the same as two rows.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -73,7 +74,8 @@ def t_cal_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if labels are soft.
+        If an argument is invalid, if labels are soft, or if `sample_weight` is that of
+        :func:`skcal.shift.at_horizon`.
 
     See Also
     --------
@@ -128,6 +130,7 @@ def t_cal_test(
     """
     n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
     rng, show = check_rng(random_state), read_progress(progress)
+    refuse_censoring_weights(sample_weight)
     sample = reduce_to_labelled_sample(
         y_true,
         y_proba,

@@ -21,6 +21,9 @@ class TestResult(NamedTuple):
     null_mean : float or None
         Mean of the statistic under the hypothesis, what it shows by chance: over the draws, or
         their expected value where it is known. None for tests that draw nothing.
+    n_groups : int or None
+        Number of groups whose outcomes are compared with predictions, of a test that makes such
+        groups; None for all others.
     """
 
     statistic: float
@@ -28,6 +31,7 @@ class TestResult(NamedTuple):
     estimate: float
     worst_group: object = None
     null_mean: float | None = None
+    n_groups: int | None = None
 
 
 # Its name makes pytest take it for a class of tests.

@@ -10,8 +10,6 @@ from skcal.inference import (
 )
 from skcal.report._records import ClinicalSummary
 
-# Two rows, and a little more than rounding takes off.
-_FEWEST = 2.0 + 1e-6
 _QUANTILES = {"ici": None, "e50": 0.5, "e90": 0.9, "emax": 1.0}
 
 
@@ -20,9 +18,6 @@ def describe_clinical(problem, *, confidence_level, n_jobs, seed):
     predictions, outcomes, _ = next(problem.sample.chunks(size=len(problem.codes)))
     rows, level = problem.data, {"confidence_level": confidence_level}
     keywords = problem.keywords
-    if problem.weights is not None:  # which are counts for some of these, of two rows at least
-        n_effective = max(1 / np.sum(problem.shares**2), _FEWEST)
-        keywords["sample_weight"] = problem.shares * n_effective
     has_log_odds = 0 < predictions.min() < predictions.max() < 1
     distances = {
         name: confidence_interval(

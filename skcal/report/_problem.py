@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skcal._censoring_weights import refuse_censoring_weights
 from skcal._independent_rows import reduce_to_labelled_sample
 from skcal._reduction import check_class_vectors
 
@@ -114,6 +115,7 @@ class Problem:
 
 def read_problem(y_true, y_proba, name, *, sample_weight, pos_label, labels, reduction):
     """Check the input of one model, whose name goes into the messages."""
+    refuse_censoring_weights(sample_weight)
     names = ("y_true", "y_proba" if name is None else f"y_proba[{name!r}]")
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     vectors = check_class_vectors(y_true, y_proba, **data, names=names)

@@ -117,7 +117,7 @@ class CalibrationReport:
         y : array-like of shape (n_samples,)
             True labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
+            Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
         pos_label : label, default=None
             The positive label; by default the last class of two. With more than two classes it
             selects that class against the rest.
@@ -274,7 +274,7 @@ def calibration_report(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1. A dictionary holds such arrays of several models, by name.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights.
+        Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
     pos_label : label, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -301,8 +301,7 @@ def calibration_report(
     clinical : bool, default=False
         Whether to add a section for a clinical paper: observed to expected events, calibration in
         the large and slope with their tests, and the integrated calibration index with E50, E90
-        and Emax, all with intervals. It needs the probability of one label. Weights are scaled to
-        sum to their effective number of rows.
+        and Emax, all with intervals. It needs the probability of one label.
     n_resamples : int, default=499
         Number of draws of labels, from 2 to 2^24; more for tests that share the level, so that the
         smallest p-value times its factor still is 1 / (1 + n_resamples).
@@ -323,7 +322,8 @@ def calibration_report(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if `y_true` holds soft labels.
+        If an argument is invalid, if `y_true` holds soft labels, or if `sample_weight` is that of
+        :func:`skcal.shift.at_horizon`.
 
     See Also
     --------
@@ -408,8 +408,8 @@ def calibration_report(
     near calibration and far from it.
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
-    of log odds is by profile likelihood, with weights that sum to their effective number of rows;
-    it needs predictions between 0 and 1.
+    of log odds is that of :func:`~skcal.inference.cox_recalibration`; it needs predictions between 0
+    and 1.
 
     **Where.** Regions are intervals I of predictions with a score of
 

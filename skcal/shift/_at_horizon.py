@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._arrays import read_numbers
+from skcal._censoring_weights import CensoringWeights
 from skcal._numerics.shift._censoring import find_followed
 from skcal._records import show_record
 from skcal._typing import ArrayLike
@@ -21,7 +22,8 @@ class HorizonOutcomes(NamedTuple):
     y_true : ndarray of int of shape (n_samples,)
         1 where the event came up to the horizon; 0 where it did not, or where that is not known.
     sample_weight : ndarray of shape (n_samples,)
-        0 where it is not known, and else at least 1.
+        0 where it is not known, and else at least 1. The array knows that it depends on the
+        outcomes: tests that cannot allow for it refuse it, and parts of it.
     """
 
     y_true: np.ndarray
@@ -96,8 +98,17 @@ def at_horizon(
     The weights sum to the number of rows. Without strata the weighted mean of the outcomes is the
     Kaplan-Meier estimate of the risk, and with `cause` that of Aalen and Johansen.
 
-    Weights are estimates themselves, and of rows that are few where most are censored. Intervals
-    and bands take them for known; exact tests of calibration do not hold with them.
+    Whether censoring depends on a covariate x can be seen: the weighted mean of x is then another
+    than its mean over all rows, also where x is the predicted risk. Then make strata of x.
+
+    An event that comes late has a larger weight, and no event the largest one: weights depend on
+    the outcomes. Intervals and the tests of :func:`~skcal.inference.cox_recalibration`,
+    :func:`~skcal.inference.calibration_belt_test` and
+    :func:`~skcal.inference.hosmer_lemeshow_test` allow for it, see :ref:`weights-in-inference`.
+    They take weights for known, which makes them a little longer than need be. Tests that draw
+    outcomes from the predictions, such as :func:`~skcal.inference.calibration_test`, and with them
+    the report, refuse these weights; :func:`martingale_test` and :func:`d_calibration` need none.
+    The array carries a mark for that, which a data frame or another library does not keep.
 
     An event of another kind is no censoring: who died of something else has not had this event at
     any later time, and counts with the outcome 0. Say so with `cause`.
@@ -153,7 +164,8 @@ def at_horizon(
         followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
         is_known = is_over[rows] | (times[rows] >= horizon)
         weights[rows[is_known]] = 1 / followed[is_known]
-    return HorizonOutcomes((is_over & is_outcome).astype(np.intp), weights)
+    y_true = (is_over & is_outcome).astype(np.intp)
+    return HorizonOutcomes(y_true, weights.view(CensoringWeights))
 
 
 def read_times(event, time):

@@ -24,8 +24,11 @@ from skcal._validation import (
     check_rng,
     check_same_columns,
 )
+from skcal._warnings import warn
 
 _N_STEPS = 1000
+# Of old rows that are worth a smaller share of their number hardly any is like new ones.
+_LEAST_WORTH = 0.1
 
 
 def domain_weights(
@@ -77,6 +80,12 @@ def domain_weights(
         If an argument is invalid, or if the classifier is sure of all old rows that they are not
         new: then no old row tells anything of the new population.
 
+    Warns
+    -----
+    UserWarning
+        If the weighted rows are worth less than a tenth of their number: hardly any old row is like
+        the new ones.
+
     See Also
     --------
     estimate_prior : Where the rates of the classes have changed, and nothing else.
@@ -99,8 +108,10 @@ def domain_weights(
     Weighted rows are worth :math:`(\sum w)^2 / \sum w^2` of equal weight.
     :func:`~skcal.report.calibration_report` and the legends of diagrams show this number. Where it
     is small, no sample of this size tells of the new population.
+
     :func:`~skcal.inference.calibration_test` is exact for any weights that do not depend on
-    outcomes, such as these.
+    outcomes, such as these; that they are estimated from features does not matter. Other tests and
+    intervals allow for weights, too, see :ref:`weights-in-inference`.
 
     References
     ----------
@@ -160,6 +171,12 @@ def domain_weights(
     chances = check_proba("predict_proba of classifier", found.scores)
     weights = weigh_rows(chances[:n_old, 1].astype(np.float64), n_old, n_new, clip)
     _check_weights(weights, chances[:n_old, 1])
+    worth = weights.sum() ** 2 / (weights @ weights)
+    if worth < _LEAST_WORTH * n_old:
+        warn(
+            f"X_old has hardly any rows that are like X_new: weighted, its {n_old} rows are worth "
+            f"{worth:.0f} of equal weight. What they tell of the new population rests on these."
+        )
     return weights
 
 

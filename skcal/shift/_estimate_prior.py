@@ -108,7 +108,8 @@ def estimate_prior(
         Cross-fitted on the labelled rows first, which makes intervals shorter where scores are far
         from calibrated; itself or by its name.
     confidence_level : float, default=0.95
-        Level of the intervals, in (0, 1).
+        Level of each interval, in (0, 1). All of K > 2 classes hold together at this level where
+        each has the level 1 - (1 - level) / K.
 
     Returns
     -------

@@ -172,11 +172,8 @@ def test_events_with_equal_predictions_count_one_by_one():
     v = np.append(np.linspace(0.05, 0.6, 40), [0.3, 0.3])
     y = np.arange(42) >= 40
     apart = calibration_belt_test(y, np.append(v[:-1], 0.3001))
-    for tied in (
-        calibration_belt_test(y, v),
-        calibration_belt_test(y[:41], v[:41], sample_weight=np.append(np.ones(40), 2)),
-    ):
-        assert tied.statistic == pytest.approx(apart.statistic, rel=1e-2)
+    tied = calibration_belt_test(y, v)
+    assert tied.statistic == pytest.approx(apart.statistic, rel=1e-2)
     assert calibration_belt_test(y, v, data="training").pvalue < 1e-6
 
 

@@ -44,12 +44,17 @@ def test_coefficients_are_those_of_each_group(rows):
         np.testing.assert_array_equal(pooled, expected)
 
 
-def test_weights_are_counts_and_labels_have_names(rows):
+def test_equal_weights_are_none_and_labels_have_names(rows):
     y, v, site = rows
     expected = pooled_cox_recalibration(y, v, site)
-    twice = pooled_cox_recalibration(np.tile(y, 2), np.tile(v, 2), np.tile(site, 2))
     weighted = pooled_cox_recalibration(y, v, site, sample_weight=np.full(len(y), 2))
-    np.testing.assert_allclose(weighted.slope, twice.slope, rtol=1e-6)
+    np.testing.assert_allclose(weighted.slope, expected.slope, rtol=1e-9)
+    rng = np.random.default_rng(0)
+    weighted = pooled_cox_recalibration(y, v, site, sample_weight=rng.lognormal(0, 1, len(y)))
+    # Rows are worth exp(-1) of their number.
+    longer = weighted.table["slope_error"] / expected.table["slope_error"]
+    np.testing.assert_allclose(longer, np.exp(0.5), rtol=0.25)
+    assert weighted.table["n_samples"].sum() == len(y)
     names = np.where(y == 1, "ill", "well")
     named = pooled_cox_recalibration(names, v, site, pos_label="ill")
     np.testing.assert_array_equal(named.slope, expected.slope)

@@ -94,7 +94,7 @@ def test_loss_of_a_degree_that_separates_is_that_of_the_places():
     log_odds, positive, negative = np.arange(3.0), np.array([0, 1, 3]), np.array([2, 3, 0])
     likelihood = PolynomialLikelihood(log_odds, positive, negative)
     assert count_turns(positive, negative) == 1
-    degree, coefficients, loss = likelihood.fit(1)
+    degree, coefficients, loss, _ = likelihood.fit(1)
     assert (degree, coefficients) == (1, None)
     assert loss == pytest.approx(-(np.log(1 / 4) + 3 * np.log(3 / 4)) / 9)
 
@@ -130,7 +130,8 @@ def test_bounds_are_those_of_an_independent_optimiser(rng, monkeypatch, degree, 
         "fun": lambda x: critical - compute_deviance(x) + best.fun,
         "jac": lambda x: -find_slope(x),
     }
-    for side, ends in zip((1, -1), likelihood.bound(fit, critical), strict=True):
+    n_rows = np.full(3, weights.sum())
+    for side, ends in zip((1, -1), likelihood.bound(fit, critical, n_rows), strict=True):
         for place, end in zip(at_places, ends, strict=True):
             found = minimize(
                 lambda x, place=place, side=side: side * place @ x,
@@ -150,7 +151,7 @@ def test_merged_places_have_the_same_bounds(rng):
     merged = merge_places(*rows)
     assert len(merged[0]) <= 4096
     (low, high), others = (
-        likelihood.bound(likelihood.fit(3), 12.0)
+        likelihood.bound(likelihood.fit(3), 12.0, np.full(5, 2e4))
         for likelihood in (PolynomialLikelihood(*part, places) for part in (rows, merged))
     )
     np.testing.assert_allclose((others - low) / (high - low), [[0] * 5, [1] * 5], atol=1e-6)

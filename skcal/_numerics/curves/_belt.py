@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import chdtrc, chdtri, xlogy
+from scipy.special import chdtrc, chdtri, expit, xlogy
 
 from skcal._numerics.cells._cell_moments import (
     CHUNK,
@@ -16,6 +16,7 @@ from skcal._numerics.cells._cell_moments import (
     match_moments,
 )
 from skcal._numerics.inference._cox import find_crossing
+from skcal._numerics.inference._effective_rows import count_jointly, divide_squares
 from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
 
 MAX_DEGREE = 4
@@ -130,11 +131,15 @@ class PolynomialFit(NamedTuple):
         that they are infinite.
     loss : float
         Mean log loss there.
+    statistic : float
+        Twice the gain in log-likelihood over the predictions themselves, by the steps that selected
+        the degree.
     """
 
     degree: int
     coefficients: np.ndarray | None
     loss: float
+    statistic: float = np.nan
 
 
 class PolynomialLikelihood:
@@ -145,9 +150,13 @@ class PolynomialLikelihood:
     log_odds : ndarray of shape (n_places,)
         Distinct, at least two.
     positive, negative : ndarray of shape (n_places,)
-        Numbers of outcomes 1 and 0 there.
+        Numbers of outcomes 1 and 0 there, or their weights.
     places : ndarray of shape (n_points,), default=()
         Log odds at which polynomials are to be known.
+    squares : pair of ndarray of shape (n_places,) or None, default=None
+        Sums of the squared weights of outcomes 1 and 0; None where these are numbers.
+    n_rarer : int or None, default=None
+        Number of rows of the rarer outcome; None where it is in the numbers.
 
     Attributes
     ----------
@@ -157,16 +166,20 @@ class PolynomialLikelihood:
 
     Notes
     -----
-    Polynomials are sums of those that are orthonormal over the rows.
+    Polynomials are sums of those that are orthonormal over the rows. With weights a gain, and the
+    distance to a bound, count as in as many rows of equal weight as tell as much of it, see
+    `_effective_rows`.
     """
 
-    def __init__(self, log_odds, positive, negative, places=()):
+    def __init__(self, log_odds, positive, negative, places=(), squares=None, n_rarer=None):
         self.log_odds = log_odds
-        self.total_weight = positive.sum() + negative.sum()
-        self._positive, self._negative = positive / self.total_weight, negative / self.total_weight
+        total = positive.sum() + negative.sum()
+        self._positive, self._negative = positive / total, negative / total
+        self._squares = [part / total**2 for part in squares or (positive, negative)]
         self._n_turns = count_turns(positive, negative)
         self.max_degree = min(MAX_DEGREE, len(log_odds) - 1)
-        self.most_telling = max(2 * int(min(positive.sum(), negative.sum())) - 1, 1)
+        n_rarer = min(positive.sum(), negative.sum()) if n_rarer is None else n_rarer
+        self.most_telling = max(2 * int(n_rarer) - 1, 1)
         basis = _find_basis(log_odds, self._positive + self._negative, places, self.max_degree)
         self._columns, self._directions = np.split(basis, [len(log_odds)], axis=1)
 
@@ -187,12 +200,56 @@ class PolynomialLikelihood:
         against the predictions, so that they are not chosen.
         """
         fit = self.fit(first)
-        while fit.degree < min(self.max_degree, self.most_telling):
+        mass = self._positive + self._negative
+        raw = np.append(self._columns[:2] @ (mass * self.log_odds), [0.0] * (first - 1))
+        n_rows = self._count_jointly(raw) if first == 1 else self._count_for_last(raw)
+        fit = fit._replace(statistic=2 * n_rows * self.find_gain(fit))
+        largest = min(self.max_degree, self.most_telling)
+        while fit.degree < largest and fit.coefficients is not None:
             wider = self.fit(fit.degree + 1)
-            if 2 * self.total_weight * (fit.loss - wider.loss) < _LEAST_GAIN:
+            n_rows = self._count_for_last(np.append(fit.coefficients, 0.0))
+            gain = 2 * n_rows * (fit.loss - wider.loss)
+            if gain < _LEAST_GAIN:
                 break
-            fit = wider
+            fit = wider._replace(statistic=fit.statistic + gain)
         return fit
+
+    def count_rows(self, fit):
+        """Rows of equal weight that would tell as much of the log odds at each place."""
+        hessian = self._expand(fit.coefficients, self._columns[: fit.degree + 1])[2]
+        hessian += DAMPING / 4 * np.eye(len(hessian))
+        along = np.linalg.solve(hessian, self._directions[: fit.degree + 1])
+        return self._count_along(fit.coefficients, along)
+
+    def _count_for_last(self, coefficients):
+        """The same of the last coefficient, if it is 0."""
+        hessian = self._expand(coefficients, self._columns[: len(coefficients)])[2]
+        along = solve_newton_step(hessian, np.eye(len(coefficients))[-1])
+        return self._count_along(coefficients, along[:, None])[0]
+
+    def _count_jointly(self, coefficients):
+        """The same of all coefficients at a time."""
+        gradient = self._expand(coefficients, self._columns[: len(coefficients)])[1]
+        found = count_jointly(gradient, *self._sum_squares(coefficients))
+        return self._divide(0.0, 0.0) if np.isnan(found) else found
+
+    def _count_along(self, coefficients, along):
+        """The same of linear functions of the score, with these directions as columns."""
+        one, other = (
+            ((along.T @ matrix) * along.T).sum(axis=1) for matrix in self._sum_squares(coefficients)
+        )
+        return np.array([self._divide(*pair) for pair in zip(one, other, strict=True)])
+
+    def _sum_squares(self, coefficients):
+        """Covariances of the scores of rows, with their shares and with squared ones."""
+        columns = self._columns[: len(coefficients)]
+        scores = coefficients @ columns
+        up, down = expit(-scores) ** 2, expit(scores) ** 2
+        for positive, negative in ((self._positive, self._negative), self._squares):
+            yield (columns * (positive * up + negative * down)) @ columns.T
+
+    def _divide(self, mean_square, variance):
+        return divide_squares(mean_square, variance, 1.0, sum(map(np.sum, self._squares)))
 
     def find_gain(self, fit):
         """What a fit takes off the mean log loss of the predictions themselves."""
@@ -205,23 +262,26 @@ class PolynomialLikelihood:
         """Log odds of a fit at the places."""
         return fit.coefficients @ self._directions[: fit.degree + 1]
 
-    def bound(self, fit, critical):
+    def bound(self, fit, critical, n_rows):
         """Smallest and largest log odds at the places within a critical deviance of a fit.
 
-        The coefficients must be finite.
+        The coefficients must be finite. `n_rows` has a number of rows for each place.
         """
         columns, directions = self._columns[: fit.degree + 1], self._directions[: fit.degree + 1].T
         hessian = self._expand(fit.coefficients, columns)[2]
         bounds = []
         for side in (-1, 1):
-            ends = self._climb(fit, critical, side * directions, columns) * side
+            ends = self._climb(fit, critical / n_rows, side * directions, columns) * side
             for k in np.flatnonzero(np.isnan(ends)):
-                ends[k] = self._find_end(fit, critical, directions[k], side, columns, hessian)
+                direction = directions[k]
+                ends[k] = self._find_end(
+                    fit, critical, n_rows[k], direction, side, columns, hessian
+                )
             bounds.append(ends)
         return np.array(bounds)
 
-    def _climb(self, fit, critical, directions, columns):
-        """Largest values of linear functions of the coefficients within a critical deviance.
+    def _climb(self, fit, rooms, directions, columns):
+        """Largest values of linear functions of the coefficients within a deviance for each.
 
         By Newton's method for all of them at once; NaN where it does not converge. Each step goes
         to the farthest point of the ellipsoid that the region looks like from the last point.
@@ -238,28 +298,28 @@ class PolynomialLikelihood:
             up, down = np.moveaxis(
                 np.linalg.solve(hessians, np.stack([directions, gradients], axis=-1)), -1, 0
             )
-            room = critical / self.total_weight
-            excess = 2 * (losses - fit.loss) - room
+            excess = 2 * (losses - fit.loss) - rooms
             left = (gradients * down).sum(axis=1) - excess
             inside = left > 0
             length = np.sqrt(np.where(inside, left, 0) / (directions * up).sum(axis=1))
             points = points + length[:, None] * up - down
             before, values = values, (points * directions).sum(axis=1)
             done = inside & (np.abs(values - before) <= _CLIMBED * (values - estimates))
-            done &= np.abs(excess) <= _CLIMBED * room
+            done &= np.abs(excess) <= _CLIMBED * rooms
             ends[open_[done]] = values[done]
-            open_, points, directions, values, estimates = (
-                part[inside & ~done] for part in (open_, points, directions, values, estimates)
+            kept = (open_, points, directions, values, estimates, rooms)
+            open_, points, directions, values, estimates, rooms = (
+                part[inside & ~done] for part in kept
             )
         return ends
 
-    def _find_end(self, fit, critical, direction, side, columns, hessian):
+    def _find_end(self, fit, critical, n_rows, direction, side, columns, hessian):
         """End of the interval of a linear function of the coefficients, by profile likelihood."""
         others = np.linalg.qr(direction[:, None], mode="complete")[0][:, 1:]
-        scale = 2 * self.total_weight
+        scale = 2 * n_rows
         estimate = direction @ fit.coefficients
         point, along = fit.coefficients, _find_tangent(hessian, direction)
-        step = side * np.sqrt(critical / (self.total_weight * (along @ hessian @ along)))
+        step = side * np.sqrt(critical / (n_rows * (along @ hessian @ along)))
 
         def deviance(value):
             nonlocal point, along

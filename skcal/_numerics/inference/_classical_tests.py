@@ -5,7 +5,7 @@ makes a statistic infinite.
 """
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import bdtr, betainc, chdtrc, chdtri, gammaincc, ndtr, ndtri
 
 from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
 
@@ -48,25 +48,74 @@ def chi_squared_pvalue(statistic, degrees):
     return clip_pvalue(chdtrc(degrees, statistic))
 
 
+def bar_chi_squared_pvalue(statistic, n_groups):
+    """P(X >= statistic) of the sum of the squares of those of n standard normals that are positive.
+
+    Of them k are positive with the binomial probability of k heads.
+    """
+    if statistic == 0:
+        return 1.0
+    heads = np.arange(n_groups + 1)
+    shares = np.diff(bdtr(heads, n_groups, 0.5), prepend=0.0)
+    return clip_pvalue(shares[1:] @ chdtrc(heads[1:], statistic)) if n_groups else _SMALLEST
+
+
 def sum_squared_groups(counts, mean_predictions, residual):
-    """Hosmer-Lemeshow statistic, and the number of groups that are left to chance.
+    """Hosmer-Lemeshow statistic of groups.
 
     Parameters
     ----------
     counts, mean_predictions, residual : ndarray of shape (n_groups,)
-        Number of rows, mean prediction, and sum of outcomes minus predictions of groups.
+        Number of rows, mean prediction, and number of outcomes minus that of predictions.
 
     Returns
     -------
-    statistic : float
+    float
         Sum of residual^2 / (counts * mean * (1 - mean)).
-    n_groups : int
-        Groups with a mean in (0, 1).
     """
     variance = counts * mean_predictions * (1 - mean_predictions)
     with np.errstate(over="ignore"):  # next to impossible outcomes make the statistic infinite
-        statistic = float((divide_by_error(residual, np.sqrt(variance)) ** 2).sum())
-    return statistic, int(np.count_nonzero(variance > 0))
+        return float((divide_by_error(residual, np.sqrt(variance)) ** 2).sum())
+
+
+def sum_positive_scores(counts, mean_predictions, shares):
+    """Sum of the squared normal scores of groups with more outcomes than predicted.
+
+    The score belongs to the mid-p-value of the binomial test, P(K > k) + P(K = k) / 2, which a
+    normal variable has instead of a skewed one where outcomes are rare.
+
+    Parameters
+    ----------
+    counts, mean_predictions, shares : ndarray of shape (n_groups,)
+        Numbers of rows, mean predictions and mean outcomes.
+    """
+    ones, zeros = counts * shares, counts * (1 - shares)
+    with np.errstate(invalid="ignore"):  # where one of them is 0
+        reached = np.where(ones > 0, betainc(ones, zeros + 1, mean_predictions), 1.0)
+        passed = np.where(zeros > 0, betainc(ones + 1, zeros, mean_predictions), 0.0)
+    return float((np.maximum(-ndtri((reached + passed) / 2), 0.0) ** 2).sum())
+
+
+def predict_level(counts, mean_predictions, alpha=0.05):
+    """How often the Hosmer-Lemeshow test of the level `alpha` rejects calibrated samples.
+
+    The square of a standardised binomial variable of n, p and the variance V = n p q has itself the
+    variance 2 + (1 - 6 p q) / V. Their sum is taken for a gamma variable of its mean and variance.
+
+    Parameters
+    ----------
+    counts, mean_predictions : ndarray of shape (n_groups,)
+        Mean predictions are neither 0 nor 1.
+
+    Returns
+    -------
+    float
+        NaN where a group is next to certain.
+    """
+    n_groups, spread = len(counts), mean_predictions * (1 - mean_predictions)
+    with np.errstate(over="ignore"):
+        excess = 1 + np.sum((1 - 6 * spread) / (counts * spread)) / (2 * n_groups)
+    return float(gammaincc(n_groups / 2 / excess, chdtri(n_groups, alpha) / 2 / excess))
 
 
 def cumulative_error(predictions, weights):

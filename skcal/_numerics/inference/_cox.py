@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, logit, xlogy
+from scipy.special import chdtri, expit, logit, xlogy
+
+from skcal._numerics.inference._effective_rows import count_jointly, divide_squares, find_shares
 
 # Log odds that are worked on at a time: their arrays stay in the cache, and BLAS in one thread.
 _CHUNK = 1 << 13
@@ -57,26 +59,30 @@ class CoxFit(NamedTuple):
 
 
 class CoxLikelihood:
-    """Log-likelihood of weighted rows; weights are counts.
+    """Log-likelihood of weighted rows, of which there are as many as tell as much.
 
     Parameters
     ----------
     predictions, outcomes, weights : ndarray of shape (n_samples,)
-        Predictions in (0, 1), whose log odds are not all equal; outcomes of both kinds.
+        Predictions in (0, 1), whose log odds are not all equal; outcomes of both kinds; weights of
+        any scale.
 
     Notes
     -----
     Scores are level + slope * (log odds - centre). A point is the array of level and slope, and the
     level at centre 0 is the intercept. Rows of equal log odds are merged.
+
+    How many rows of equal weight tell as much depends on the coefficient, see `_effective_rows`.
     """
 
     def __init__(self, predictions, outcomes, weights):
-        self.log_odds, positive, negative = sum_by_log_odds(predictions, outcomes, weights)
-        self.total_weight = weights.sum()
-        self._thresholds = find_thresholds(
-            *(self.log_odds[part > 0] for part in (negative, positive))
+        shares = find_shares(weights)
+        self.log_odds, (self._positive, self._negative), self._squares = sum_by_log_odds(
+            predictions, outcomes, shares, shares**2
         )
-        self._positive, self._negative = positive / self.total_weight, negative / self.total_weight
+        self._thresholds = find_thresholds(
+            *(self.log_odds[part > 0] for part in (self._negative, self._positive))
+        )
 
     def fit(self):
         """Intercept and slope of the largest likelihood, a `CoxFit`."""
@@ -95,29 +101,54 @@ class CoxLikelihood:
         raw, shifted = self._expand((0.0, 1.0))[0], self._minimize([0.0, 1.0], (0,))[2]
         return float(max(raw - shifted, 0.0)), float(max(shifted - fit.loss, 0.0))
 
+    def count_for_gains(self):
+        """Rows of equal weight that would tell as much of each gain if the model is calibrated.
+
+        Returns
+        -------
+        both, shift, stretch : float
+        """
+        point, centre = (0.0, 1.0), float((self._positive + self._negative) @ self.log_odds)
+        sums = self._sum_squares((centre, 1.0), centre)
+        matrices = (np.array([[one, two], [two, three]]) for one, two, three in sums)
+        both = count_jointly(self._expand((centre, 1.0), centre)[1], *matrices)
+        shifted = self._minimize([0.0, 1.0], (0,))[0]
+        return (
+            self._divide(0.0, 0.0) if np.isnan(both) else both,
+            self._count_rows(point, 0, ()),
+            self._count_rows(shifted, 1, (0,)),
+        )
+
     def bound_intercept(self, fit, confidence_level):
         """`ProfileInterval` of the intercept by its profile likelihood."""
         if self._thresholds and self._thresholds[0] <= 0 <= self._thresholds[1]:
             # The slope that fits any intercept best is infinite: rows at log odds 0 alone are left.
-            rows = self._select(self.log_odds == 0)
-            return rows._bound(0, (), (fit.intercept, 0.0), fit, confidence_level)
-        return self._bound(0, (1,), (fit.intercept, fit.slope), fit, confidence_level)
+            rows, point = self._select(self.log_odds == 0), (fit.intercept, 0.0)
+            n_rows = rows._count_rows(point, 0, ()) if len(rows.log_odds) else 1.0
+            return rows._bound(0, (), point, fit, confidence_level, n_rows)
+        point = fit.intercept, fit.slope
+        n_rows = self._count_rows(point, 0, (1,))
+        return self._bound(0, (1,), point, fit, confidence_level, n_rows)
 
     def bound_slope(self, fit, confidence_level):
         """`ProfileInterval` of the slope by its profile likelihood."""
         is_finite = np.isfinite(fit.slope)
         level = fit.intercept + fit.slope * fit.centre if is_finite else 0.0
-        return self._bound(1, (0,), (level, fit.slope), fit, confidence_level, fit.centre)
+        point = level, fit.slope
+        n_rows = self._count_rows(point, 1, (0,), fit.centre)
+        return self._bound(1, (0,), point, fit, confidence_level, n_rows, fit.centre)
 
     def bound_level(self, confidence_level):
         """`ProfileInterval` of the intercept at slope 1, always finite."""
-        point, _, loss = self._minimize([0.0, 1.0], (0,))[:3]
-        return self._bound(0, (), point, CoxFit(*point, loss), confidence_level)
+        point, _, loss, _, hessian = self._minimize([0.0, 1.0], (0,))
+        n_rows = self._count_for_level(point, hessian)
+        return self._bound(0, (), point, CoxFit(*point, loss), confidence_level, n_rows)
 
     def estimate_level(self):
-        """Intercept at slope 1 and its standard error, by the information of the rows."""
+        """Intercept at slope 1 and its standard error."""
         point, _, _, _, hessian = self._minimize([0.0, 1.0], (0,))
-        return float(point[0]), float((self.total_weight * hessian[0, 0]) ** -0.5)
+        n_rows = self._count_for_level(point, hessian)
+        return float(point[0]), float((n_rows * hessian[0, 0]) ** -0.5)
 
     def estimate_slope(self):
         """Slope and its standard error; None where outcomes are separated."""
@@ -126,7 +157,53 @@ class CoxLikelihood:
         centre = (self._positive + self._negative) @ self.log_odds
         point, _, _, _, hessian = self._minimize([centre, 1.0], (0, 1), centre)
         information = hessian[1, 1] - hessian[0, 1] ** 2 / hessian[0, 0]
-        return float(point[1]), float((self.total_weight * information) ** -0.5)
+        n_rows = self._count_rows(point, 1, (0,), centre)
+        return float(point[1]), float((n_rows * information) ** -0.5)
+
+    def _count_rows(self, point, place, free, centre=0.0):
+        """Rows of equal weight that would tell as much of the coefficient at a place.
+
+        Where a coefficient is infinite nothing moves.
+        """
+        if not np.isfinite(point).all():
+            return self._divide(0.0, 0.0)
+        direction = np.eye(2)[place]
+        if free:
+            hessian = self._expand(point, centre)[2]
+            direction = np.array([hessian[1, 1], hessian[0, 0]]) * direction
+            direction[1 - place] = -hessian[0, 1]
+        place = self.log_odds - centre
+        moves = (direction[0] + direction[1] * place) ** 2
+        sums = (squares @ moves for squares in self._list_squares(point, place))
+        return self._divide(*sums)
+
+    def _count_for_level(self, point, hessian):
+        """The same of the level at slope 1, where outcomes may vary more than the model says.
+
+        One at least: where next to no row is uncertain the curvature says nothing.
+        """
+        *_, variance = sums = [
+            squares.sum() for squares in self._list_squares(point, self.log_odds)
+        ]
+        return max(min(self._divide(*sums), self._divide(hessian[0, 0], variance)), 1.0)
+
+    def _divide(self, mean_square, variance):
+        return divide_squares(
+            mean_square, variance, self._positive + self._negative, sum(self._squares)
+        )
+
+    def _list_squares(self, point, place):
+        """Squared residuals summed over the rows at each place, with their shares and squared ones."""
+        scores = point[0] + point[1] * place
+        up, down = expit(-scores) ** 2, expit(scores) ** 2
+        for positive, negative in ((self._positive, self._negative), self._squares):
+            yield positive * up + negative * down
+
+    def _sum_squares(self, point, centre):
+        """Moments of the squared residuals, with shares and with squared ones."""
+        place = self.log_odds - centre
+        for squares in self._list_squares(point, place):
+            yield squares.sum(), squares @ place, squares @ place**2
 
     def _expand(self, point, centre=0.0):
         """Mean log loss at a point, its gradient and its Hessian."""
@@ -187,21 +264,21 @@ class CoxLikelihood:
                 return point, centre, loss - decrement / 2, gradient, hessian
         return best
 
-    def _bound(self, place, free, start, fit, confidence_level, centre=0.0):
+    def _bound(self, place, free, start, fit, confidence_level, n_rows, centre=0.0):
         """`ProfileInterval` of the coordinate at a place while others are free."""
         critical = chdtri(1, 1 - confidence_level)
         point = np.where(np.isfinite(start), start, 0.0)
         hessian = self._expand(point, centre)[2]
-        step = 4 / np.sqrt(self.total_weight)  # about the length of the interval
+        step = 4 / np.sqrt(n_rows)  # about the length of the interval
         if np.isfinite(start[place]):
             curvature = hessian[place, place]
             for k in free if curvature > 0 else ():
                 curvature -= hessian[place, k] ** 2 / hessian[k, k]
             if curvature > 0:
-                step = np.sqrt(critical / (self.total_weight * curvature))
+                step = np.sqrt(critical / (n_rows * curvature))
 
         def find_end(side):
-            deviance = self._profile(place, free, point, hessian, fit.loss, centre)
+            deviance = self._profile(place, free, point, hessian, fit.loss, n_rows, centre)
             return find_crossing(deviance, start[place], side * step, critical)
 
         ends = (
@@ -210,7 +287,7 @@ class CoxLikelihood:
         )
         return ProfileInterval(float(start[place]), *map(float, ends))
 
-    def _profile(self, place, free, point, hessian, least, centre):
+    def _profile(self, place, free, point, hessian, least, n_rows, centre):
         """Function of the coordinate at a place: deviance once others are fitted, and its slope.
 
         The fit begins at the tangent of the last one.
@@ -224,7 +301,7 @@ class CoxLikelihood:
                 if hessian[k, k] > 0:
                     guess[k] -= hessian[place, k] / hessian[k, k] * (value - point[place])
             point, _, loss, gradient, hessian = self._minimize(guess, free, centre)
-            scale = 2 * self.total_weight
+            scale = 2 * n_rows
             return scale * max(loss - least, 0.0), scale * gradient[place]
 
         return deviance
@@ -234,6 +311,7 @@ class CoxLikelihood:
         part = copy(self)
         part.log_odds = self.log_odds[rows]
         part._positive, part._negative = self._positive[rows], self._negative[rows]
+        part._squares = tuple(squares[rows] for squares in self._squares)
         return part
 
     def _find_limits(self):
@@ -261,15 +339,17 @@ class CoxLikelihood:
         return float(np.log(positive) - np.log(negative)), float(loss)
 
 
-def sum_by_log_odds(predictions, outcomes, weights):
-    """Distinct log odds in ascending order, and the weights of outcomes 1 and 0 there."""
+def sum_by_log_odds(predictions, outcomes, *weights):
+    """Distinct log odds in ascending order, and pairs of the weights of outcomes 1 and 0 there."""
     log_odds = logit(predictions)
     order = np.argsort(log_odds)
-    log_odds, weights = log_odds[order], weights[order]
-    positive = weights * outcomes[order]
+    log_odds, outcomes = log_odds[order], outcomes[order]
     starts = np.flatnonzero(np.diff(log_odds, prepend=-np.inf))
     # Each summed by itself: a difference of sums may lose a row.
-    sums = (np.add.reduceat(part, starts) for part in (positive, weights - positive))
+    sums = (
+        tuple(np.add.reduceat(own[order] * part, starts) for part in (outcomes, 1 - outcomes))
+        for own in weights
+    )
     return log_odds[starts], *sums
 
 

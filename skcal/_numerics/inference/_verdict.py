@@ -52,17 +52,16 @@ def bound_slope(shares, predictions, outcomes, reach):
 
 
 def make_likelihood(shares, predictions, outcomes):
-    """`CoxLikelihood` of as many rows as the shares are worth.
+    """`CoxLikelihood` of weighted rows.
 
     None where log odds are infinite or all alike, or outcomes are.
     """
     heavy = shares > _LIGHTEST * shares.max()
-    counts = shares[heavy] / np.sum(shares**2)
-    predictions, outcomes = predictions[heavy], outcomes[heavy]
+    shares, predictions, outcomes = shares[heavy], predictions[heavy], outcomes[heavy]
     low, high = predictions.min(), predictions.max()
     if low <= 0 or high >= 1 or logit(low) == logit(high) or (outcomes == outcomes[0]).all():
         return None
-    return CoxLikelihood(predictions, outcomes, counts)
+    return CoxLikelihood(predictions, outcomes, shares)
 
 
 def bound_log_odds_slope(shares, predictions, outcomes, confidence_level):

@@ -9,7 +9,7 @@ from skcal._estimates._belt import LARGEST_RATIO, find_belt
 from skcal._estimates._bins import bound_bins
 from skcal._estimates._isotonic import bound_sample
 from skcal._estimates._smooth import bound_curve
-from skcal._independent_rows import check_counts, check_log_odds, select_labelled_rows
+from skcal._independent_rows import check_log_odds, select_labelled_rows
 from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
@@ -57,7 +57,6 @@ class BandLayer(Layer):
             low, high = _bound_points(estimate, level)
         elif kind == "belt":
             sample, _ = select_labelled_rows(source.rows)
-            check_counts(sample)
             check_log_odds(sample, LARGEST_RATIO)
             places, _, low, high, _ = find_belt(sample, level)
         else:

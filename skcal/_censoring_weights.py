@@ -1,0 +1,31 @@
+"""Weights that know that they depend on outcomes."""
+
+import numpy as np
+
+_WAY_OUT = (
+    "sample_weight must not depend on the outcomes where these are drawn from the predictions, or "
+    "where their variance is that of the predictions, as in this test; those of at_horizon do. "
+    "cox_recalibration, calibration_belt_test and hosmer_lemeshow_test allow for it, and so do "
+    "intervals; martingale_test and d_calibration need no weights."
+)
+
+
+class CensoringWeights(np.ndarray):
+    """Array of weights that were estimated from censored times; parts and multiples stay so."""
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        if return_scalar or array.ndim == 0:
+            return array[()]
+        # What is no weight, such as a mask, is an array as any other.
+        return np.asarray(array) if array.dtype == bool else super().__array_wrap__(array, context)
+
+    def __repr__(self):
+        return repr(np.asarray(self))
+
+
+def refuse_censoring_weights(sample_weight):
+    """Raise a ValueError for weights of `at_horizon`, unless all that count are equal."""
+    if isinstance(sample_weight, CensoringWeights):
+        weights = np.asarray(sample_weight)[np.asarray(sample_weight) > 0]
+        if (weights != weights[:1]).any():
+            raise ValueError(_WAY_OUT)

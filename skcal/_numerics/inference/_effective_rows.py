@@ -1,0 +1,153 @@
+r"""How many rows of equal weight tell as much as weighted ones.
+
+Let row i have the share s_i of all weights, and let an estimate move by s_i u_i with its outcome.
+The variance of the estimate is then about sum s_i^2 u_i^2 (P. J. Huber, 1967), whatever the weights
+depend on. Of m rows of equal weight with the same mean square of u it is sum s_i u_i^2 / m, so that
+
+    m = sum s_i u_i^2 / sum s_i^2 u_i^2
+
+of them tell as much. With u_i that are all alike m is Kish's number, 1 / sum s_i^2, and with equal
+weights it is the number of rows, whatever u is. A method for rows of equal weight reads weighted
+ones as m rows (E. L. Korn, B. I. Graubard, 1998, Survey Methodology 24, for a share).
+"""
+
+import numpy as np
+
+# A variance that is smaller is none: its inverse would overflow.
+_LEAST = 1e-300
+# Rows of one outcome whose weights tell what weights near them are.
+_NEAREST = 30
+
+
+def find_shares(weights):
+    """Weights that sum to 1."""
+    shares = weights / weights.max()  # whose sum does not overflow
+    return shares / shares.sum()
+
+
+def count_telling(shares, influence):
+    """Rows of equal weight that would tell as much of an estimate.
+
+    Parameters
+    ----------
+    shares, influence : ndarray of shape (n_samples,)
+        What rows weigh, and how the estimate moves with each of them, on any scale.
+
+    Returns
+    -------
+    float
+    """
+    squares = influence**2
+    return divide_squares(shares @ squares, shares**2 @ squares, shares, shares**2)
+
+
+def count_for_mean(shares, outcomes, *chances):
+    r"""Rows of equal weight that would tell as much of the mean outcome.
+
+    Rows of outcome k have weights of the mean square q_k over their mean, each counted with its
+    weight, so that the weighted mean has the variance p (1 - p) ((1 - p) q_1 + p q_0) if p is the
+    probability of outcome 1.
+
+    Parameters
+    ----------
+    shares, outcomes : ndarray of shape (n_samples,)
+    *chances : float
+        Probabilities, for that with the fewest rows.
+
+    Returns
+    -------
+    float
+    """
+    positive = outcomes == 1
+    parts = shares[positive], shares[~positive]
+    one, zero = _list_ratios(*(part @ part / part.sum() if len(part) else None for part in parts))
+    return float(1 / max((1 - p) * one + p * zero for p in chances))
+
+
+def count_by_group(index, weights, predictions, outcomes):
+    """The same for the mean outcome of each group, at the mean prediction.
+
+    A group may hold few rows of an outcome: q is a mean over the 30 nearest ones or more, for any
+    prediction on a line between such means.
+
+    Parameters
+    ----------
+    index : ndarray of int of shape (n_samples,)
+        Group of each row.
+    weights, predictions, outcomes : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        0 for groups without rows.
+    """
+    mass = np.bincount(index, weights)
+    filled = mass > 0
+    means = np.bincount(index, weights * predictions)[filled] / mass[filled]
+    positive = outcomes == 1
+    one, zero = _list_ratios(
+        *(
+            _average_weights(weights[rows], predictions[rows], means)
+            for rows in (positive, ~positive)
+        )
+    )
+    counts = np.zeros(len(mass))
+    counts[filled] = mass[filled] / ((1 - means) * one + means * zero)
+    return counts
+
+
+def _average_weights(weights, predictions, places):
+    """sum w^2 / sum w of the rows near each place; None without rows."""
+    if len(weights) == 0:
+        return None
+    order = np.lexsort((weights, predictions))  # whatever the order of the rows
+    n_parts = min(max(len(order) // _NEAREST, 1), 2 * len(places))
+    starts = np.arange(n_parts) * len(order) // n_parts
+    mass, square, moment = (
+        np.add.reduceat(values[order], starts)
+        for values in (weights, weights**2, weights * predictions)
+    )
+    return np.interp(places, moment / mass, square / mass)
+
+
+def _list_ratios(*ratios):
+    """Each of two ratios, that of the other outcome where one has no rows."""
+    return (other if own is None else own for own, other in (ratios, ratios[::-1]))
+
+
+def divide_squares(mean_square, variance, shares, squared_shares):
+    """sum s u^2 / sum s^2 u^2, or Kish's number where nothing moves."""
+    if variance > _LEAST:
+        return float(mean_square / variance)
+    return float(np.sum(shares) / np.sum(squared_shares))
+
+
+def count_jointly(score, mean_squares, variances):
+    r"""The same for several sums at a time, whose quadratic form is to be chi-squared.
+
+    With the covariance matrix V of the score U, and M that of one row, U' V^{-1} U is chi-squared,
+    and so is the number times U' M^{-1} U.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_sums,)
+        Sum over rows of s u.
+    mean_squares, variances : ndarray of shape (n_sums, n_sums)
+        Sums over rows of s u u' and of s^2 u u'.
+
+    Returns
+    -------
+    float
+        NaN where the score is 0.
+    """
+    one, other = (_standardize(score, matrix) for matrix in (variances, mean_squares))
+    return float(one / other) if other > 0 else np.nan
+
+
+def _standardize(score, covariance):
+    """U' V^{-1} U, whatever the scales of the sums are."""
+    scale = np.sqrt(np.diag(covariance))
+    scale = np.where(scale > 0, scale, 1.0)
+    score = score / scale
+    inverse = np.linalg.pinv(covariance / np.outer(scale, scale), rcond=1e-12, hermitian=True)
+    return score @ inverse @ score
