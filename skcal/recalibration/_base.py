@@ -45,6 +45,7 @@ from skcal._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
+    clip_half,
     find_depth,
     floor_logits,
     list_parts,
@@ -333,7 +334,7 @@ class BaseRecalibrator(
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_one_dimension(X)
-        X, y = validate_data(self, X, y, **options)
+        X, y = validate_data(self, clip_half(X, self.input), y, **options)
         y = check_target("y", read_labels("y", y, device))
         if kind_of(y) == "f":
             check_classification_targets(y)
@@ -436,7 +437,7 @@ class BaseRecalibrator(
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_one_dimension(X)
-        X = validate_data(self, X, reset=False, **options)
+        X = validate_data(self, clip_half(X, self.input), reset=False, **options)
         check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
         check_scores(X, xp, self.input)
         return X, device, answer

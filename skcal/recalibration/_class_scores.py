@@ -10,10 +10,12 @@ from skcal._validation import (
     ROW_SUM_TOLERANCE,
     check_labels,
     check_option,
+    clip_rounding,
     show_labels,
 )
 
-# Probabilities may leave [0, 1] by this much, and are clipped to it.
+# Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
+# answer in float32, and what stands around them makes float64 of it.
 RANGE_TOLERANCE = 1e-6
 # Logits beyond this would overflow in sums and squares.
 LARGEST_LOGIT = 1e100
@@ -61,6 +63,15 @@ def refuse_one_dimension(X):
         "X must have a column for each class, or one, that of the second of two classes; got the "
         f"shape {tuple(shape)}. Reshape your data: {advice}."
     )
+
+
+def clip_half(X, kind):
+    """Probabilities in float16 clipped where their rounding asks for it, before they are float64.
+
+    scikit-learn makes float64 of them, in which the same numbers would be no rounding.
+    """
+    is_half = kind == "proba" and isinstance(X, np.ndarray) and X.dtype == np.float16
+    return clip_rounding(X) if is_half else X
 
 
 def check_scores(X, xp, kind):
