@@ -125,6 +125,10 @@ class Sample:
             predictions, outcomes, weights = next(rows.chunks(size=len(rows.predictions)))
             if has_labels:  # bytes are put in order faster
                 outcomes = rows.outcomes.astype(np.int8)
+            if weights is not None and not weights.all():  # a weight of zero equals absence
+                predictions, outcomes, weights = (
+                    values[weights > 0] for values in (predictions, outcomes, weights)
+                )
             merged = _sort_weighted(predictions, outcomes, weights)
         return Ties(*merged, self.total_weight)
 
@@ -289,6 +293,4 @@ def _sort_weighted(predictions, outcomes, weights):
     if weights is not None:
         weights = weights.take(order)
         positive = positive * weights
-    merged = merge_ties(predictions, weights, positive)
-    present = merged[1] > 0  # a weight of zero equals absence
-    return merged if present.all() else [values[present] for values in merged]
+    return merge_ties(predictions, weights, positive)

@@ -48,6 +48,7 @@ from skcal.recalibration._class_scores import (
     clip_half,
     find_depth,
     floor_logits,
+    level_columns,
     list_parts,
     name_columns,
     refuse_one_dimension,
@@ -354,6 +355,8 @@ class BaseRecalibrator(
         if self.input == "logits":
             self._depth = self._learn_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
+        else:
+            scores = level_columns(scores, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
         self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps))

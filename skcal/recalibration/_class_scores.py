@@ -17,6 +17,8 @@ from skcal._validation import (
 # Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
 # answer in float32, and what stands around them makes float64 of it.
 RANGE_TOLERANCE = 1e-6
+# Probabilities no further apart than this share of them agree to rounding: 32 steps of float64.
+_ROUNDING = 2.0**-47
 # Logits beyond this would overflow in sums and squares.
 LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
@@ -142,6 +144,19 @@ def arrange_scores(X, order, xp, kind):
     for rows in parts:
         scores[rows] = _arrange_rows(X[rows], order, xp, kind)
     return scores
+
+
+def level_columns(scores, xp):
+    """Probabilities of which columns that are constant but for rounding are constant.
+
+    No map learns from what an average in another order leaves. Of two columns one tells of both:
+    that of a rare class may have fewer digits.
+    """
+    low, high = xp.min(scores, axis=0), xp.max(scores, axis=0)
+    alike = high - low <= _ROUNDING * high
+    if scores.shape[1] == 2 and xp.any(alike):
+        alike = xp.ones_like(alike)
+    return xp.where(alike, high, scores) if xp.any(alike & (low < high)) else scores
 
 
 def _arrange_rows(X, order, xp, kind):

@@ -7,6 +7,8 @@ weights of the rows as often as wanted. Chances of 0 and 1 give the metric of kn
 import numpy as np
 from scipy.special import xlogy
 
+from skcal._numerics.cells._order import unite_rounded
+
 
 def make_metric(name, proba, threshold):
     """The function that gives a metric of these predictions.
@@ -104,7 +106,7 @@ def _make_roc_auc(proba, threshold):
     A pair is a positive and a negative row. Sums of chances by distinct prediction, in order, count
     them; rows paired with themselves are taken off, which have counted as ties.
     """
-    _, place = np.unique(proba[:, 1], return_inverse=True)
+    _, place = np.unique(unite_rounded(proba[:, 1]), return_inverse=True)
 
     def roc_auc(chances, weights):
         negative, positive = (np.bincount(place, weights * chance) for chance in chances.T)
