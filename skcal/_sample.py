@@ -76,6 +76,14 @@ class Sample:
             return self.predictions.shape[0]
         return int(namespace(self.weights).count_nonzero(self.weights))
 
+    def drop_absent(self):
+        """The sample without rows of weight zero."""
+        if self.weights is None or self.n_present == self.weights.shape[0]:
+            return self
+        present = self.weights > 0
+        rows = (self.predictions, self.outcomes, self.weights)
+        return Sample(*(one[present] for one in rows))
+
     def to_numpy(self):
         """The same sample in NumPy."""
         if isinstance(self.predictions, np.ndarray):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal._arrays import is_numpy, namespace
+from skcal._arrays import find_span, is_numpy, namespace
 from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     regress_on_kernel,
@@ -186,13 +186,13 @@ class _SmoothedError:
     """
 
     def __init__(self, sample, transform, widest):
-        self.sample = sample
+        # Rows of weight zero may lie anywhere, also where a scale is not defined.
+        self.sample = sample = sample if transform is None else sample.drop_absent()
         self.place, self.width = None, 1.0
         if transform is not None:
-            xp = namespace(sample.predictions)
-            ends = xp.min(sample.predictions), xp.max(sample.predictions)
-            ends = np.array([float(end) for end in ends])
-            _check_increasing(transform, *ends)
+            ends = np.array([float(end) for end in find_span(sample.predictions)])
+            if transform is not _clipped_logit:  # which may clip all to one place
+                _check_increasing(transform, *ends)
             low, high = transform(ends).tolist()
             start = low - _REACH * widest
             self.width = high + _REACH * widest - start
