@@ -222,6 +222,11 @@ def check_weights(weights, n_samples, name="sample_weight"):
     return weights if scale == 1 else weights / scale
 
 
+def explain_images(name):
+    """End of a message: how to make rows of images, which have a prediction for each pixel."""
+    return f" For images pass {name}.reshape(-1, n_classes), with the classes on the last axis."
+
+
 def check_proba(name, proba):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type."""
     if proba.ndim == 2 and proba.shape[1] == 1:
@@ -229,7 +234,7 @@ def check_proba(name, proba):
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
         raise ValueError(
             f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
-            f"got shape {tuple(proba.shape)}."
+            f"got shape {tuple(proba.shape)}." + (explain_images(name) if proba.ndim > 2 else "")
         )
     if proba.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one row; it is empty.")
@@ -309,7 +314,8 @@ def _check_row_sums(name, proba):
 # What rows of several labels may be meant for.
 _ADVICE = {
     "y_true": " For one-hot rows pass their argmax(axis=1); score the columns of a multilabel "
-    "indicator one at a time."
+    "indicator one at a time; for images pass y_true.ravel(), and y_proba.ravel() or, with the "
+    "classes on its last axis, y_proba.reshape(-1, n_classes)."
 }
 
 
@@ -330,6 +336,25 @@ def check_target(name, labels):
         row = np.flatnonzero(~np.isfinite(labels))[0]
         raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.")
     return labels
+
+
+def refuse_indicator(y, owner):
+    """Raise a ValueError for a column of labels for each of several outputs, before scikit-learn.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels, read already.
+    owner : str
+        Name of the estimator.
+    """
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead. Where its columns are "
+            f"several labels of a row, fit MultiOutputClassifier({owner}(...)), of "
+            "sklearn.multioutput, which has one for each."
+        )
 
 
 def show_labels(labels):

@@ -39,6 +39,7 @@ from skcal._validation import (
     check_option,
     check_target,
     check_weights,
+    refuse_indicator,
     show_labels,
 )
 from skcal._warnings import warn
@@ -51,7 +52,7 @@ from skcal.recalibration._class_scores import (
     level_columns,
     list_parts,
     name_columns,
-    refuse_one_dimension,
+    refuse_other_dimensions,
     restrict_scores,
     share_among_seen,
 )
@@ -334,7 +335,8 @@ class BaseRecalibrator(
         X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
-        refuse_one_dimension(X)
+        refuse_other_dimensions(X)
+        refuse_indicator(y, type(self).__name__)
         X, y = validate_data(self, clip_half(X, self.input), y, **options)
         y = check_target("y", read_labels("y", y, device))
         if kind_of(y) == "f":
@@ -439,7 +441,7 @@ class BaseRecalibrator(
         X, _, _, device = read_scores(X, on_device=self._is_on_device)
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
-        refuse_one_dimension(X)
+        refuse_other_dimensions(X)
         X = validate_data(self, clip_half(X, self.input), reset=False, **options)
         check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
         check_scores(X, xp, self.input)

@@ -11,6 +11,7 @@ from skcal._validation import (
     check_labels,
     check_option,
     clip_rounding,
+    explain_images,
     show_labels,
 )
 
@@ -47,12 +48,17 @@ def list_parts(X, fewest_rows=1):
     return list_slices(X, max(_CELLS // max(X.shape[1], 1), fewest_rows))
 
 
-def refuse_one_dimension(X):
-    """Say how to make a column of numbers, by what X is."""
+def refuse_other_dimensions(X):
+    """Say how to make rows or a column of numbers, by what X is."""
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError:  # ragged lists, of which scikit-learn tells
         return
+    if len(shape) > 2:
+        raise NotClassScoresError(
+            "X must have two dimensions, rows and classes; got the shape "
+            f"{tuple(shape)}.{explain_images('X')}"
+        )
     if len(shape) != 1:
         return
     if hasattr(X, "to_frame"):
@@ -83,8 +89,11 @@ def check_scores(X, xp, kind):
     if not xp.all(xp.isfinite(X)):  # row by row it would take several times as long
         row = _find_first(~xp.all(xp.isfinite(X), axis=1), xp)
         value = next(v for v in _list_row(X, row) if not np.isfinite(v))
+        hint = ""
+        if kind == "logits" and value == -np.inf:
+            hint = " For classes that are impossible pass numpy.maximum(X, -1e9)."
         raise NotClassScoresError(
-            f"X must be finite; Input X contains NaN or infinity: row {row} has {value}."
+            f"X must be finite; Input X contains NaN or infinity: row {row} has {value}.{hint}"
         )
     if kind == "logits":
         low, high = map(float, find_span(X))
