@@ -348,7 +348,7 @@ def refuse_indicator(y, owner):
     owner : str
         Name of the estimator.
     """
-    shape = np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape} instead. Where its columns are "
