@@ -89,6 +89,11 @@ def aj_calibration(
     ValueError
         If an argument is invalid.
 
+    Warns
+    -----
+    UserWarning
+        If no event is of the kind `cause`.
+
     See Also
     --------
     at_horizon : Outcomes at one time, for all measures and diagrams.

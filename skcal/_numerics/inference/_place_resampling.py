@@ -94,7 +94,8 @@ class SmoothECEOnPlaces:
                     (points, _REACH * self._most),
                     (points, _REACH),
                 )
-                if 0 < reach <= _REACH
+                # A reach that is lost beside the points leaves a scale without a length.
+                if moved.min() - reach < moved.min() and reach <= _REACH
             ]
 
     def measure(self, sums):
