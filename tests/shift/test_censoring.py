@@ -567,7 +567,9 @@ def test_a_kind_that_does_not_occur():
     with pytest.warns(UserWarning, match=r"No event is of the kind cause=3; .*\[0, 1, 2\]"):
         found = at_horizon(event, time, horizon=3, cause=3)
     assert found.y_true.tolist() == [0, 0, 0]
-    np.testing.assert_array_equal(found.sample_weight, at_horizon(event, time, horizon=3, cause=2)[1])
+    np.testing.assert_array_equal(
+        found.sample_weight, at_horizon(event, time, horizon=3, cause=2)[1]
+    )
     with pytest.warns(UserWarning, match="No event is of the kind cause=3"):
         curves = aj_calibration(event, time, np.zeros((3, 1)), times=[2], cause=3)
     assert curves.observed.tolist() == [0.0]
