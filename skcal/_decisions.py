@@ -9,7 +9,7 @@ from skcal._independent_rows import check_reduction, select_labelled_rows
 from skcal._numerics.curves._decision_band import band_decisions
 from skcal._reduction import reduce_to_samples
 from skcal._sample import Sample
-from skcal._validation import check_confidence_level, check_option
+from skcal._validation import check_confidence_level, check_option, clip_rounding
 
 # When one acts at a prediction that equals the threshold.
 ACTS = (">", ">=")
@@ -23,11 +23,12 @@ def read_thresholds(thresholds, default, *, is_open):
     """Thresholds in [0, 1], or strictly between, as an array."""
     if thresholds is None:
         return default
-    t = read_numbers("thresholds", thresholds).astype(np.float64)
+    t = read_numbers("thresholds", thresholds)
     if t.ndim != 1 or len(t) == 0:
         raise ValueError(
             f"thresholds must be one-dimensional, with at least one threshold; got shape {t.shape}."
         )
+    t = (t if is_open else clip_rounding(t)).astype(np.float64)
     inside = (t > 0) & (t < 1) if is_open else (t >= 0) & (t <= 1)
     if not inside.all():
         where = "strictly between 0 and 1" if is_open else "in [0, 1]"

@@ -48,9 +48,21 @@ def _request_weights(default):
     return default.set_fit_request(sample_weight=True) if routing else default
 
 
+# Of the libraries whose own models are no estimators of scikit-learn.
+_BOOSTER_ADVICE = (
+    " Take the estimator that its library has for scikit-learn, such as LGBMClassifier or "
+    "XGBClassifier, or fit a recalibrator to its probabilities."
+)
+
+
 def check_classifier(estimator):
     """Raise a ValueError unless a classifier can be made of what a meta-estimator was given."""
     _check_instance(estimator, "classifier")
+    if isinstance(estimator, FrozenEstimator) and not _is_known(estimator.estimator):
+        raise ValueError(
+            "estimator must be a classifier with predict_proba or decision_function; got a "
+            f"{type(estimator.estimator).__name__} in FrozenEstimator.{_BOOSTER_ADVICE}"
+        )
 
 
 def check_regressor(estimator):
@@ -60,7 +72,17 @@ def check_regressor(estimator):
 
 def _check_instance(estimator, kind):
     if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit")):
-        raise ValueError(f"estimator must be None or an instance of a {kind}; got {estimator!r}.")
+        is_booster = hasattr(estimator, "predict") and not isinstance(estimator, type)
+        hint = _BOOSTER_ADVICE if is_booster else ""
+        raise ValueError(
+            f"estimator must be None or an instance of a {kind}; got {estimator!r}.{hint}"
+        )
+
+
+def _is_known(estimator):
+    """Whether scikit-learn's meta-estimators can ask this for scores."""
+    names = ("__sklearn_tags__", "predict_proba", "decision_function")
+    return any(hasattr(estimator, name) for name in names)
 
 
 def inherit_tags(tags, inner):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import logit
 
 from skcal._groups import read_groups
+from skcal._numerics.cells._order import unite_rounded
 from skcal._numerics.inference._effective_rows import find_shares
 from skcal._reduction import REDUCTIONS, reduce_to_samples
 from skcal._sample import Sample
@@ -71,7 +72,7 @@ def select_labelled_rows(sample):
     present = np.ones(len(predictions), dtype=bool) if weights is None else weights > 0
     if not present.all():
         predictions, outcomes, weights = predictions[present], outcomes[present], weights[present]
-    return Sample(predictions, outcomes, weights), present
+    return Sample(unite_rounded(predictions), outcomes, weights), present
 
 
 def check_single_rows(sample):

@@ -23,7 +23,9 @@ def predict_labelled(estimator, X, proba=None):
         proba = estimator.predict_proba(X)
     labels = getattr(estimator, "classes_", None)
     name = type(estimator).__name__
-    if isinstance(proba, list) or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
+    # A list of matrices, not the rows of one.
+    is_several = isinstance(proba, list) and np.ndim(proba[0]) > 1
+    if is_several or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
         raise ValueError(
             f"A calibration measure needs one output; {name} predicts several. If a row has each "
             "of them or not, take reduction='multilabel'; else hand the probabilities of each "
@@ -76,7 +78,11 @@ def predict_indicator(estimator, X, proba=None):
 
 def _explain_missing_proba(estimator):
     name = type(estimator).__name__
-    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+    try:
+        is_wrong_kind = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+    except AttributeError:  # FrozenEstimator of what is no estimator
+        is_wrong_kind, name = False, type(estimator.estimator).__name__
+    if is_wrong_kind:
         return (
             "A calibration measure needs a classifier with predict_proba; "
             f"{name} is a regressor and predicts no probabilities of classes."

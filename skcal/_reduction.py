@@ -16,7 +16,6 @@ from skcal._arrays import (
     as_index,
     as_one_type,
     find_distinct,
-    find_span,
     is_numpy,
     kind_of,
     list_column_names,
@@ -35,6 +34,8 @@ from skcal._validation import (
     check_proba,
     check_target,
     check_weights,
+    clip_rounding,
+    is_inside,
     show_labels,
 )
 
@@ -429,9 +430,10 @@ def _check_column_labels(labels, proba, names, on_device):
 
 def _match_binary(proba, target, weights, pos_label, labels, names, columns):
     """Predictions for one or two columns, which may have names."""
-    if _are_outcomes(pos_label, labels) and _is_zero_one(target):
+    outcomes = _find_outcomes(target) if _are_outcomes(pos_label, labels) else None
+    if outcomes is not None:
         check_column_order(names[1], columns, [False, True] if kind_of(target) == "b" else [0, 1])
-        return Predictions(proba, target, weights)  # outcomes already: by far the most common
+        return Predictions(proba, outcomes, weights)  # by far the most common
     found = _find_distinct(target)
     _check_fractions(found, pos_label, labels, names)
     if len(found) > 2:
@@ -507,13 +509,13 @@ def _are_outcomes(pos_label, labels):
     return pos_label is None or (np.isscalar(pos_label) and pos_label == 1)
 
 
-def _is_zero_one(target):
-    """Whether the labels are outcomes already: numbers in [0, 1], soft labels included."""
+def _find_outcomes(target):
+    """Labels that are outcomes already, numbers in [0, 1], soft labels included; else None."""
     kind = kind_of(target)
-    if kind not in "iuf":
-        return kind == "b"
-    low, high = find_span(target)
-    return bool(low >= 0 and high <= 1)
+    if kind == "b" or (kind in "iuf" and is_inside(target)):
+        return target
+    target = clip_rounding(target)  # floats alone
+    return target if kind == "f" and is_inside(target) else None
 
 
 def _guess_binary_labels(found):

@@ -76,6 +76,14 @@ class Sample:
             return self.predictions.shape[0]
         return int(namespace(self.weights).count_nonzero(self.weights))
 
+    def drop_absent(self):
+        """The sample without rows of weight zero."""
+        if self.weights is None or self.n_present == self.weights.shape[0]:
+            return self
+        present = self.weights > 0
+        rows = (self.predictions, self.outcomes, self.weights)
+        return Sample(*(one[present] for one in rows))
+
     def to_numpy(self):
         """The same sample in NumPy."""
         if isinstance(self.predictions, np.ndarray):
@@ -125,6 +133,10 @@ class Sample:
             predictions, outcomes, weights = next(rows.chunks(size=len(rows.predictions)))
             if has_labels:  # bytes are put in order faster
                 outcomes = rows.outcomes.astype(np.int8)
+            if weights is not None and not weights.all():  # a weight of zero equals absence
+                predictions, outcomes, weights = (
+                    values[weights > 0] for values in (predictions, outcomes, weights)
+                )
             merged = _sort_weighted(predictions, outcomes, weights)
         return Ties(*merged, self.total_weight)
 
@@ -289,6 +301,4 @@ def _sort_weighted(predictions, outcomes, weights):
     if weights is not None:
         weights = weights.take(order)
         positive = positive * weights
-    merged = merge_ties(predictions, weights, positive)
-    present = merged[1] > 0  # a weight of zero equals absence
-    return merged if present.all() else [values[present] for values in merged]
+    return merge_ties(predictions, weights, positive)

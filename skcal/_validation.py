@@ -27,6 +27,8 @@ from skcal._sample import CHUNK
 ROW_SUM_TOLERANCE = 1e-3
 # By this much after coarser rounding, such as that of bfloat16 to 8 bits.
 COARSE_ROUNDING = 0.02
+# Probabilities may leave [0, 1] by so many steps of their type at 1, and are clipped to it.
+_ROUNDING_STEPS = 8
 # Rates of classes are written by hand, to a few digits.
 RATE_SUM_TOLERANCE = 1e-6
 # End of a message about such a row.
@@ -222,6 +224,11 @@ def check_weights(weights, n_samples, name="sample_weight"):
     return weights if scale == 1 else weights / scale
 
 
+def explain_images(name):
+    """End of a message: how to make rows of images, which have a prediction for each pixel."""
+    return f" For images pass {name}.reshape(-1, n_classes), with the classes on the last axis."
+
+
 def check_proba(name, proba, *, of_classes=True, advice=""):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type.
 
@@ -233,19 +240,66 @@ def check_proba(name, proba, *, of_classes=True, advice=""):
     if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
         raise ValueError(
             f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
-            f"got shape {tuple(proba.shape)}."
+            f"got shape {tuple(proba.shape)}." + (explain_images(name) if proba.ndim > 2 else "")
         )
     if proba.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one row; it is empty.")
-    low, high = find_span(proba)
-    if not (low >= 0 and high <= 1):  # also False for NaN
-        proba = to_numpy(proba)
-        where = np.argwhere(~((proba >= 0) & (proba <= 1)))[0]
-        value = proba[tuple(where)]
-        raise ValueError(f"{name} must lie in [0, 1]; got {value} at row {where[0]}.")
+    proba = check_unit_range(name, proba)
     if of_classes and proba.ndim == 2:
         _check_row_sums(name, proba, advice)
     return proba
+
+
+def find_rounding(values):
+    """How far rounding in its own type may put an array's floats outside of [0, 1]."""
+    return _ROUNDING_STEPS * float(namespace(values).finfo(values.dtype).eps)
+
+
+def clip_rounding(values):
+    """Numbers of which those that rounding alone puts outside of [0, 1] are clipped to it.
+
+    The array itself where all are inside; NaN, and what lies further outside, stay.
+    """
+    if kind_of(values) != "f" or is_inside(values):
+        return values
+    xp, rounding = namespace(values), find_rounding(values)
+    is_near = (values >= -rounding) & (values <= 1 + rounding)
+    return xp.where(is_near, xp.clip(values, 0.0, 1.0), values)
+
+
+def is_inside(values):
+    """Whether all numbers are in [0, 1]; not where one is NaN."""
+    if 0 in values.shape:
+        return True
+    low, high = find_span(values)
+    return bool(low >= 0 and high <= 1)
+
+
+def check_unit_range(name, values):
+    """Numbers in [0, 1], clipped by `clip_rounding`, or a ValueError.
+
+    Parameters
+    ----------
+    name : str
+    values : array
+        Of any shape, library and real type.
+    """
+    if is_inside(values):
+        return values
+    values = clip_rounding(values)
+    if is_inside(values):
+        return values
+    values = to_numpy(values)
+    where = np.argwhere(~((values >= 0) & (values <= 1)))[0]
+    value = values[tuple(where)]
+    row = f" at row {where[0]}" if values.ndim else ""
+    hint = ""
+    if -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
+        hint = (
+            f" The rounding of {values.dtype}, up to {find_rounding(values):.1g}, is clipped; "
+            f"after coarser rounding pass numpy.clip({name}, 0, 1)."
+        )
+    raise ValueError(f"{name} must lie in [0, 1]; got {value}{row}.{hint}")
 
 
 def _check_row_sums(name, proba, advice):
@@ -278,7 +332,7 @@ def advise_multilabel(names):
 
 def refuse_indicator(y, advice):
     """Raise a ValueError for labels with several columns, where rows have one label each."""
-    shape = getattr(y, "shape", ())  # of a list scikit-learn says what is wrong
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y must be one-dimensional, one label for each row; got shape {tuple(shape)}. For "
@@ -288,7 +342,8 @@ def refuse_indicator(y, advice):
 
 # What rows of several labels may be meant for.
 _ADVICE = {
-    "y_true": " For one-hot rows pass their argmax(axis=1)."
+    "y_true": " For one-hot rows pass their argmax(axis=1). For images pass y_true.ravel(), and "
+    "y_proba.ravel() or, with the classes on its last axis, y_proba.reshape(-1, n_classes)."
     + advise_multilabel(("y_true", "y_proba"))
 }
 
@@ -346,7 +401,8 @@ def check_rates(name, rates, classes):
             f"{name} must hold one rate for each of the {len(classes)} classes "
             f"{show_labels(classes)}{single} and nothing else; got shape {found.shape}."
         )
-    if not ((found >= 0) & (found <= 1)).all():
+    found = clip_rounding(found)
+    if not is_inside(found):
         raise ValueError(f"{name} must hold rates in [0, 1]; got {found.tolist()}.")
     total = found.sum()
     if abs(total - 1) > RATE_SUM_TOLERANCE:

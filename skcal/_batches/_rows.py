@@ -12,6 +12,7 @@ from skcal._validation import (
     ROW_SUM_TOLERANCE,
     check_column_order,
     check_labels,
+    clip_rounding,
     show_labels,
 )
 
@@ -101,6 +102,8 @@ def _find_positive(y_true, pos_label):
             f"y_true must hold labels of the type of pos_label={pos_label!r}; got "
             f"{show_labels(target)}."
         )
+    if _is_one(pos_label) and target.dtype.kind == "f":
+        target = clip_rounding(target)
     positive = target == pos_label
     if target.dtype.kind != "f":
         return positive
@@ -309,6 +312,7 @@ def as_floats(name, values):
 
 def _are_probabilities(proba):
     """Whether each row holds probabilities."""
+    proba = clip_rounding(proba)
     possible = (proba >= 0) & (proba <= 1)  # also False for NaN
     if proba.ndim == 1:
         return possible

@@ -29,6 +29,8 @@ from skcal.metrics import MEASURES, random_interval_calibration_error
 
 # What rounding may add, for the rows and for the cells.
 _ROUNDING = 1e-12
+# How far curves that are interpolated, or fitted step by step, may be from their definitions.
+_CURVE_ACCURACY = {"smooth": 1e-4, "spline": 1e-6}
 # Rows up to which smooth_calibration_error with method="auto" is exact.
 _FEW_ROWS = 1 << 14
 # Widths 2^-k of intervals that are looked at for a lower bound.
@@ -128,8 +130,10 @@ def _find_accuracy(cells, name, value, options):
     if name == "lower_calibration_distance":
         return 2 * options["tol"]
     if name == "kernel_calibration_error" and options["kernel"] == "gaussian":
-        error = 1e-7 * cells.facts.absolute
-        return error * (2 * value + error) if options["squared"] else error
+        error = 2e-7 * cells.facts.absolute
+        return error * (2 * np.sqrt(value) + error) if options["squared"] else error
+    if name == "integrated_calibration_index" and isinstance(options["curve"], str):
+        return 2 * _CURVE_ACCURACY.get(options["curve"], 0.0)
     return 0.0
 
 

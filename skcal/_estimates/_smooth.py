@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal._arrays import is_numpy, namespace
+from skcal._arrays import find_span, is_numpy, namespace
 from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     regress_on_kernel,
@@ -24,6 +24,8 @@ from skcal._validation import check_number, check_option
 # Cells of the first grid: fine enough for any bandwidth above about 1e-3, or 8e-3 for samples of
 # fewer rows than cells, which are soon read again where their fixed point lies below.
 _CELLS, _FEW_CELLS = 1 << 14, 1 << 11
+# Cells of the grid of a curve whose bandwidth is 1e-5 times the range of its scale.
+_MOST_CELLS = 1 << 20
 # A fixed point below this is looked at again with equal predictions merged.
 _SMALL = 1e-4
 # Kernels reach so many bandwidths, as far as doubles see.
@@ -77,6 +79,7 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
     if bandwidth is None:
         bandwidth = max(value, NARROWEST[scale])
     line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
+    _check_narrowest(bandwidth, line.width)
     share = bandwidth / line.width
     moments = sample.curve_moments(_count_cells(share), line.place)
     prob_pred, prob_true, density = regress_on_kernel(moments, share, n_points)
@@ -106,8 +109,8 @@ def bound_curve(source, curve, line, confidence_level):
 
 
 def _count_cells(bandwidth):
-    """Cells of a grid on [0, 1] for a curve: 32 in a bandwidth at least."""
-    return max(_CELLS, int(np.ceil(32 / bandwidth)))
+    """Cells of a grid on [0, 1] for a curve: 32 in a bandwidth, 10 in the narrowest ones."""
+    return min(max(_CELLS, int(np.ceil(32 / bandwidth))), _MOST_CELLS)
 
 
 class Line(NamedTuple):
@@ -144,11 +147,7 @@ def measure_sample(sample, bandwidth, transform=None):
         return 0.0
     smallest = SMALLEST_BANDWIDTH * error_at.width
     if bandwidth is not None:
-        if bandwidth < smallest:
-            raise ValueError(
-                "bandwidth must be at least 1e-5 times the range of the scale, here "
-                f"{smallest:.3g}; got {bandwidth:g}."
-            )
+        _check_narrowest(bandwidth, error_at.width)
         return error_at(bandwidth)
     if smallest > 1e-3:
         raise ValueError(
@@ -169,6 +168,15 @@ def measure_sample(sample, bandwidth, transform=None):
     return float(value)
 
 
+def _check_narrowest(bandwidth, width):
+    smallest = SMALLEST_BANDWIDTH * width
+    if bandwidth < smallest:
+        raise ValueError(
+            "bandwidth must be at least 1e-5 times the range of the scale, here "
+            f"{smallest:.3g}; got {bandwidth:g}."
+        )
+
+
 class _SmoothedError:
     """smECE_s as a function of s; returns to the data for a finer grid only when s needs it.
 
@@ -178,13 +186,13 @@ class _SmoothedError:
     """
 
     def __init__(self, sample, transform, widest):
-        self.sample = sample
+        # Rows of weight zero may lie anywhere, also where a scale is not defined.
+        self.sample = sample = sample if transform is None else sample.drop_absent()
         self.place, self.width = None, 1.0
         if transform is not None:
-            xp = namespace(sample.predictions)
-            ends = xp.min(sample.predictions), xp.max(sample.predictions)
-            ends = np.array([float(end) for end in ends])
-            _check_increasing(transform, *ends)
+            ends = np.array([float(end) for end in find_span(sample.predictions)])
+            if transform is not _clipped_logit:  # which may clip all to one place
+                _check_increasing(transform, *ends)
             low, high = transform(ends).tolist()
             start = low - _REACH * widest
             self.width = high + _REACH * widest - start

@@ -16,7 +16,7 @@ from skcal._numerics.distributions._distribution_kernels import (
 )
 from skcal._predicted._points import Ensemble, check_everywhere, read_finite, show_place
 from skcal._records import show_record
-from skcal._validation import ROW_SUM_TOLERANCE
+from skcal._validation import ROW_SUM_TOLERANCE, clip_rounding
 
 # A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-5
@@ -253,6 +253,7 @@ def _read_cdf(component, x):
         raise ValueError(f"{needed}; a cdf raised: {error}") from error
     if values.ndim != x.ndim or len(values) != len(x):
         raise ValueError(f"{needed}; a cdf gave an array of shape {values.shape}.")
+    values = clip_rounding(values)
     check_everywhere(
         "The cdf of components", values, (values >= 0) & (values <= 1), "lie in [0, 1]"
     )
@@ -482,7 +483,7 @@ def _stack_components(name, components, n_samples):
 
 
 def _read_weights(name, weights, shape):
-    weights = read_finite(name, weights)
+    weights = read_finite(name, clip_rounding(read_numbers(name, weights)))
     if weights.shape not in (shape, shape[1:]):
         raise ValueError(
             f"{name} must have shape {shape}, a weight for each row and component, or "

@@ -13,7 +13,7 @@ from skcal._predicted._points import (
     read_members,
     sort_quantiles,
 )
-from skcal._validation import check_number
+from skcal._validation import check_number, clip_rounding
 
 # SciPy >= 1.16 has a second kind of discrete distributions.
 _NEW_DISCRETE = stats.Binomial.__base__ if hasattr(stats, "Binomial") else ()
@@ -82,7 +82,7 @@ def is_discrete(distribution):
 
 def read_cdf(targets, distribution):
     """F_i(y_i) of every row for a distribution, as `unwrap` returns it; checked."""
-    values = evaluate_rows(distribution, ("cdf",), targets, len(targets))
+    values = clip_rounding(evaluate_rows(distribution, ("cdf",), targets, len(targets)))
     refuse_rows("distribution.cdf must lie in [0, 1]", values, ~((values >= 0) & (values <= 1)))
     return values
 

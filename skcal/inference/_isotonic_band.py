@@ -11,7 +11,7 @@ from skcal._estimates._isotonic import bound_sample
 from skcal._independent_rows import reduce_to_labelled_sample
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level
+from skcal._validation import check_confidence_level, check_unit_range
 
 
 class IsotonicBand(NamedTuple):
@@ -60,10 +60,7 @@ class IsotonicBand(NamedTuple):
         ValueError
             If a prediction lies outside of [0, 1] or is no number.
         """
-        places = read_numbers("y_proba", y_proba).astype(np.float64)
-        if not ((places >= 0) & (places <= 1)).all():
-            strange = places[~((places >= 0) & (places <= 1))].flat[0]
-            raise ValueError(f"y_proba must lie in [0, 1]; got {strange}.")
+        places = check_unit_range("y_proba", read_numbers("y_proba", y_proba)).astype(np.float64)
         before = np.searchsorted(self.prob_pred, places, side="right")
         after = np.searchsorted(self.prob_pred, places, side="left")
         return np.append(0.0, self.low)[before], np.append(self.high, 1.0)[after]

@@ -12,7 +12,7 @@ from skcal._numerics.errors._bregman import (
     relative_entropy,
     squared_difference,
 )
-from skcal._validation import check_option
+from skcal._validation import check_option, check_unit_range
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {
@@ -117,11 +117,7 @@ class BregmanDivergence:
 
 
 def _read_places(name, values):
-    values = read_numbers(name, values, NUMPY).astype(float, copy=False)
-    wrong = ~((values >= 0) & (values <= 1))
-    if wrong.any():
-        raise ValueError(f"{name} must lie in [0, 1]; got {values[wrong][0]}.")
-    return values
+    return check_unit_range(name, read_numbers(name, values, NUMPY)).astype(float, copy=False)
 
 
 def find_divergence(divergence):

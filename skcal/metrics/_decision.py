@@ -460,10 +460,11 @@ def net_benefit_curve(
     t = read_net_benefit_thresholds(thresholds, base_rate)
     first = _find_first(sample, t, act)
     hits, alarms = _sum_hits(sample, first), _sum_alarms(sample, first)
-    odds = t / (1 - t)
-    treat_all = base_rate - odds * (1 - base_rate)
-    net_benefit = (hits - odds * alarms) / sample.sorted.total_weight
-    return NetBenefitCurve(t, net_benefit, treat_all, np.zeros(len(t)))
+    # 1 minus a rounded base rate would have few digits where nearly all are positive.
+    all_hits, all_alarms = (count(sample, np.zeros(1, int)) for count in (_sum_hits, _sum_alarms))
+    odds, total = t / (1 - t), sample.sorted.total_weight
+    treat_all = (all_hits - odds * all_alarms) / total
+    return NetBenefitCurve(t, (hits - odds * alarms) / total, treat_all, np.zeros(len(t)))
 
 
 def _find_worst(sample):

@@ -89,8 +89,8 @@ def smooth_ece(
         One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
         probabilities become binary predictions, see :func:`expected_calibration_error`.
     bandwidth : float, default=None
-        Standard deviation s >= 1e-5 of the kernel; None takes the fixed point, the definition
-        of smECE.
+        Standard deviation of the kernel, at least 1e-5 times the range of the scale, which bounds
+        memory; None takes the fixed point, the definition of smECE.
     scale : {"probability", "logit"} or callable, default="probability"
         On which scale predictions are near each other. "logit" takes
         :math:`h(v) = \log(v / (1 - v))`, a callable any increasing continuous function of an
@@ -202,8 +202,9 @@ def smooth_ece_curve(
         How class probabilities become binary predictions, see
         :func:`expected_calibration_error`. A curve needs a reduction to one binary problem.
     bandwidth : float, default=None
-        Standard deviation s >= 1e-5 of the kernel, below 100 on the scale of logits; None takes
-        smECE, but not less than 0.001, or 0.25 on the scale of logits.
+        Standard deviation of the kernel, at least 1e-5 times the range of the scale, and below
+        100 on that of logits; None takes smECE, but not less than 0.001, or 0.25 on the scale of
+        logits.
     n_points : int, default=201
         Number of points of the grid, from 2 to 2^24.
     scale : {"probability", "logit"}, default="probability"

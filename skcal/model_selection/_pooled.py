@@ -161,6 +161,11 @@ def pooled_cross_val_score(
     """
     if "labels" in options:
         raise TypeError("labels cannot be an option: they come from the classifiers.")
+    if "groups" in options and not bind_for_labels(measure, {}, None).takes("groups"):
+        raise TypeError(
+            "groups are metadata of the splitter: pass params={'groups': groups}. An option of the "
+            "measure they are for multicalibration_error alone."
+        )
     bound = bind_for_labels(measure, options, pooled_cross_val_score)
     show = read_progress(progress)
     refuse_indicator(

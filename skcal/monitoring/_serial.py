@@ -1,6 +1,7 @@
 """Monitors as plain data, for JSON."""
 
 from copy import deepcopy
+from math import isclose
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from skcal.monitoring._times import DATES, NUMBERS, check_plain_time
 
 FORMAT = "skcal.CalibrationMonitor"
 VERSION = 1
+# What is given with rows, or counted, and compared exactly; sums may differ by their rounding.
+_GIVEN = ("settings", "last_time", "times", "since_time", "until_time", "alarm", "change_alarms")
+_ROUNDING = 1e-9
 _LOGS = ("log_detectors", "log_base", "log_evidence", "log_maxima")
 
 
@@ -32,6 +36,20 @@ def pack_monitor(settings, stream):
     packed["history"] = _pack_fields(state["history"])
     packed["experts"] = [[_pack_fields(one) for one in problems] for problems in state["experts"]]
     return packed | {"waiting": _pack_waiting(stream.waiting)}
+
+
+def are_alike(data, other):
+    """Whether plain data are the same, but for what other parts of the same rows leave in sums."""
+    if isinstance(data, dict) and isinstance(other, dict):
+        return data.keys() == other.keys() and all(
+            values == other[key] if key in _GIVEN else are_alike(values, other[key])
+            for key, values in data.items()
+        )
+    if isinstance(data, list) and isinstance(other, list):
+        return len(data) == len(other) and all(map(are_alike, data, other))
+    if isinstance(data, float) and isinstance(other, float):
+        return isclose(data, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    return data == other
 
 
 def _pack_fields(fields):

@@ -46,11 +46,13 @@ from skcal._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
+    clip_half,
     find_depth,
     floor_logits,
+    level_columns,
     list_parts,
     name_columns,
-    refuse_one_dimension,
+    refuse_other_dimensions,
     restrict_scores,
     share_among_seen,
 )
@@ -334,8 +336,8 @@ class BaseRecalibrator(
         refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
-        refuse_one_dimension(X)
-        X, y = validate_data(self, X, y, **options)
+        refuse_other_dimensions(X)
+        X, y = validate_data(self, clip_half(X, self.input), y, **options)
         y = check_target("y", read_labels("y", y, device))
         if kind_of(y) == "f":
             check_classification_targets(y)
@@ -355,6 +357,8 @@ class BaseRecalibrator(
         if self.input == "logits":
             self._depth = self._learn_depth(scores, codes, sample_weight, xp)
             scores = floor_logits(scores, self._depth, xp)
+        else:
+            scores = level_columns(scores, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
         self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps))
@@ -437,8 +441,8 @@ class BaseRecalibrator(
         X, _, _, device = read_scores(X, on_device=self._is_on_device)
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
-        refuse_one_dimension(X)
-        X = validate_data(self, X, reset=False, **options)
+        refuse_other_dimensions(X)
+        X = validate_data(self, clip_half(X, self.input), reset=False, **options)
         check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
         check_scores(X, xp, self.input)
         return X, device, answer

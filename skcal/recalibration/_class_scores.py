@@ -10,11 +10,16 @@ from skcal._validation import (
     ROW_SUM_TOLERANCE,
     check_labels,
     check_option,
+    clip_rounding,
+    explain_images,
     show_labels,
 )
 
-# Probabilities may leave [0, 1] by this much, and are clipped to it.
+# Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
+# answer in float32, and what stands around them makes float64 of it.
 RANGE_TOLERANCE = 1e-6
+# Probabilities no further apart than this share of them agree to rounding: 32 steps of float64.
+_ROUNDING = 2.0**-47
 # Logits beyond this would overflow in sums and squares.
 LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
@@ -43,12 +48,17 @@ def list_parts(X, fewest_rows=1):
     return list_slices(X, max(_CELLS // max(X.shape[1], 1), fewest_rows))
 
 
-def refuse_one_dimension(X):
-    """Say how to make a column of numbers, by what X is."""
+def refuse_other_dimensions(X):
+    """Say how to make rows or a column of numbers, by what X is."""
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError:  # ragged lists, of which scikit-learn tells
         return
+    if len(shape) > 2:
+        raise NotClassScoresError(
+            "X must have two dimensions, rows and classes; got the shape "
+            f"{tuple(shape)}.{explain_images('X')}"
+        )
     if len(shape) != 1:
         return
     if hasattr(X, "to_frame"):
@@ -63,6 +73,15 @@ def refuse_one_dimension(X):
     )
 
 
+def clip_half(X, kind):
+    """Probabilities in float16 clipped where their rounding asks for it, before they are float64.
+
+    scikit-learn makes float64 of them, in which the same numbers would be no rounding.
+    """
+    is_half = kind == "proba" and isinstance(X, np.ndarray) and X.dtype == np.float16
+    return clip_rounding(X) if is_half else X
+
+
 def check_scores(X, xp, kind):
     """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits"."""
     if all(_are_scores(X[rows, ...], xp, kind) for rows in list_parts(X)):
@@ -70,8 +89,11 @@ def check_scores(X, xp, kind):
     if not xp.all(xp.isfinite(X)):  # row by row it would take several times as long
         row = _find_first(~xp.all(xp.isfinite(X), axis=1), xp)
         value = next(v for v in _list_row(X, row) if not np.isfinite(v))
+        hint = ""
+        if kind == "logits" and value == -np.inf:
+            hint = " For classes that are impossible pass numpy.maximum(X, -1e9)."
         raise NotClassScoresError(
-            f"X must be finite; Input X contains NaN or infinity: row {row} has {value}."
+            f"X must be finite; Input X contains NaN or infinity: row {row} has {value}.{hint}"
         )
     if kind == "logits":
         low, high = map(float, find_span(X))
@@ -131,6 +153,19 @@ def arrange_scores(X, order, xp, kind):
     for rows in parts:
         scores[rows] = _arrange_rows(X[rows], order, xp, kind)
     return scores
+
+
+def level_columns(scores, xp):
+    """Probabilities of which columns that are constant but for rounding are constant.
+
+    No map learns from what an average in another order leaves. Of two columns one tells of both:
+    that of a rare class may have fewer digits.
+    """
+    low, high = xp.min(scores, axis=0), xp.max(scores, axis=0)
+    alike = high - low <= _ROUNDING * high
+    if scores.shape[1] == 2 and xp.any(alike):
+        alike = xp.ones_like(alike)
+    return xp.where(alike, high, scores) if xp.any(alike & (low < high)) else scores
 
 
 def _arrange_rows(X, order, xp, kind):

@@ -10,7 +10,7 @@ from skcal._arrays import read_numbers
 from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
 from skcal._records import show_record
 from skcal._typing import ArrayLike
-from skcal._validation import check_number, show_labels
+from skcal._validation import check_number, check_unit_range, show_labels
 from skcal.shift._at_horizon import read_causes
 
 # What single precision may change of a mean.
@@ -88,6 +88,11 @@ def aj_calibration(
     ------
     ValueError
         If an argument is invalid.
+
+    Warns
+    -----
+    UserWarning
+        If no event is of the kind `cause`.
 
     See Also
     --------
@@ -187,14 +192,10 @@ def _read_mean_risk(risk, survival, cause, shape):
 
 
 def _read_curves(name, given, shape):
-    values = read_numbers(name, given).astype(np.float64)
+    values = read_numbers(name, given)
     if values.shape != shape:
         raise ValueError(
             f"{name} must have shape {shape}, a row for each of `time` and a column for each of "
             f"`times`; got shape {values.shape}."
         )
-    inside = (values >= 0) & (values <= 1)
-    if not inside.all():
-        row, column = np.argwhere(~inside)[0]
-        raise ValueError(f"{name} must lie in [0, 1]; got {values[row, column]} at row {row}.")
-    return values
+    return check_unit_range(name, values).astype(np.float64)

@@ -12,6 +12,7 @@ from skcal._numerics.shift._censoring import find_followed
 from skcal._records import show_record
 from skcal._typing import ArrayLike
 from skcal._validation import check_integer, check_labels, check_number, show_labels
+from skcal._warnings import warn
 
 
 class HorizonOutcomes(NamedTuple):
@@ -75,6 +76,11 @@ def at_horizon(
     ValueError
         If an argument is invalid, or if the last rows of a stratum are censored before the horizon,
         so that nobody knows what comes then.
+
+    Warns
+    -----
+    UserWarning
+        If no event is of the kind `cause`.
 
     See Also
     --------
@@ -201,10 +207,10 @@ def read_causes(event, time, cause, censored):
             f"got {event[bad]} at row {bad}."
         )
     is_kind = event == cause
-    if not is_kind.any():
-        raise ValueError(
-            "cause must be a kind of event that occurs, one of "
-            f"{show_labels(np.unique(event[is_event]))}; got {cause}."
+    if not is_kind.any():  # as in a fold without a rare kind
+        warn(
+            f"No event is of the kind cause={cause}; those of {show_labels(np.unique(event))} "
+            "occur, so that all outcomes are 0."
         )
     if censored is None and is_event.all():
         raise ValueError(

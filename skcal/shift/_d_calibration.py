@@ -12,7 +12,7 @@ from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.shift._censoring import share_survival
 from skcal._records import show_record
 from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_flag, check_n_bins, check_rng
+from skcal._validation import check_flag, check_n_bins, check_rng, check_unit_range
 from skcal._warnings import warn
 from skcal.shift._at_horizon import read_times
 
@@ -174,14 +174,10 @@ def read_survival(event, survival, survival_before):
 
 
 def _read_probabilities(name, given):
-    values = read_numbers(name, given).astype(np.float64)
+    values = read_numbers(name, given)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty; got shape {values.shape}.")
-    inside = (values >= 0) & (values <= 1)
-    if not inside.all():
-        bad = np.flatnonzero(~inside)[0]
-        raise ValueError(f"{name} must lie in [0, 1]; got {values[bad]} at row {bad}.")
-    return values
+    return check_unit_range(name, values).astype(np.float64)
 
 
 def _warn_of_ties(values):

@@ -30,7 +30,7 @@ from skcal.shift._new_rows import check_counts, read_new
 
 # Rows of y_true are recalibrated by maps fitted on the others.
 _N_FOLDS = 5
-# The functions whose means are compared are those of the best rates of the step before.
+# Functions are made at the rates of maximum likelihood, and again at those that these give.
 _N_STEPS = 2
 # The means of the classes differ by less than this share in their least different direction.
 _SMALLEST_DIFFERENCE = 1e-10
@@ -133,9 +133,12 @@ def estimate_prior(
     Label shift says that every function h of the scores has the mean
     :math:`\sum_k \pi_k\, \mathbb{E}[h \mid k]` in the new population. With one function for each
     class this is a system of linear equations for the rates, whose coefficients are means of the
-    labelled rows [1]_ [2]_. The functions are the posterior probabilities at the rates of maximum
-    likelihood, which :meth:`PriorShift.adapt` finds; for calibrated scores these lose nothing, and
-    for others the equations hold as well, so that no error of calibration enters.
+    labelled rows [1]_ [2]_. The functions are posterior probabilities, which for calibrated scores
+    lose nothing; for others the equations hold as well, so that no error of calibration enters.
+    They are made twice: at the rates of maximum likelihood, which :meth:`PriorShift.adapt` finds,
+    and again at the rates that the equations of the first ones give, because where scores are not
+    calibrated the former may be far off. For this, rates below 1 / (n_new + K), with K classes, are
+    raised to it, and all are divided by their sum.
 
     The variance of the estimate is that of the mean of the new rows plus, for each class,
     :math:`\pi_k^2` times that of its mean of labelled rows; that the functions are estimated

@@ -394,3 +394,14 @@ def test_callable_is_given_what_it_takes(rng):
     assert calibration_test(*rows, pos_label="yes", **options) == result
     weighted = calibration_test(*rows, pos_label="yes", sample_weight=np.ones(30), **options)
     assert weighted.pvalue == result.pvalue
+
+
+@pytest.mark.parametrize("v", [1e-310, 5e-324, 1 - 2**-53])
+def test_logits_of_predictions_next_to_certain(v):
+    """Outcomes are certain up to what no number of draws shows: no warning, and a p-value."""
+    y = [0, 1, 0, 0] if v < 0.5 else [0, 1, 1, 1]
+    options = {"statistic": "smooth_ece", "scale": "logit", "random_state": 0}
+    found = calibration_test(y, [v] * 4, **options)
+    assert found.pvalue == pytest.approx(1 / 1000)
+    assert found.estimate == pytest.approx(abs(np.mean(y) - v), abs=1e-6)
+    assert calibration_test([round(v)] * 4, [v] * 4, **options).pvalue == 1

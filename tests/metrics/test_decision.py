@@ -1,5 +1,6 @@
 """Decisions: elementary scores, net benefit, and the most that recalibration can gain."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -237,3 +238,13 @@ def test_curves_of_several_classes_are_those_of_the_confidence():
     curve = net_benefit_curve(y, proba, thresholds=[0.25, 0.6])
     expected = net_benefit_curve([1, 0, 1], [0.5, 0.7, 0.8], thresholds=[0.25, 0.6])
     np.testing.assert_array_equal(curve.net_benefit, expected.net_benefit)
+
+
+def test_treat_all_near_certainty():
+    """Where nearly all are positive 1 minus a rounded base rate would have few digits."""
+    n, threshold = 10**6 + 1, 1 - 1e-9
+    y = np.arange(n) != 7
+    curve = net_benefit_curve(y, np.full(n, threshold), thresholds=[threshold])
+    odds = Fraction(threshold) / (1 - Fraction(threshold))
+    expected = float((n - 1 - odds) / n)
+    assert curve.treat_all[0] == pytest.approx(expected, rel=1e-12)

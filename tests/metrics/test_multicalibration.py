@@ -69,3 +69,11 @@ def test_groups_of_a_table_and_of_an_audit():
 def test_scale_is_refused():
     with pytest.raises(ValueError, match="scale must be one of 'probability', 'noise', 'share'"):
         multicalibration_error([0, 1], [0.5, 0.5], [0, 1], scale="logit")
+
+
+@pytest.mark.parametrize("weight", [1e-20, 1e-160, 1e-300])
+def test_light_rows_beside_one_that_is_certain(weight):
+    """The error of the group is that of the light rows, in units of their own noise."""
+    y, v, w = [1, 1, 0, 1], [1.0, 0.5, 0.5, 0.75], [1.0, weight, weight, weight]
+    found = multicalibration_error(y, v, ["a"] * 4, sample_weight=w, scale="noise")
+    assert found == pytest.approx(0.25 / np.sqrt(2 * 0.25 + 0.75 * 0.25), rel=1e-12)

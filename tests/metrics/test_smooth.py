@@ -196,3 +196,30 @@ def test_widest_bandwidth_gives_the_overall_means():
     curve = smooth_ece_curve([0, 1, 1], [0.1, 0.3, 0.5], bandwidth=np.finfo(float).max)
     np.testing.assert_allclose(curve.prob_pred, 0.3)
     np.testing.assert_allclose(curve.prob_true, 2 / 3)
+
+
+@pytest.mark.parametrize("v", [[0, 1e-20, 1e-30, 1e-17], [1, 1 - 2**-53, 1, 1]])
+def test_logits_that_are_clipped_to_one_place(v):
+    """All residuals are at one place: their kernel integrates to |E r|, whatever its bandwidth."""
+    y = [0, 0, 1, 0]
+    expected = abs(np.mean(y) - np.mean(v))
+    for options in ({}, {"bandwidth": 0.1}):
+        assert smooth_ece(y, v, scale="logit", **options) == pytest.approx(expected, abs=1e-6)
+    assert smooth_ece_curve(y, v, scale="logit").value == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_class_that_softmax_rules_out():
+    proba = np.array([[0.5, 0.5, 0.0], [0.3, 0.7, 1e-18], [0.2, 0.8, 0.0], [0.6, 0.4, 0.0]])
+    options = {"scale": "logit", "labels": [0, 1, 2]}
+    found = smooth_ece([0, 1, 0, 2], proba, reduction="classwise", **options)
+    parts = [smooth_ece([0, 1, 0, 2], proba, pos_label=k, **options) for k in range(3)]
+    assert parts[2] == pytest.approx(0.25, abs=1e-6)
+    assert found == pytest.approx(np.mean(parts), abs=1e-9)
+
+
+def test_scales_are_not_asked_where_no_row_has_weight():
+    y, v, weights = [0, 1, 1, 0, 1], [0.0, 1.0, 0.2, 0.3, 0.5], [0, 0, 1, 1, 2]
+    found = smooth_ece(y, v, sample_weight=weights, scale=lambda v: np.log(v) - np.log1p(-v))
+    assert found == pytest.approx(
+        smooth_ece(y[2:], v[2:], sample_weight=weights[2:], scale="logit")
+    )

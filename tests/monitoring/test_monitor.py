@@ -595,3 +595,27 @@ def test_sentences_about_changes_and_classes(rng):
     assert (
         monitor.to_frame().groupby("period")["n_samples"].sum()["before"] == monitor.change_point_
     )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"memories": (1, 20), "lag": 3},
+        {"reduction": "classwise", "run_length": 3000, "n_bins": 3},
+    ],
+)
+def test_monitors_are_equal_whatever_the_parts(rng, settings):
+    """Rows that wait, and rounding of sums, depend on the parts; what is known does not."""
+    y, v = draw_rows(rng, 3000, shift=0.5, start=1500)
+    whole = feed(CalibrationMonitor(**settings), y, v)
+    for cuts in ([1], [131, 131], np.sort(rng.integers(0, 3000, 30))):
+        assert feed(CalibrationMonitor(**settings), y, v, cuts) == whole
+    assert CalibrationMonitor.from_dict(whole.to_dict()) == whole
+    others = [(y[:-1], v[:-1]), (y, np.append(v[:-1], v[-1] + 1e-3)), (y[::-1], v[::-1])]
+    assert all(feed(CalibrationMonitor(**settings), *rows) != whole for rows in others)
+    assert feed(CalibrationMonitor(**settings | {"alpha": 0.1}), y, v) != whole
+    times = np.arange(3000) + 1.7e9
+    dated = feed(CalibrationMonitor(**settings), y, v, time=times)
+    assert dated == feed(CalibrationMonitor(**settings), y, v, [500], time=times)
+    assert dated != feed(CalibrationMonitor(**settings), y, v, time=times + 0.5)

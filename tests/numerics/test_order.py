@@ -80,3 +80,38 @@ def test_values_below_places(rng):
         places = np.sort(np.concatenate([rng.uniform(-1, 1, n_places), special, values]))
         found = order.count_below(values, places)
         assert_array_equal(found, np.searchsorted(values, places))
+
+
+def unite_one_by_one(predictions):
+    """Each takes part in the stretch of the first within 32 floats below it; no 0 or 1 does."""
+    firsts, stretches = [], {}
+    for value in sorted(set(predictions.tolist())):
+        steps = float.fromhex("0x1p-52") / 2 * 32  # relative to 1/2 <= value < 1, as all here
+        is_alike = firsts and firsts[-1] > 0 and value < 1 and value - firsts[-1] <= steps
+        if not is_alike:
+            firsts.append(value)
+        stretches[value] = firsts[-1]
+    largest = {}
+    for value, first in stretches.items():
+        largest[first] = max(value, largest.get(first, 0.0))
+    return np.array([largest[stretches[value]] for value in predictions.tolist()])
+
+
+@pytest.mark.parametrize("steps", [1, 30, 40, 200])
+def test_predictions_that_agree_to_rounding_are_united(rng, steps):
+    near = rng.choice([0.5, 0.6, 1 - 2**-47], 500) + rng.integers(0, steps, 500) * 2.0**-53
+    v = np.minimum(np.concatenate([near, [0.0, -0.0, 1.0, 5e-324, 0.5]]), 1.0)
+    rng.shuffle(v)
+    given = v.copy()
+    united = order.unite_rounded(v)
+    assert_array_equal(united, unite_one_by_one(v))
+    assert_array_equal(v, given)
+    weights = rng.random(len(v))
+    places = np.argsort(v)
+    merged = order.merge_ties(v[places] + 0.0, weights[places], weights[places] / 2)
+    distinct, index = np.unique(united, return_inverse=True)
+    assert_array_equal(merged[0], distinct)
+    np.testing.assert_allclose(merged[1], np.bincount(index, weights))
+    np.testing.assert_allclose(merged[2], np.bincount(index, weights) / 2)
+    far = np.unique(rng.random(500).astype(np.float32)).astype(np.float64)
+    assert order.unite_rounded(far) is far  # neighbours in float32 are not near in float64

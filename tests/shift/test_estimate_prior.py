@@ -29,6 +29,24 @@ def assert_alike(found, expected, **tolerance):
 # --------------------------------------------------------------------------- the estimate
 
 
+def solve_notes(y, old, new, rate):
+    """The rate of two classes by the posterior probabilities at a rate, of these rows."""
+    odds = rate / (1 - rate) / (y.mean() / (1 - y.mean()))
+    found, found_new = (odds * v / (odds * v + 1 - v) for v in (old, new))
+    negative, positive = (found[y == k].mean() for k in (0, 1))
+    return (found_new.mean() - negative) / (positive - negative)
+
+
+def test_the_steps_of_the_notes():
+    """Functions at the rates of maximum likelihood, and at those that their equations give."""
+    y, old, new = draw(3, 0.1, 500, sharpness=2.0)
+    likeliest = PriorShift().fit(old[:, None], y).adapt(new[:, None]).prior_[1]
+    first = solve_notes(y, old, new, likeliest)
+    estimate = estimate_prior(y, old, new).estimate[1]
+    assert estimate == pytest.approx(solve_notes(y, old, new, first), rel=1e-6)
+    assert estimate != pytest.approx(first, rel=1e-3)
+
+
 def test_it_needs_no_calibration():
     """Where maximum likelihood finds .18 and more instead of .1."""
     y, old, new = draw(0, 0.1, 50_000, sharpness=2.0)

@@ -85,6 +85,25 @@ def test_predictions_that_are_alone_in_their_cells_are_kept_exactly(call):
             ask(summary, call)
 
 
+CURVES = [
+    ("integrated_calibration_index", {"curve": curve, "quantile": quantile})
+    for curve in ("local", "isotonic", "smooth", "spline")
+    for quantile in (None, 0.9, 1)
+]
+
+
+@pytest.mark.parametrize("call", CALLS + ALONE + CURVES, ids=str)
+def test_the_bound_includes_the_accuracy_of_the_measure(rng, call):
+    """Rows and cells are the same predictions in another order, which some curves answer apart."""
+    name, options = call
+    own = options | ({"reduction": "auto"} if name == "adaptive_calibration_error" else {})
+    for weights in (None, rng.integers(1, 4, 300)):
+        y, proba, _ = draw_rows(300, digits=3)
+        summary = CalibrationSummary().update(y, proba, weights)
+        error = abs(ask(summary, call) - measure_rows((y, proba, weights), (name, own)))
+        assert error <= summary.error_bound(name, **options)
+
+
 @pytest.mark.parametrize("n_bins", [1, 2, 8, 64])
 def test_bins_of_whole_cells_are_exact(rng, n_bins):
     proba = np.concatenate([rng.random(5000), rng.integers(0, 65, 500) / 64])

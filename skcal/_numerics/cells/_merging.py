@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._numerics.cells._order import find_begins
 from skcal._numerics.inference._poisson_binomial import find_law, find_laws
 
 # Cells of equal width, and again as many of equal numbers of rows: their edges are put together.
@@ -75,8 +76,8 @@ def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
     MergedRows
     """
     order = np.argsort(predictions)
-    predictions = predictions[order]
-    starts = np.flatnonzero(np.diff(predictions, prepend=-1.0))
+    predictions = predictions[order] + 0.0
+    starts = np.flatnonzero(find_begins(predictions))
     if len(starts) > 2 * n_cells:
         shares = predictions[np.arange(1, n_cells) * len(order) // n_cells]
         widths = np.linspace(0.0, 1.0, n_cells + 1)[1:-1]

@@ -9,6 +9,9 @@ import numpy as np
 
 # Rows that are packed at a time.
 _CHUNK = 1 << 15
+# Predictions that are no more than so many steps of float64 apart are one: averages of the same
+# hundreds of numbers in another order differ by no more.
+_ROUNDING_STEPS = 32
 
 
 def sort_labelled(predictions, outcomes):
@@ -83,21 +86,91 @@ def _sort_stretches(predictions, order, n_digits):
     predictions[rows], order[rows] = predictions[moved], order[moved]
 
 
+def find_begins(predictions):
+    """Whether each of sorted predictions is apart from the one before, or the first of all.
+
+    Those that agree to rounding, to 32 steps of float64 from the first of them, are one. None but
+    themselves are 0 and 1, which are certain.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n,)
+        Sorted float64 in [0, 1]; no -0.0.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+    """
+    keys, n_near = predictions.view(np.int64), 0
+    begins = np.ones(len(keys), dtype=bool)
+    for start in range(1, len(keys), _CHUNK):
+        chunk = begins[start : start + _CHUNK]
+        steps = np.diff(keys[start - 1 : start + len(chunk)])
+        np.greater(steps, _ROUNDING_STEPS, out=chunk)
+        n_near += np.count_nonzero(steps) - np.count_nonzero(chunk)
+    if n_near:
+        for certain in (
+            np.searchsorted(predictions, 0.0, side="right"),
+            np.searchsorted(predictions, 1.0, side="left"),
+        ):
+            begins[certain : certain + 1] = True
+        _split_stretches(keys, begins)
+    return begins
+
+
+def _split_stretches(keys, begins):
+    """Begin again, in place, where a stretch of predictions next to each other is too long."""
+    starts = np.flatnonzero(begins)
+    ends = np.append(starts[1:], len(keys))
+    for stretch in np.flatnonzero(keys[ends - 1] - keys[starts] > _ROUNDING_STEPS):
+        start, end = starts[stretch], ends[stretch]
+        while start < end:
+            begins[start] = True
+            last = keys[start] + _ROUNDING_STEPS
+            start += np.searchsorted(keys[start:end], last, side="right")
+
+
+def unite_rounded(predictions):
+    """Predictions of which those that agree to rounding are equal, as `merge_ties` has them.
+
+    The array itself where they are equal already.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n,)
+        Float64 in [0, 1].
+    """
+    order = np.argsort(predictions)
+    found = predictions[order] + 0.0
+    begins = find_begins(found)
+    starts = np.flatnonzero(begins)
+    sizes = np.diff(starts, append=len(found))
+    united = np.repeat(found[starts + sizes - 1], sizes)
+    if (united == found).all():
+        return predictions
+    answer = np.empty_like(found)
+    answer[order] = united
+    return answer
+
+
 def merge_ties(predictions, weights, positive):
     """Distinct ones of sorted predictions, and the sums of weights (None for ones) and positive.
 
-    Each argument is an array of shape (n,); without ties they are returned as they are.
+    Each argument is an array of shape (n,); without ties, see `find_begins`, they are returned as
+    they are.
     """
-    rises = predictions[1:] > predictions[:-1]
-    if rises.all():
+    begins = find_begins(predictions)
+    if begins.all():
         ones = np.broadcast_to(1.0, len(predictions))  # which takes no memory
         return predictions, ones if weights is None else weights, positive
-    starts = np.flatnonzero(np.concatenate([[True], rises]))
+    starts = np.flatnonzero(begins)
     if weights is None:
         sums = np.diff(starts, append=len(predictions)).astype(np.float64)
     else:
         sums = np.add.reduceat(weights, starts)
-    return predictions.take(starts), sums, np.add.reduceat(positive, starts)
+    # The largest stands for all, so that none lies above an edge that is one of them.
+    lasts = np.append(starts[1:], len(predictions)) - 1
+    return predictions.take(lasts), sums, np.add.reduceat(positive, starts)
 
 
 def count_below(values, places):

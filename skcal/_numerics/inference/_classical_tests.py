@@ -120,7 +120,13 @@ def predict_level(counts, mean_predictions, alpha=0.05):
 
 def cumulative_error(predictions, weights):
     """Standard deviation of the sum of all residuals over the sum of weights."""
-    return float(np.sqrt(weights**2 @ (predictions * (1 - predictions))) / weights.sum())
+    variance = predictions * (1 - predictions)
+    largest = weights[variance > 0].max(initial=0.0)
+    if largest == 0:
+        return 0.0
+    # Squares of weights that are small beside those of certain rows would vanish.
+    shares = np.where(variance > 0, weights / largest, 0.0)
+    return float(np.sqrt(shares**2 @ variance) * (largest / weights.sum()))
 
 
 def kolmogorov_smirnov_pvalue(statistic):

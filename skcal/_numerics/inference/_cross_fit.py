@@ -185,7 +185,9 @@ class SmoothResiduals:
             deviation = find_deviation(self.measure(bandwidth)[1], self._shares)
             return find_lower_end(confirmed, deviation, unit, factor) - level
 
-        start = min(float(exceed(wide, 0)), wide, self._estimate) if wide > 0 else 0.0
+        # Below the smallest bandwidth, where ends are not told apart, grids would outgrow memory.
+        is_wide = wide > self._smallest
+        start = min(float(exceed(wide, 0)), wide, self._estimate) if is_wide else 0.0
         return max(start, self._find_crossing(exceed))
 
     def _find_crossing(self, exceed):

@@ -94,7 +94,8 @@ class SmoothECEOnPlaces:
                     (points, _REACH * self._most),
                     (points, _REACH),
                 )
-                if 0 < reach <= _REACH
+                # A reach that is lost beside the points leaves a scale without a length.
+                if moved.min() - reach < moved.min() and reach <= _REACH
             ]
 
     def measure(self, sums):
@@ -177,9 +178,7 @@ def _find_usual(points, noise, sizes):
     if 0 < value < spread:
         n_cells = min(int(np.ceil(_FINENESS * spread / value)), _MOST_CELLS)
         cell = spread / n_cells
-        density, size = (
-            np.histogram(points, n_cells, weights=each)[0] / cell for each in (noise, sizes)
-        )
+        density, size = (_sum_parts(points, n_cells, each) / cell for each in (noise, sizes))
         for _ in range(_N_STEPS):
             width = value / cell
             # The square of a kernel is one of bandwidth s / sqrt(2), over 2 sqrt(pi) s.
@@ -190,10 +189,19 @@ def _find_usual(points, noise, sizes):
     return max(value, 0.55 * total**0.5)
 
 
+def _sum_parts(points, n_parts, weights):
+    """Sums of the weights in parts of the range of the points, which may be one of few floats."""
+    places, spread = points - points.min(), np.ptp(points)
+    index = (
+        (places / spread * n_parts).astype(np.intp) if spread > 0 else np.zeros(len(points), int)
+    )
+    return np.bincount(np.minimum(index, n_parts - 1), weights, n_parts)
+
+
 def _guess_usual(points, noise):
     """From the integral of the square root of the density of the noise, where it is."""
     spread = np.ptp(points)
-    density, _ = np.histogram(points, _N_PARTS, weights=noise)
+    density = _sum_parts(points, _N_PARTS, noise)
     rough = np.sqrt(density * spread / _N_PARTS).sum() ** (2 / 3) / 2
     return max(rough, 0.55 * noise.sum() ** 0.5)
 

@@ -7,6 +7,8 @@ weights of the rows as often as wanted. Chances of 0 and 1 give the metric of kn
 import numpy as np
 from scipy.special import xlogy
 
+from skcal._numerics.cells._order import unite_rounded
+
 # Between two neighbours among the labelled scores whose values differ by more there is a gap.
 _WIDE = 0.2
 
@@ -107,7 +109,7 @@ def _make_roc_auc(proba, threshold):
     A pair is a positive and a negative row. Sums of chances by distinct prediction, in order, count
     them; rows paired with themselves are taken off, which have counted as ties.
     """
-    _, place = np.unique(proba[:, 1], return_inverse=True)
+    _, place = np.unique(unite_rounded(proba[:, 1]), return_inverse=True)
 
     def roc_auc(chances, weights):
         negative, positive = (np.bincount(place, weights * chance) for chance in chances.T)
