@@ -333,10 +333,10 @@ class BaseRecalibrator(
         self._check_options()
         columns = list_column_names(X)
         X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
-        refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
         xp = device.xp
         options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_other_dimensions(X)
+        refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
         X, y = validate_data(self, clip_half(X, self.input), y, **options)
         y = check_target("y", read_labels("y", y, device))
         if kind_of(y) == "f":
