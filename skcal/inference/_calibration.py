@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skcal._censoring_weights import refuse_censoring_weights
 from skcal._bound_measure import bind_for_rows, bind_rows
+from skcal._censoring_weights import refuse_censoring_weights
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
 from skcal._typing import ArrayLike, RandomState, Reduction
 from skcal._validation import refuse_unknown_options

@@ -5,7 +5,7 @@ makes a statistic infinite.
 """
 
 import numpy as np
-from scipy.special import betainc, bdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri
+from scipy.special import bdtr, betainc, chdtrc, chdtri, gammaincc, ndtr, ndtri
 
 from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
 
