@@ -254,7 +254,7 @@ def _check_counts(counts, means):
     if level > _LARGEST_LEVEL:
         fewest = (counts * np.minimum(means, 1 - means)).min()
         warn(
-            f"hosmer_lemeshow_test expects few outcomes in a group, {fewest:.2g} in one of them: at "
-            f"5 % it rejects about {level:.0%} of calibrated samples. Take fewer groups, or "
+            f"hosmer_lemeshow_test expects few outcomes in a group, {fewest:.2g} in one of them: "
+            f"at 5 % it rejects about {level:.0%} of calibrated samples. Take fewer groups, or "
             "calibration_test, which is exact."
         )

@@ -86,9 +86,9 @@ def observed_expected_ratio(
 
     With unequal weights w sums are weighted, and n is the number of rows of equal weight that tell
     as much [3]_, the least of: :math:`\sum w \sum w r^2 / \sum w^2 r^2` with the residuals
-    :math:`r_i = y_i - (O/E) v_i`, and the sum of the weights over :math:`(1 - p) q_1 + p q_0`, where
-    :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome or the
-    mean prediction.
+    :math:`r_i = y_i - (O/E) v_i`, and the sum of the weights over :math:`(1 - p) q_1 + p q_0`,
+    where :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome
+    or the mean prediction.
 
     References
     ----------

@@ -125,9 +125,10 @@ def pooled_cox_recalibration(
     Notes
     -----
     Each group has its own :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by
-    maximum likelihood, with standard errors as in :func:`cox_recalibration`. The coefficients of groups are pooled as normal variables with their
-    standard errors and a variance among groups, by restricted maximum likelihood [1]_. Intervals of
-    the mean are those of Hartung and Knapp [2]_, no narrower than with the usual standard error.
+    maximum likelihood, with standard errors as in :func:`cox_recalibration`. The coefficients of
+    groups are pooled as normal variables with these standard errors and a variance among groups, by
+    restricted maximum likelihood [1]_. Intervals of the mean are those of Hartung and Knapp [2]_,
+    no narrower than with the usual standard error.
     Prediction intervals average over the variance among groups, weighed by its restricted
     likelihood. In simulations of normal estimates (3 to 30 groups, from equal ones to variances far
     above their errors) they held another group in 92 to 100 % of samples; with the most likely

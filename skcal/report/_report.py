@@ -408,8 +408,8 @@ def calibration_report(
     near calibration and far from it.
 
     **Direction.** Intervals of gaps and of the slope are normal approximations, that of the slope
-    of log odds is that of :func:`~skcal.inference.cox_recalibration`; it needs predictions between 0
-    and 1.
+    of log odds is that of :func:`~skcal.inference.cox_recalibration`; it needs predictions between
+    0 and 1.
 
     **Where.** Regions are intervals I of predictions with a score of
 

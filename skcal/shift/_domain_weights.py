@@ -27,8 +27,8 @@ from skcal._validation import (
 from skcal._warnings import warn
 
 _N_STEPS = 1000
-# Of old rows that are worth a smaller share of their number hardly any is like new ones.
-_LEAST_WORTH = 0.1
+# Of the new population there should be old rows like so large a part.
+_LEAST_COVERED = 0.5
 
 
 def domain_weights(
@@ -83,8 +83,7 @@ def domain_weights(
     Warns
     -----
     UserWarning
-        If the weighted rows are worth less than a tenth of their number: hardly any old row is like
-        the new ones.
+        If old rows are like less than half of the new population, by the mean of w, see Notes.
 
     See Also
     --------
@@ -107,7 +106,9 @@ def domain_weights(
 
     Weighted rows are worth :math:`(\sum w)^2 / \sum w^2` of equal weight.
     :func:`~skcal.report.calibration_report` and the legends of diagrams show this number. Where it
-    is small, no sample of this size tells of the new population.
+    is small, no sample of this size tells of the new population. Where it is not, there may still
+    be new rows like no old ones. The mean of w over old rows is 1 if they are like all new ones,
+    and else the share of the new population that they are like.
 
     :func:`~skcal.inference.calibration_test` is exact for any weights that do not depend on
     outcomes, such as these; that they are estimated from features does not matter. Other tests and
@@ -169,13 +170,12 @@ def domain_weights(
         classifier, X, is_new, np.array([0, 1]), splits, "predict_proba", {}, None, show
     )
     chances = check_proba("predict_proba of classifier", found.scores)
-    weights = weigh_rows(chances[:n_old, 1].astype(np.float64), n_old, n_new, clip)
+    weights, covered = weigh_rows(chances[:n_old, 1].astype(np.float64), n_old, n_new, clip)
     _check_weights(weights, chances[:n_old, 1])
-    worth = weights.sum() ** 2 / (weights @ weights)
-    if worth < _LEAST_WORTH * n_old:
+    if covered < _LEAST_COVERED:
         warn(
-            f"X_old has hardly any rows that are like X_new: weighted, its {n_old} rows are worth "
-            f"{worth:.0f} of equal weight. What they tell of the new population rests on these."
+            f"X_old has rows that are like {covered:.0%} of the new population only; of the rest "
+            "weights tell nothing."
         )
     return weights
 

@@ -61,7 +61,7 @@ def move(y, v, w, free):
 
 @pytest.mark.parametrize("confidence_level", [0.5, 0.95, 0.999])
 def test_independent_optimiser(rng, confidence_level):
-    """Weights count as so many rows that the estimate varies as the infinitesimal jackknife says."""
+    """Weights count as so many rows that estimates vary as the infinitesimal jackknife says."""
     y, v = draw_sample(rng, 150, 0.4, 0.7)
     w = rng.uniform(0.1, 3, 150)
     result = cox_recalibration(y, v, sample_weight=w, confidence_level=confidence_level)

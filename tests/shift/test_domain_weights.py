@@ -1,5 +1,7 @@
 """domain_weights: the ratio of densities, in all containers, clipped and with mean 1."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -90,6 +92,21 @@ def test_one_cross_fit_and_no_row_judges_itself():
     after = domain_weights(moved, new, GaussianNB(), cv=splits, clip=np.inf)
     same = fold[(fold < 200) & (fold > 0)]
     np.testing.assert_allclose(after[same] / after[same[0]], before[same] / before[same[0]])
+
+
+@pytest.mark.parametrize("shift", [3, 6, 10])
+def test_samples_with_little_in_common(shift):
+    """Weights came without a word, and worth 200 of 500 rows where no two rows are alike.
+
+    Of two normal densities there is less than half of the one where the other has all but 1/500.
+    """
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))
+    new[:, 0] += shift
+    with pytest.warns(UserWarning, match=r"X_old has rows that are like \d+% of the new") as found:
+        domain_weights(old, new, random_state=0)
+    share = int(re.search(r"(\d+)%", str(found[0].message))[1]) / 100
+    assert share < 2 * norm.sf(shift - norm.isf(1 / 500)) + 0.03
 
 
 def test_random_state():

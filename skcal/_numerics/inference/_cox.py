@@ -182,10 +182,11 @@ class CoxLikelihood:
 
         One at least: where next to no row is uncertain the curvature says nothing.
         """
-        *_, variance = sums = [
+        mean_square, variance = (
             squares.sum() for squares in self._list_squares(point, self.log_odds)
-        ]
-        return max(min(self._divide(*sums), self._divide(hessian[0, 0], variance)), 1.0)
+        )
+        counts = (self._divide(one, variance) for one in (mean_square, hessian[0, 0]))
+        return max(min(counts), 1.0)
 
     def _divide(self, mean_square, variance):
         return divide_squares(
@@ -193,7 +194,7 @@ class CoxLikelihood:
         )
 
     def _list_squares(self, point, place):
-        """Squared residuals summed over the rows at each place, with their shares and squared ones."""
+        """Sums of the squared residuals at each place, with shares and with squared ones."""
         scores = point[0] + point[1] * place
         up, down = expit(-scores) ** 2, expit(scores) ** 2
         for positive, negative in ((self._positive, self._negative), self._squares):

@@ -85,12 +85,10 @@ def count_by_group(index, weights, predictions, outcomes):
     filled = mass > 0
     means = np.bincount(index, weights * predictions)[filled] / mass[filled]
     positive = outcomes == 1
-    one, zero = _list_ratios(
-        *(
-            _average_weights(weights[rows], predictions[rows], means)
-            for rows in (positive, ~positive)
-        )
+    ratios = (
+        _average_weights(weights[rows], predictions[rows], means) for rows in (positive, ~positive)
     )
+    one, zero = _list_ratios(*ratios)
     counts = np.zeros(len(mass))
     counts[filled] = mass[filled] / ((1 - means) * one + means * zero)
     return counts

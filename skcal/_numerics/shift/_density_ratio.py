@@ -4,7 +4,7 @@ import numpy as np
 
 
 def weigh_rows(chances, n_old, n_new, clip):
-    r"""Density ratios of old rows, clipped and with mean 1.
+    r"""Density ratios of old rows, clipped and with mean 1, and their mean as they are.
 
     Parameters
     ----------
@@ -16,10 +16,14 @@ def weigh_rows(chances, n_old, n_new, clip):
 
     Returns
     -------
-    ndarray of shape (n_old,)
+    weights : ndarray of shape (n_old,)
         :math:`p / (1 - p) \cdot n_{old} / n_{new}`, at most `clip`, over their mean; NaN where all
         ratios are 0 or one is infinite.
+    covered : float
+        The mean of the ratios: 1 where there are old rows like all new ones, and else the share of
+        the new population that is like some old rows.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.minimum(chances / (1 - chances) * (n_old / n_new), clip)
-        return ratios / ratios.mean()
+        ratios = chances / (1 - chances) * (n_old / n_new)
+        clipped = np.minimum(ratios, clip)
+        return clipped / clipped.mean(), float(ratios.mean())

@@ -230,7 +230,6 @@ def test_bands_that_cannot_be(rows):
         ({"band": "isotonic", "sample_weight": np.ones(500)}, "sample_weight must be None"),
         ({"band": "isotonic", "confidence_level": 0}, "confidence_level must be above 0"),
         ({"band": "belt", "reduction": "full"}, "band='belt' needs independent rows"),
-        ({"band": "belt", "sample_weight": np.full(500, 1e-4)}, "sample_weight is read as counts"),
         ({"confidence_level": 95}, "confidence_level must be above 0 and below 1; got 95"),
         ({"interval": True, "reduction": "full"}, "interval=True needs independent rows"),
         ({"interval": True, "random_state": "a"}, "random_state must be None, an integer"),
