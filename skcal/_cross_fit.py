@@ -253,8 +253,10 @@ class Residuals:
         if size == 0:
             return 0.0
         variance = float((pulls**2).sum())
-        unit = 0.0 if self.is_soft else turn * variance / (total**2 / self.weights).sum()
-        return one_sided / size * find_reach(np.sqrt(variance), unit, factor)
+        squares = np.zeros(n_rows)
+        np.divide(total**2, self.weights, out=squares, where=self.weights > 0)  # light rows vanish
+        unit = 0.0 if self.is_soft else turn * variance / squares.sum()
+        return float(one_sided / size * find_reach(np.sqrt(variance), unit, factor))
 
     def _sum_sides(self, problem, side):
         """Sum of the values where the rows of one side alone have their residuals."""

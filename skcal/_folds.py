@@ -106,7 +106,7 @@ def check_rows(owner, X, y):
     """X, of which only rows are taken, and y as an array of labels."""
     X, y = _match_rows(owner, X, y)
     advice = "fit one for each label, on y[:, k]"
-    if is_classifier(owner) and hasattr(owner, "estimator"):
+    if hasattr(owner, "estimator") and is_classifier(owner):
         advice = f"wrap it: sklearn.multioutput.MultiOutputClassifier({type(owner).__name__}(...))"
     refuse_indicator(y, advice)
     # NumPy may turn listed labels of several types to text.

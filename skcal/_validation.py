@@ -332,7 +332,10 @@ def advise_multilabel(names):
 
 def refuse_indicator(y, advice):
     """Raise a ValueError for labels with several columns, where rows have one label each."""
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    try:
+        shape = np.shape(y)
+    except ValueError:  # ragged lists, which are refused by the check of labels
+        return
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y must be one-dimensional, one label for each row; got shape {tuple(shape)}. For "

@@ -117,6 +117,7 @@ SETTINGS = {
         ECHO, TRIPLE, LABELS, cv=2, return_estimator=True, return_indices=True
     ),
     "name": "model",
+    "k": 2,
     "effect": {"slope": 0.5},
     "width": 0.5,
 }

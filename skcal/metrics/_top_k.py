@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._arrays import list_slices
+from skcal._records import show_record
 from skcal._reduction import REDUCTIONS, check_predictions
 from skcal._sample import CHUNK
 from skcal._typing import ArrayLike
@@ -26,6 +27,9 @@ class ReducedPredictions(NamedTuple):
 
     outcomes: np.ndarray
     predictions: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
 
 
 def top_k_predictions(

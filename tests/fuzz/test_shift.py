@@ -180,7 +180,8 @@ def test_martingale_test(rows, before):
 )
 def test_aj_calibration(rows, times, risk, **arguments):
     risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
-    found = aj_calibration(*rows, risk, times=times, **arguments)
+    with documented_warnings_ignored():
+        found = aj_calibration(*rows, risk, times=times, **arguments)
     assert 0 <= found.value <= 1
     assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
     return found

@@ -103,7 +103,7 @@ def test_no_difference_and_no_variation(rng):
     summary = observe(rng, 2000)
     assert compare_summaries(summary, summary, random_state=0)[:3] == (0.0, 1.0, 0.0)
     first, second = repeat({0.2: (12, 0)}), repeat({0.2: (30, 0)})
-    assert compare_summaries(first, second, random_state=0) == (0.0, 1.0, 0.0, None, 0.0)
+    assert compare_summaries(first, second, random_state=0)[:5] == (0.0, 1.0, 0.0, None, 0.0)
     lone = repeat({0.2: (1, 0)}), repeat({0.2: (0, 1)})
     assert compare_summaries(*lone, random_state=0).pvalue == 1.0
 

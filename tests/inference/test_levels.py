@@ -108,6 +108,7 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:hosmer_lemeshow_test expects few outcomes")
 def test_power_grows(rng, test):
     """Over-confidence: y = 1/2 + (v - 1/2) / 2 for uniform predictions."""
     powers = [

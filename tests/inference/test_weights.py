@@ -85,7 +85,7 @@ def test_weighted_intervals_and_tests(draw):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", (*DRAWN, draw_estimated), ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", [*DRAWN, draw_estimated], ids=lambda draw: draw.__name__)
 def test_weighted_intervals_and_tests_of_many_samples(draw):
     """The standard error is 0.8 % of 800 samples; .01 is allowed for few rows."""
     held, rejected = watch(draw, 2000, 800)

@@ -57,6 +57,7 @@ BAD = {
     "n_points": (1, "must be at least 2; got 1"),
     "n_resamples": (0, "must be at least 1; got 0"),
     "n_terms": (0, "must be at least 1; got 0"),
+    "power": (0.5, "must be 0 or at least 1; got 0.5"),
     "norm": (0.5, "must be at least 1; got 0.5"),
     "progress": ("yes", "must be a bool, a function or None; got 'yes'"),
     "proportion": ("quantiles", "must be one of .* Did you mean 'quantile'"),
