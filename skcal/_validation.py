@@ -333,7 +333,7 @@ def advise_multilabel(names):
 def refuse_indicator(y, advice):
     """Raise a ValueError for labels with several columns, where rows have one label each."""
     try:
-        shape = np.shape(y)
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     except ValueError:  # ragged lists, which are refused by the check of labels
         return
     if len(shape) == 2 and shape[1] > 1:
