@@ -6,6 +6,7 @@ for each label.
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.frozen import FrozenEstimator
 
 from skcal._arrays import NUMPY, read
 from skcal._folds import spread_columns
@@ -77,12 +78,10 @@ def predict_indicator(estimator, X, proba=None):
 
 
 def _explain_missing_proba(estimator):
+    if isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     name = type(estimator).__name__
-    try:
-        is_wrong_kind = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
-    except AttributeError:  # FrozenEstimator of what is no estimator
-        is_wrong_kind, name = False, type(estimator.estimator).__name__
-    if is_wrong_kind:
+    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
         return (
             "A calibration measure needs a classifier with predict_proba; "
             f"{name} is a regressor and predicts no probabilities of classes."

@@ -298,14 +298,16 @@ def test_cross_validation_and_search():
     sparse_y = sparse.csr_matrix(LABELS)
     model = OneVsRestClassifier(LogisticRegression()).fit(X, sparse_y)
     assert SCORER(model, X, sparse_y) == SCORER(model, X, LABELS)
+    chain = ClassifierChain(LogisticRegression())
+    (option,) = (name for name in chain.get_params() if name.endswith("estimator__C"))
     search = GridSearchCV(
-        ClassifierChain(LogisticRegression()),
-        {"estimator__C": [1e-4, 1.0]},
+        chain,
+        {option: [1e-4, 1.0]},
         scoring={"ece": SCORER, "brier": make_calibration_scorer(corp_score, **MULTI)},
         refit="brier",
         cv=3,
     ).fit(X, LABELS)
-    assert search.best_params_ == {"estimator__C": 1.0}
+    assert search.best_params_ == {option: 1.0}
     proba = cross_val_predict(
         MultiOutputClassifier(GaussianNB()), X, LABELS, cv=3, method="predict_proba"
     )

@@ -210,8 +210,9 @@ def test_pvalues_are_uniform_for_every_degree(rng, data):
         if data == "training":
             fitted = CoxLikelihood(v, y, np.ones(600)).fit()
             v = expit(fitted.intercept + fitted.slope * logit(v))
-        sums = _belt.sum_by_log_odds(v, y, np.ones(600))
-        degree = _belt.PolynomialLikelihood(*sums).choose(_belt.FIRST_DEGREES[data]).degree
+        log_odds, *sums = _belt.sum_by_log_odds(v, y, np.ones(600))
+        likelihood = _belt.PolynomialLikelihood(log_odds, *sums[0])
+        degree = likelihood.choose(_belt.FIRST_DEGREES[data]).degree
         pvalues[degree].append(calibration_belt_test(y, v, data=data).pvalue)
     first, second, *_ = (found for found in pvalues.values() if found)
     assert len(first) == pytest.approx(1425, abs=40)
