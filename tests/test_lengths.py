@@ -108,6 +108,7 @@ def test_lengths_that_memory_does_not_hold(path, function, name):
             call(path, function, {name: length})
 
 
+@pytest.mark.filterwarnings("ignore:hosmer_lemeshow_test expects few outcomes")
 @pytest.mark.parametrize(("path", "function"), list(list_with_bins()))
 def test_cube_root_of_the_number_of_rows(path, function):
     """Of 30 rows, and of 9 where the others have no weight."""

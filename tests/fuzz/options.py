@@ -100,6 +100,7 @@ OPTIONS = {
     "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
     "MulticalibratedClassifierCV.method": mostly(["scaling", "boosting"], ["x", None]),
     "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
+    "alternative": mostly(["two-sided", "greater", "less"], ["x"]),
     "adjust": mostly(["min-p", "holm"], ["x"]),
     "max_depth": mostly([1, 2, 3], [0, 1.0]),
     "max_groups": mostly([1000, 20], [0, "x"]),
