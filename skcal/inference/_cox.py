@@ -141,11 +141,8 @@ def cox_recalibration(
        confidence intervals. Applied Statistics 37. :doi:`10.2307/2347496`
     .. [3] M. E. Miller, S. L. Hui, W. M. Tierney (1991). Validation techniques for logistic
        regression models. Statistics in Medicine 10. :doi:`10.1002/sim.4780100805`
-    .. [4] P. J. Huber (1967). The behavior of maximum likelihood estimates under nonstandard
-       conditions. Proceedings of the Fifth Berkeley Symposium on Mathematical Statistics and
-       Probability 1. See also D. A. Freedman (2006). On the so-called "Huber sandwich estimator"
-       and "robust standard errors". The American Statistician 60.
-       :doi:`10.1198/000313006X152207`
+    .. [4] D. A. Freedman (2006). On the so-called "Huber sandwich estimator" and "robust standard
+       errors". The American Statistician 60. :doi:`10.1198/000313006X152207`
 
     Examples
     --------

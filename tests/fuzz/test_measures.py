@@ -58,6 +58,8 @@ def calls(draw, function):
             }
             found |= {"labels": None, "sample_weight": None}
         found["groups"] = np.arange(len(found["y_proba"])) % draw(mostly([2, 4], [1, 3]))
+    if function is inference.hosmer_lemeshow_test and draw(st.booleans()):
+        found["groups"] = np.arange(len(problem["y_proba"])) % draw(FEW)
     if function is inference.net_benefit_difference:
         found["baseline"] = draw(st.sampled_from(["all", "none", "x", problem["y_proba"]]))
     return draw(options(function, n_resamples=9, random_state=0)) | found

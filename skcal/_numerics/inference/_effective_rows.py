@@ -99,13 +99,16 @@ def _average_weights(weights, predictions, places):
     if len(weights) == 0:
         return None
     order = np.lexsort((weights, predictions))  # whatever the order of the rows
+    predictions, weights = predictions[order], weights[order]
     n_parts = min(max(len(order) // _NEAREST, 1), 2 * len(places))
     starts = np.arange(n_parts) * len(order) // n_parts
+    largest = np.maximum.reduceat(weights, starts)
+    weights = weights / np.repeat(largest, np.diff(starts, append=len(order)))
     mass, square, moment = (
-        np.add.reduceat(values[order], starts)
+        np.add.reduceat(values, starts)  # of weights whose squares do not vanish
         for values in (weights, weights**2, weights * predictions)
     )
-    return np.interp(places, moment / mass, square / mass)
+    return np.interp(places, moment / mass, largest * square / mass)
 
 
 def _list_ratios(*ratios):
