@@ -76,7 +76,7 @@ def test_coverage_of_one_prediction_at_many_numbers_of_rows(place):
 @pytest.mark.parametrize("name", sorted(set(MEASURES) - {"lower_calibration_distance"}))
 @pytest.mark.parametrize(
     ("places", "counts"),
-    [([0.5], [10]), ([0.3], [10]), ([0.05], [40]), ([0.3, 0.7], [5, 5]), ([0.45, 0.55], [6, 6])],
+    [([0.3], [10]), ([0.05], [20]), ([0.45, 0.55], [5, 5])],
 )
 def test_coverage_of_all_measures(name, places, counts):
     assert min(find_coverages(name, places, counts, EVERY_FIFTH)) > 0.95
@@ -86,7 +86,7 @@ def test_coverage_of_all_measures(name, places, counts):
 @pytest.mark.parametrize("name", ["expected_calibration_error", "smooth_ece"])
 @pytest.mark.parametrize(
     ("places", "counts"),
-    [([0.3, 0.7], [20, 20]), ([0.1, 0.5], [20, 20]), ([0.02, 0.3], [30, 10])],
+    [([0.3, 0.7], [8, 8]), ([0.1, 0.5], [14, 8]), ([0.5, 0.6], [10, 10])],
 )
 def test_coverage_of_two_predictions(name, places, counts):
     assert min(find_coverages(name, places, counts, EVERY_FIFTH)) > 0.95
