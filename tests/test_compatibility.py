@@ -79,7 +79,7 @@ ROWS = {
     "y_true_check": LABELS[::3],
     "y_proba_check": TRIPLE[::3],
     "X_old": TRIPLE,
-    "X_new": TRIPLE[::2] ** 2,
+    "X_new": TRIPLE[::2],
     "sample_weight_new": rng.integers(1, 5, N_ROWS),
     "shares": np.full((N_ROWS, 2), 0.5),
 }

@@ -126,11 +126,10 @@ def assert_same(found, expected):
 
 def check_threads(functions):
     """Calls of all functions, eight at a time, give the answers of serial calls."""
-    expected = [function() for function in functions]
+    expected = {function: function() for function in functions}
     for turn in range(0, len(functions), N_THREADS):
-        chosen = np.arange(turn, turn + N_THREADS) % len(functions)
-        found = call_at_once([functions[number] for number in chosen])
-        assert_same(found, [expected[number] for number in chosen])
+        chosen = np.take(functions, np.arange(turn, turn + N_THREADS), mode="wrap")
+        assert_same(call_at_once(chosen), [expected[function] for function in chosen])
 
 
 def make_rows(n_samples, seed=0):
@@ -252,7 +251,13 @@ def test_one_fitted_estimator_in_threads(name):
     names = ("predict_proba", "transform", "predict")
     fitted = clone(estimator).fit(X, y)
     names = [method for method in names if hasattr(fitted, method)]
-    check_threads([lambda: getattr(clone(estimator).fit(X, y), names[0])(new)] * N_THREADS)
+
+    # Eight fits of trees that each use all cores wait for each other for minutes.
+    @threadpool_limits.wrap(1, user_api="openmp")
+    def fit():
+        return getattr(clone(estimator).fit(X, y), names[0])(new)
+
+    check_threads([fit] * N_THREADS)
     before = {key: id(value) for key, value in vars(fitted).items()}
     rows = (X, new, new.astype(np.float32), X[:7])
     check_threads([partial(getattr(fitted, n), part) for part in rows for n in names])
