@@ -26,6 +26,9 @@ _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
 # The legend has a place of its own below the groups.
 _ROWS_OF_LEGEND = 1.3
 _MOST_TICKS = 6
+_KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
+# What lies beyond the points and bounds of a one-sided audit, as a share of their range.
+_MARGIN = 0.15
 
 
 class GroupAuditDisplay:
@@ -291,7 +294,8 @@ class GroupAuditDisplay:
 
         audit, place = self.audit, np.arange(n_shown)
         gap = (audit.mean_outcome - audit.mean_prediction)[:n_shown]
-        reach = np.stack([gap - audit.low[:n_shown], audit.high[:n_shown] - gap])
+        ends = np.stack([audit.low, audit.high])[:, :n_shown]
+        reach = np.stack([gap - ends[0], ends[1] - gap])
         is_rejected = audit.adjusted_pvalues[:n_shown] <= alpha
         self.points_, self.intervals_ = [], []
         looks = (
@@ -308,10 +312,15 @@ class GroupAuditDisplay:
             look = merge_style(default | {"color": color, "label": label}, style, Line2D)
             look.setdefault("markerfacecolor", inside or look["color"])
             if rows.any():
-                ends = np.maximum(reach[:, rows], 0)
-                points, _, (bars,) = axes.errorbar(gap[rows], place[rows], xerr=ends, **look)
+                lengths = np.maximum(reach[:, rows], 0)
+                points, _, (bars,) = axes.errorbar(gap[rows], place[rows], xerr=lengths, **look)
                 self.points_.append(points)
                 self.intervals_.append(bars)
+        if audit.alternative != "two-sided":  # open ends leave the axes
+            bounds = ends[0] if audit.alternative == "greater" else ends[1]
+            first, last = (end([*gap, *bounds, 0.0]) for end in (min, max))
+            margin = _MARGIN * (last - first) or _MARGIN
+            axes.set_xlim(first - margin, last + margin)
 
     def _label(self, axes, n_shown):
         from matplotlib.ticker import MaxNLocator
@@ -322,7 +331,8 @@ class GroupAuditDisplay:
         axes.set_yticks(np.arange(n_shown), labels, parse_math=False)
         axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
-        axes.set_xlabel(f"Observed minus predicted\n({level} intervals of all groups at once)")
+        kind = _KINDS[audit.alternative]
+        axes.set_xlabel(f"Observed minus predicted\n({level} {kind} of all groups at once)")
         axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))  # beside long names there is no room
         shown = "" if n_shown == n_groups else f" ({n_shown} shown)"
         groups = "1 group" if n_groups == 1 else f"{n_groups} groups"

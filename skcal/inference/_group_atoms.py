@@ -11,6 +11,7 @@ from skcal._numerics.inference._group_statistics import (
     IMPOSSIBLE,
     KuiperStatistic,
     MeanStatistic,
+    OneSidedMeanStatistic,
     SlopeStatistic,
     find_cells,
 )
@@ -73,14 +74,21 @@ class GroupStatistics:
     groups : Groups
     statistic : str
         A key of `STATISTICS`.
-    impossible : ndarray of shape (n_groups,)
-        How often an outcome came that was predicted to be impossible.
+    alternative : {"two-sided", "greater", "less"}
+    impossible : ndarray of shape (2, n_groups)
+        How often an outcome came that was predicted to be impossible, 1 and 0.
     atoms : Atoms or None
         None where all outcomes were certain.
     """
 
-    def __init__(self, groups, statistic, impossible, atoms):
-        self._n_groups, self._impossible, self._atoms = len(groups.names), impossible > 0, atoms
+    def __init__(self, groups, statistic, alternative, impossible, atoms):
+        self._n_groups, self._atoms = len(groups.names), atoms
+        self._sign = -1 if alternative == "less" else 1
+        has_one, has_zero = impossible > 0
+        for_it, against = (has_zero, has_one) if alternative == "less" else (has_one, has_zero)
+        if alternative == "two-sided":
+            for_it = has_one | has_zero
+        self._impossible = self._sign * np.select([for_it, against], [np.inf, -np.inf], 0.0)
         if atoms is None:
             return
         pattern, cell = np.divmod(atoms.number, _N_CELLS[statistic])
@@ -88,14 +96,18 @@ class GroupStatistics:
         # A weighted mean of predictions next to 1 may round to 1.
         ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
         places = np.clip(atoms.mean / atoms.mass, *ends)
-        make = STATISTICS[statistic]
-        self._statistic = make(groups.members[:, known], pattern, cell, places, atoms.variance)
+        terms = groups.members[:, known], pattern, cell, places, atoms.variance
+        self._statistic = (
+            STATISTICS[statistic](*terms)
+            if alternative == "two-sided"
+            else OneSidedMeanStatistic(*terms, alternative)
+        )
 
     @property
     def of_mean(self):
         """Groups of which the mean alone is tested."""
         is_certain = self._atoms is None
-        return ~self._impossible & (False if is_certain else self._statistic.of_mean)
+        return (self._impossible == 0) & (False if is_certain else self._statistic.of_mean)
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
@@ -104,9 +116,10 @@ class GroupStatistics:
             residuals = (self._atoms.outcomes - self._atoms.mean)[:, None]
             statistics = self._statistic.measure(residuals)[:, 0]
             log_pvalues = self._statistic.find_log_pvalues(statistics)
-        impossible = self._impossible
-        return np.where(impossible, np.inf, statistics), np.where(
-            impossible, IMPOSSIBLE, np.maximum(log_pvalues, IMPOSSIBLE)
+        possible = self._impossible == 0
+        extreme = np.where(self._sign * self._impossible > 0, IMPOSSIBLE, 0.0)
+        return np.where(possible, statistics, self._impossible), np.where(
+            possible, np.maximum(log_pvalues, IMPOSSIBLE), extreme
         )
 
     def draw(self, rng, n_draws):
@@ -124,18 +137,19 @@ class GroupStatistics:
         return self._statistic.find_log_pvalues(statistics.T)
 
 
-def merge_rows_of_groups(sample, groups, statistic):
+def merge_rows_of_groups(sample, groups, statistic, alternative):
     """Statistics of groups of the rows of a Sample."""
     predictions, outcomes = sample.predictions, sample.outcomes
     weights, n_cells = _scale_weights(sample.weights), _N_CELLS[statistic]
     is_certain = (predictions == 0) | (predictions == 1)
-    impossible = groups.sum_rows(is_certain & (outcomes != predictions))
+    is_wrong = is_certain & (outcomes != predictions)
+    impossible = np.stack([groups.sum_rows(is_wrong & (predictions == k)) for k in (0, 1)])
     variance = predictions * (1 - predictions)
     if weights is not None:
         variance *= weights**2
     rows = np.flatnonzero(~is_certain & (variance > 0))
     if len(rows) == 0:
-        return GroupStatistics(groups, statistic, impossible, None)
+        return GroupStatistics(groups, statistic, alternative, impossible, None)
     number = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
     if weights is None:
         number, order = sort_numbers(number)
@@ -155,19 +169,20 @@ def merge_rows_of_groups(sample, groups, statistic):
         mean, outcomes = weights * mean, weights * outcomes
     sums = (np.add.reduceat(values, starts) for values in (mean, outcomes, variance))
     atoms = Atoms(source, len(starts), number[starts], mass, *sums)
-    return GroupStatistics(groups, statistic, impossible, atoms)
+    return GroupStatistics(groups, statistic, alternative, impossible, atoms)
 
 
-def merge_cells_of_groups(cells, groups, statistic):
+def merge_cells_of_groups(cells, groups, statistic, alternative):
     """Statistics of groups of counted rows; the entries of `groups` are the keys of the cells."""
     n_cells, pattern = _N_CELLS[statistic], groups.pattern[cells.key]
     predictions, n_rows, positive = cells.predictions, cells.n_rows, cells.n_positive
-    wrong = np.where(predictions == 0, positive, np.where(predictions == 1, n_rows - positive, 0))
-    impossible = groups.sum_rows(np.bincount(cells.key, wrong, len(groups.pattern)))
+    wrong = (predictions == 0) * positive, (predictions == 1) * (n_rows - positive)
+    sums = (np.bincount(cells.key, counts, len(groups.pattern)) for counts in wrong)
+    impossible = np.stack([groups.sum_rows(values) for values in sums])
     variance = n_rows * predictions * (1 - predictions)
     inside = np.flatnonzero(variance > 0)
     if len(inside) == 0:
-        return GroupStatistics(groups, statistic, impossible, None)
+        return GroupStatistics(groups, statistic, alternative, impossible, None)
     number = pattern[inside] * n_cells + find_cells(predictions[inside], n_cells, n_rows[inside])
     order = np.argsort(number, kind="stable")
     number, inside = number[order], inside[order]
@@ -178,35 +193,39 @@ def merge_cells_of_groups(cells, groups, statistic):
         for values in (n_rows, n_rows * predictions, positive, variance)
     )
     atoms = Atoms(source, len(inside), number[starts], *sums)
-    return GroupStatistics(groups, statistic, impossible, atoms)
+    return GroupStatistics(groups, statistic, alternative, impossible, atoms)
 
 
-def describe_rows(sample, groups, alpha):
+def describe_rows(sample, groups, alpha, alternative):
     """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
     weights, predictions = list_weights(sample), sample.predictions
     weights = weights / weights.max()
     variance = weights**2 * predictions * (1 - predictions)
     terms = weights, weights**2, variance, weights * sample.outcomes, weights * predictions
-    return _describe_means(map(groups.sum_rows, terms), alpha)
+    return _describe_means(map(groups.sum_rows, terms), alpha, alternative)
 
 
-def describe_cells(cells, groups, alpha):
+def describe_cells(cells, groups, alpha, alternative):
     """The same of counted rows."""
     n_rows, predictions = cells.n_rows, cells.predictions
     variance = n_rows * predictions * (1 - predictions)
     terms = n_rows, n_rows, variance, cells.n_positive, n_rows * predictions
     sums = (np.bincount(cells.key, values, len(groups.pattern)) for values in terms)
-    return _describe_means(map(groups.sum_rows, sums), alpha)
+    return _describe_means(map(groups.sum_rows, sums), alpha, alternative)
 
 
-def _describe_means(sums, alpha):
+def _describe_means(sums, alpha, alternative):
     mass, squares, variance, outcome, prediction = sums
     outcome, prediction = outcome / mass, prediction / mass
     n_rows = np.minimum(
         _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
     )
     n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
-    low, high = find_exact_interval(outcome, n_rows, alpha)
+    # A bound leaves alpha on one side.
+    tails = alpha if alternative == "two-sided" else 2 * alpha
+    low, high = find_exact_interval(outcome, n_rows, tails)
+    low = np.zeros_like(low) if alternative == "less" else low
+    high = np.ones_like(high) if alternative == "greater" else high
     return outcome, prediction, low - prediction, high - prediction
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
 _LEAST = 0.05
 _N_SHOWN = 10
+# A bound of a lower level lies on the other side of the estimate.
+_LEAST_ONE_SIDED_LEVEL = 0.5
 
 
 class GroupAudit(NamedTuple):
@@ -64,7 +66,7 @@ class GroupAudit(NamedTuple):
         p-value of each group, if it were the only one.
     adjusted_pvalues : ndarray of shape (n_groups,)
         p-value of each group that accounts for all of them.
-    statistic, adjust : str
+    statistic, adjust, alternative : str
         How groups were tested.
     confidence_level : float
         Probability that all intervals hold at once.
@@ -82,6 +84,7 @@ class GroupAudit(NamedTuple):
     adjusted_pvalues: np.ndarray
     statistic: str
     adjust: str
+    alternative: str
     confidence_level: float
 
     def __repr__(self) -> str:
@@ -157,6 +160,7 @@ def audit_groups(
     max_groups: int = 1000,
     statistic: Literal["mean", "slope", "kuiper"] = "slope",
     adjust: Literal["min-p", "holm"] = "min-p",
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
@@ -201,6 +205,9 @@ def audit_groups(
         calibrated is named, but with a probability of `alpha`, if outcomes of all rows of such
         groups together follow the predictions. "holm": the same, whatever outcomes of rows in
         several groups do; this has less power, and needs more draws than 20 times the groups.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        "greater" asks for groups with more outcomes 1 than predicted, such as grades whose default
+        rate is underestimated, "less" for those with fewer; both need ``statistic="mean"``.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the statistics. A row has one outcome, whatever its weight: a
         weight of 2 is not the same as two rows.
@@ -216,7 +223,7 @@ def audit_groups(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, above 0 and below 1.
+        Confidence of all intervals at once, above 0 and below 1; of one-sided ones at least 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -260,8 +267,9 @@ def audit_groups(
     with the running sums :math:`C_k` of :math:`r_i` by rising predictions, :math:`C_0 = 0`: the z
     test, the score test of Cox's model, and Kuiper's [1]_. By their asymptotic laws (normal;
     chi-squared of 2 degrees of freedom, or 1 where all predictions are equal; the range of Brownian
-    motion) they become p-values :math:`q_g`, so that groups of all sizes compare. An outcome of
-    the predicted probability 0 makes :math:`q_g` smaller than any other.
+    motion) they become p-values :math:`q_g`, so that groups of all sizes compare; a one-sided
+    alternative takes one tail of the normal law. An outcome of the predicted probability 0 makes
+    :math:`q_g` smaller than any other.
 
     The asymptotic laws need not hold: labels are drawn from the predictions, once for all groups,
     and the smallest :math:`q_g` is compared with the smallest of each draw,
@@ -288,7 +296,9 @@ def audit_groups(
     :math:`\alpha = 1 - \mathrm{confidence\_level}`, and only then: its end towards 0 is moved to 0,
     or to :math:`d\,(1 - z_\alpha / z_p)` for the difference d and the normal quantiles of
     :math:`\alpha` and of the adjusted p-value p [3]_. Elsewhere a group that is named may have an
-    interval that holds 0: its errors cancel out in the mean.
+    interval that holds 0: its errors cancel out in the mean. One-sided alternatives have one-sided
+    intervals: those of "greater" end at the largest possible difference, 1 minus the mean
+    prediction.
 
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
     count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
@@ -324,9 +334,8 @@ def audit_groups(
     >>> sorted(audit.find())
     ['region = north', 'region = south']
     """
-    level, draws = _check_test(
-        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress
-    )
+    level = _check_test(statistic, adjust, alternative, confidence_level)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
     sample, groups = reduce_to_grouped_sample(
@@ -336,9 +345,9 @@ def audit_groups(
         data | {"reduction": reduction},
         options | {"max_groups": max_groups},
     )
-    statistics = merge_rows_of_groups(sample, groups, statistic)
-    means = describe_rows(sample, groups, (1 - level) / len(groups.names))
-    return _audit(groups, statistics, means, draws, statistic, adjust, level)
+    statistics = merge_rows_of_groups(sample, groups, statistic, alternative)
+    means = describe_rows(sample, groups, (1 - level) / len(groups.names), alternative)
+    return _audit(groups, statistics, means, draws, statistic, adjust, alternative, level)
 
 
 def audit_groups_from_summary(
@@ -350,6 +359,7 @@ def audit_groups_from_summary(
     max_groups: int = 1000,
     statistic: Literal["mean", "slope", "kuiper"] = "slope",
     adjust: Literal["min-p", "holm"] = "min-p",
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     confidence_level: float = 0.95,
     n_resamples: int = 999,
     n_jobs: int | None = None,
@@ -379,8 +389,10 @@ def audit_groups_from_summary(
         What is tested in each group, see :func:`audit_groups`.
     adjust : {"min-p", "holm"}, default="min-p"
         How p-values of groups account for all groups, see :func:`audit_groups`.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Whether more or fewer outcomes than predicted are looked for, see :func:`audit_groups`.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, above 0 and below 1.
+        Confidence of all intervals at once, above 0 and below 1; of one-sided ones at least 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -433,24 +445,36 @@ def audit_groups_from_summary(
     >>> audit.find()
     ['region = north', 'all rows']
     """
-    level, draws = _check_test(
-        statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress
-    )
+    level = _check_test(statistic, adjust, alternative, confidence_level)
+    draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     keys, cells = _count_cells(summary)
     n_rows = np.bincount(cells.key, cells.n_rows)
     options = {"max_depth": max_depth, "min_samples": min_samples, "max_groups": max_groups}
     groups = group_keys(keys, key_names, n_rows, **options)
-    statistics = merge_cells_of_groups(cells, groups, statistic)
-    means = describe_cells(cells, groups, (1 - level) / len(groups.names))
-    return _audit(groups, statistics, means, draws, statistic, adjust, level)
+    statistics = merge_cells_of_groups(cells, groups, statistic, alternative)
+    means = describe_cells(cells, groups, (1 - level) / len(groups.names), alternative)
+    return _audit(groups, statistics, means, draws, statistic, adjust, alternative, level)
 
 
-def _check_test(statistic, adjust, confidence_level, n_resamples, random_state, n_jobs, progress):
-    """The level of the intervals, and the draws."""
+def _check_test(statistic, adjust, alternative, confidence_level):
+    """The level of the intervals."""
     check_option("statistic", statistic, STATISTICS)
     check_option("adjust", adjust, ("min-p", "holm"))
+    check_option("alternative", alternative, ("two-sided", "greater", "less"))
     level = check_confidence_level(confidence_level)
-    return level, Draws(n_resamples, random_state, n_jobs, progress=progress)
+    if alternative == "two-sided":
+        return level
+    if statistic != "mean":
+        raise ValueError(
+            f"alternative must be 'two-sided' for statistic={statistic!r}, which sees errors of "
+            f"both signs; got {alternative!r}: for this choose statistic='mean'."
+        )
+    if level < _LEAST_ONE_SIDED_LEVEL:
+        raise ValueError(
+            f"confidence_level must be at least {_LEAST_ONE_SIDED_LEVEL} for "
+            f"alternative={alternative!r}; got {level}."
+        )
+    return level
 
 
 def _count_cells(summary):
@@ -472,7 +496,7 @@ def _count_cells(summary):
     return keys, CountedCells(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _audit(groups, statistics, means, draws, statistic, adjust, level):
+def _audit(groups, statistics, means, draws, statistic, adjust, alternative, level):
     """Compare the sample with the draws."""
     if adjust == "holm":
         _check_draws(draws.n_resamples, len(groups.names))
@@ -482,7 +506,7 @@ def _audit(groups, statistics, means, draws, statistic, adjust, level):
     stepped = step_down(log_pvalues, drawn)
     adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
     outcome, prediction, low, high = means
-    fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level)
+    fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level, alternative)
     low, high = np.where(statistics.of_mean, fitted, (low, high))
     order = np.lexsort([log_pvalues, adjusted])
     return GroupAudit(
@@ -498,6 +522,7 @@ def _audit(groups, statistics, means, draws, statistic, adjust, level):
         adjusted_pvalues=adjusted[order],
         statistic=statistic,
         adjust=adjust,
+        alternative=alternative,
         confidence_level=level,
     )
 

@@ -49,6 +49,20 @@ def test_points_and_intervals(rows):
     np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
 
 
+@pytest.mark.parametrize(("alternative", "kind"), [("greater", "lower"), ("less", "upper")])
+def test_open_ends_leave_the_axes(rows, alternative, kind):
+    """What a one-sided audit says nothing of must not squeeze the bounds that it draws."""
+    audit = audit_groups(*rows, statistic="mean", alternative=alternative, **FEW)
+    display = GroupAuditDisplay.from_audit(audit)
+    gap = audit.mean_outcome - audit.mean_prediction
+    bounds, far = (audit.low, audit.high) if alternative == "greater" else (-audit.high, -audit.low)
+    low, high = sorted(end if alternative == "greater" else -end for end in display.ax_.get_xlim())
+    inside = gap if alternative == "greater" else -gap
+    assert low < min(bounds)
+    assert max(*inside, 0) < high < min(far)
+    assert f"95 % {kind} bounds of all groups" in display.ax_.get_xlabel()
+
+
 def test_ways_to_one_plot(rows):
     y, v, group = rows
     X = pd.DataFrame({"log_odds": np.log(v / (1 - v)), "group": (group == "c").astype(float)})

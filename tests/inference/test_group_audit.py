@@ -19,10 +19,12 @@ from skcal._numerics.inference._monte_carlo import adjust_by_holm, step_down
 from skcal._numerics.inference._poisson_binomial import find_law, find_laws
 from skcal.inference import (
     audit_groups,
+    audit_groups_from_summary,
     cumulative_calibration_test,
     make_groups,
 )
 from skcal.metrics import multicalibration_error
+from skcal.streaming import GroupedSummary
 from tests.answers import list_numbers
 from tests.inference.samples import draw_binary, draw_classes
 
@@ -361,6 +363,27 @@ def test_impossible_outcomes(rng):
             assert audit.pvalue == pvalue
 
 
+@pytest.mark.parametrize("of_rows", [True, False])
+@pytest.mark.parametrize(("alternative", "sign"), [("greater", 1), ("less", -1)])
+def test_impossible_outcomes_of_one_sign(rng, of_rows, alternative, sign):
+    """Each speaks for one alternative, and against the other; both in one group for both."""
+    v = np.concatenate([np.full(90, 0.5), [0.0, 1.0, 0.0, 1.0]])
+    y = np.concatenate([rng.permutation(np.arange(90) % 2), [1, 0, 1, 0]])
+    group = np.append(np.repeat(["one", "zero", "both"], 30), ["one", "zero", "both", "both"])
+    options = {"statistic": "mean", "alternative": alternative, "n_resamples": 39}
+    if of_rows:
+        audit = audit_groups(y, v, group, random_state=0, **options)
+    else:
+        summary = GroupedSummary(n_cells=64).update(y, v, by=group)
+        options |= {"key_names": ["site"], "min_samples": 1, "random_state": 0}
+        audit = audit_groups_from_summary(summary, **options)
+    table = audit.to_frame().set_index("group").rename(index=lambda name: name.split(" = ")[-1])
+    table = table.loc[["one", "zero", "both"]]
+    assert table["statistic"].tolist() == [np.inf, -np.inf, sign * np.inf]
+    named, other = ("one", "zero") if sign == 1 else ("zero", "one")
+    assert table["pvalue"][[named, "both", other]].tolist() == [1 / 40, 1 / 40, 1]
+
+
 @every_statistic
 def test_predictions_next_to_one(rng, statistic):
     """Recalibrators end there; a weighted mean of such predictions may round to 1."""
@@ -430,18 +453,57 @@ def test_intervals_of_grades_agree_with_their_tests(statistic, adjust):
     assert n_found >= 3
 
 
+@pytest.mark.parametrize(("alternative", "sign"), [("greater", 1), ("less", -1)])
+def test_one_sided_alternatives(rng, alternative, sign):
+    """The z test's tail, the exact bound of Clopper and Pearson, and what each says of 0."""
+    v = np.repeat([0.1, 0.2, 0.3, 0.4], 500)
+    y, grade = rng.random(2000) < v + np.repeat([0, 0.08, -0.1, 0], 500), np.repeat([*"ABCD"], 500)
+    options = {"statistic": "mean", "alternative": alternative, "n_resamples": 4999}
+    audit = audit_groups(y, v, grade, random_state=0, **options)
+    assert audit.alternative == alternative
+    assert audit.find() == ["B" if sign == 1 else "C"]
+    bounds = audit.low if sign == 1 else -audit.high
+    np.testing.assert_array_equal(bounds > 0, audit.adjusted_pvalues <= 0.05)
+    for k, name in enumerate(audit.names):
+        rows = grade == name
+        z = (y[rows].sum() - v[rows].sum()) / np.sqrt((v * (1 - v))[rows].sum())
+        assert audit.statistics[k] == pytest.approx(z)
+        tail = binom.sf(y[rows].sum() - 1, 500, v[rows][0])
+        tail = tail if sign == 1 else binom.cdf(y[rows].sum(), 500, v[rows][0])
+        assert audit.pvalues[k] == pytest.approx(tail, abs=5 * np.sqrt(tail / 5000) + 0.0005)
+        test = binomtest(int(y[rows].sum()), 500, alternative=alternative)
+        interval = test.proportion_ci(1 - 0.05 / 4, "exact")
+        low, high = (end - v[rows][0] for end in interval)
+        if sign == 1:
+            assert audit.high[k] == pytest.approx(high)
+            assert (audit.low[k] == pytest.approx(low)) or audit.adjusted_pvalues[k] <= 0.05
+        else:
+            assert audit.low[k] == pytest.approx(low)
+            assert (audit.high[k] == pytest.approx(high)) or audit.adjusted_pvalues[k] <= 0.05
+
+
+def test_one_sided_ends_that_are_fitted_to_tests():
+    """A normal difference of two errors, of one-sided p = 0.0228, is above 2 - 1.645 errors."""
+    difference, low, high = np.array([0.2, -0.2]), np.full(2, -0.4), np.full(2, 0.9)
+    end, pvalues = 0.1 * (2 - norm.isf(0.05)), np.array([norm.sf(2), norm.cdf(2)])
+    found = fit_to_tests(difference, low, high, pvalues, 0.05, "greater")
+    np.testing.assert_allclose(found, [[end, -0.4], [0.9, 0.9]])
+    found = fit_to_tests(-difference, -high, -low, pvalues, 0.05, "less")
+    np.testing.assert_allclose(found, [[-0.9, -0.9], [-end, 0.4]])
+
+
 def test_ends_that_are_fitted_to_tests():
     """A normal difference of two errors, of p = 0.0455, has the interval 2 -+ 1.96 errors."""
     difference, p = np.array([0.2, -0.2, 0.2, 0.2, 0.0]), 2 * norm.sf(2)
     low, high = np.full(5, -0.4), np.array([0.4, 0.4, 0.4, 0.5, 0.4])
     low[2] = 0.05
     pvalues = np.array([p, p, p, 0.06, 1.0])
-    found = fit_to_tests(difference, low, high, pvalues, 0.05)
+    found = fit_to_tests(difference, low, high, pvalues, 0.05, "two-sided")
     end = 0.1 * (2 - norm.isf(0.025))
     np.testing.assert_allclose(found[0], [end, -0.4, 0.05, -0.4, -0.4])
     np.testing.assert_allclose(found[1], [0.4, -end, 0.4, 0.5, 0.4])
     low, high = np.array([0.01, -0.3]), np.array([0.3, -0.01])
-    found = fit_to_tests(difference[:2], low, high, np.ones(2), 0.05)
+    found = fit_to_tests(difference[:2], low, high, np.ones(2), 0.05, "two-sided")
     np.testing.assert_array_equal(found, [[0, -0.3], [0.3, 0]])
 
 
@@ -482,6 +544,7 @@ def test_several_classes(rng):
 V = np.linspace(0.1, 0.9, 120)
 Y = np.arange(120) % 2
 TWO = {"x": np.arange(120)}
+ONE_SIDED = {"statistic": "mean", "alternative": "less"}
 
 
 @pytest.mark.parametrize(
@@ -504,6 +567,9 @@ TWO = {"x": np.arange(120)}
         (TWO, {"max_depth": 0}, "max_depth must be at least 1"),
         (TWO, {"adjust": "bonferroni"}, "adjust must be one of"),
         (TWO, {"statistic": "ece"}, "statistic must be one of"),
+        (TWO, {"alternative": "larger"}, "alternative must be one of"),
+        (TWO, {"alternative": "less"}, "alternative must be 'two-sided' for statistic='slope'"),
+        (TWO, ONE_SIDED | {"confidence_level": 0.4}, "confidence_level must be at least 0.5 for"),
         ([[1, 2], [3]], {}, "groups must be a table, a label for each row, or a matrix of bool"),
         (np.ma.array(np.eye(120), mask=np.eye(120)), {}, "groups must not be masked"),
         ({"x": pd.Series([[1]] * 120)}, {}, "Column 'x' must hold values to group by; unhashable"),

@@ -46,7 +46,7 @@ def find_cells(predictions, n_cells, n_rows=None):
     return np.searchsorted(edges, predictions)
 
 
-def fit_to_tests(difference, low, high, pvalues, alpha):
+def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
     """Ends of intervals that hold 0 where the test of 0 does not reject at alpha, and only there.
 
     The end towards 0 is moved: to 0, or to what a normal difference of this p-value has, the
@@ -56,14 +56,17 @@ def fit_to_tests(difference, low, high, pvalues, alpha):
     ----------
     difference, low, high, pvalues : ndarray of shape (n_groups,)
     alpha : float
+        At most 1/2 with one tail.
+    alternative : {"two-sided", "greater", "less"}
 
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
     """
+    n_tails = 2 if alternative == "two-sided" else 1
     is_found = (pvalues <= alpha) & (difference != 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        near = difference * (1 - ndtri(alpha / 2) / ndtri(pvalues / 2))
+        near = difference * (1 - ndtri(alpha / n_tails) / ndtri(pvalues / n_tails))
     is_above, is_below = is_found & (difference > 0), is_found & (difference < 0)
     low = np.where(is_above, np.maximum(low, near), np.where(is_found, low, np.minimum(low, 0.0)))
     high = np.where(is_below, np.minimum(high, near), np.where(is_found, high, np.maximum(high, 0)))
@@ -101,6 +104,18 @@ class MeanStatistic:
     def _sum(self, values):
         """Sums over the atoms of each group."""
         return self._members @ np.add.reduceat(values, self._starts, axis=0)
+
+
+class OneSidedMeanStatistic(MeanStatistic):
+    """The mean residual of each group, as evidence for one sign; see `MeanStatistic`."""
+
+    def __init__(self, members, pattern, cell, places, variance, alternative):
+        super().__init__(members, pattern, cell, places, variance)
+        self._sign = 1 if alternative == "greater" else -1
+
+    def find_log_pvalues(self, statistics):
+        """Logarithms of the asymptotic p-values."""
+        return log_ndtr(-self._sign * statistics)
 
 
 class SlopeStatistic(MeanStatistic):
