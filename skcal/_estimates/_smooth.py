@@ -195,8 +195,9 @@ class _SmoothedError:
                 _check_increasing(transform, *ends)
             low, high = transform(ends).tolist()
             start = low - _REACH * widest
-            self.width = high + _REACH * widest - start
-            self.place = lambda predictions: (transform(predictions) - start) / self.width
+            self.width = width = high + _REACH * widest - start
+            # A reference to self would keep the rows until garbage is collected.
+            self.place = lambda predictions: (transform(predictions) - start) / width
         n_cells = _CELLS if sample.predictions.shape[0] >= _CELLS else _FEW_CELLS
         nodes, self.absolute_residual = sample.residual_on_grid(n_cells, self.place)
         self.moments = cosine_moments(nodes)

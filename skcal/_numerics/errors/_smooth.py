@@ -116,7 +116,9 @@ def find_fixed_point(error_at, upper, smallest):
         gap = error_at(s) - s
         return gap if abs(gap) > _CLOSE else 0.0
 
-    return brentq(miss, low, high, xtol=1e-9)
+    root = brentq(miss, low, high, xtol=1e-9)
+    del error_at  # brentq leaves a cycle behind, which would keep the rows with it
+    return root
 
 
 def _damping(n_modes, bandwidth):
