@@ -8,10 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._measure import Measure, Traits
 from skcal._numerics.errors._binned import count_bins
-from skcal._reduction import ALL_REDUCTIONS, REDUCTIONS, Predictions, check_predictions
+from skcal._reduction import (
+    ALL_REDUCTIONS,
+    REDUCTIONS,
+    Predictions,
+    average_over_samples,
+    check_predictions,
+)
+from skcal._sample import Sample
 from skcal._validation import check_option, refuse_unknown_options
-from skcal.metrics import MEASURES, Measure, integrated_calibration_index, smooth_ece
+from skcal.metrics import MEASURES
+
+# Arguments of measures that say what is measured, not how.
+_DATA = {"sample_weight", "pos_label", "labels", "reduction"}
 
 
 class BoundMeasure(NamedTuple):
@@ -56,35 +67,15 @@ class BoundMeasure(NamedTuple):
         return parameters[name].default if name in parameters else None
 
     @property
-    def is_plain_smooth_ece(self):
-        """Whether it is SmoothECE by its definition, on the scale of probabilities."""
-        return self.is_fast_smooth_ece and self.find_option("scale") == "probability"
+    def known(self):
+        """All options of a measure of the table, as they are set."""
+        defaults = _find_defaults(self.function)
+        return defaults | {name: self.options[name] for name in defaults if name in self.options}
 
     @property
-    def is_fast_smooth_ece(self):
-        """Whether it is SmoothECE by its definition, on a scale of its own.
-
-        No other measure gains by a look at many samples at a time.
-        """
-        return (
-            self.function is smooth_ece
-            and self.find_option("bandwidth") is None
-            and not callable(self.find_option("scale"))
-        )
-
-    @property
-    def is_fixed_point(self):
-        """Whether it is SmoothECE by its definition, on any scale."""
-        return self.function is smooth_ece and self.find_option("bandwidth") is None
-
-    @property
-    def is_norm(self):
-        """Whether the value is a norm of the residuals, as is asked of a function of the user."""
-        if self.function is smooth_ece:
-            return not self.is_fixed_point
-        if self.function is integrated_calibration_index:  # local lines are linear in residuals
-            return self.find_option("curve") == "local" and self.find_option("quantile") is None
-        return self.row is None or self.row.is_norm
+    def traits(self):
+        """What may be assumed; of a function of the user, that it is a norm of the residuals."""
+        return Traits() if self.row is None else self.row.describe(**self.known)
 
     @property
     def inner_edges(self):
@@ -120,23 +111,35 @@ class BoundMeasure(NamedTuple):
         return float(value)
 
     def measure_rows(self, rows, target=None):
-        """The value for checked rows, a finite float, with another target where it is given.
+        """The value for checked rows, a finite float, with another target where it is given."""
+        rows = rows if target is None else rows._replace(target=target)
+        if self.row is None:
+            return self._check_finite(self._call_for_rows(rows))
+        measure = self.row.bind(**self.known)
+        if not self.row.reduces:
+            return self._check_finite(measure(rows.to_vectors()))
+        samples = ALL_REDUCTIONS[self.find_reduction()](rows)
+        return self._check_finite(average_over_samples(measure, samples))
 
-        A function of the user sees the labels of the user where they are known.
-        """
-        target = rows.target if target is None else target
+    def measure_outcomes(self, outcomes, places, mass):
+        """The value of a measure of the table for outcomes of one binary problem, and weights."""
+        value = float(self.row.bind(**self.known)(Sample(places, outcomes, mass)))
+        return self._check_finite(value)
+
+    def _call_for_rows(self, rows):
+        """What a function of the user gives, which sees the labels of the user where known."""
+        target = rows.target
         if target.ndim == 2:  # soft labels of all columns need no names
-            return self._check_finite(self(target, rows.proba, rows.weights))
+            return self(target, rows.proba, rows.weights)
         labels = np.arange(rows.proba.shape[1]) if rows.is_multiclass else np.array([0, 1])
-        if self.row is None and rows.labels is not None:
-            labels = rows.labels  # measures of the table decide about small integers fastest
+        labels = labels if rows.labels is None else rows.labels
         keywords = {"labels": labels}
         if not rows.is_multiclass:
             keywords["pos_label"] = labels[rows.positive_column]
             if rows.positive_column == 0:
                 target = 1 - target
         y_true = labels[target] if target.dtype.kind in "iu" else target
-        return self._check_finite(self(y_true, rows.proba, rows.weights, **keywords))
+        return self(y_true, rows.proba, rows.weights, **keywords)
 
     def _check_finite(self, value):
         if not np.isfinite(value):
@@ -216,6 +219,17 @@ def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=N
     if sample_weight is not None and not bound.takes("sample_weight"):
         raise TypeError(f"{bound.name} has no argument sample_weight, but sample_weight was given.")
     return bound
+
+
+@functools.cache
+def _find_defaults(function):
+    """Options of a measure of the table, with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in _DATA
+    }
 
 
 def _list_keywords(function):

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._bound_measure import bind_measure
-from skcal._estimates._smooth import find_transform
 from skcal._numerics.inference._cross_fit import (
     SmoothResiduals,
     find_deviation,
@@ -17,14 +16,7 @@ from skcal._numerics.inference._cross_fit import (
     find_square_reach,
 )
 from skcal._reduction import ALL_REDUCTIONS, Predictions
-from skcal.metrics import (
-    averaged_two_bin_calibration_error,
-    decision_calibration_error,
-    integrated_calibration_index,
-    smooth_calibration_error,
-    smooth_calibration_witness,
-    squared_kernel_calibration_error,
-)
+from skcal._sample import Sample
 
 # Pairs of random halves of the rows, unless the user says how many.
 N_PAIRS = 25
@@ -34,9 +26,6 @@ _N_BATCHES = 50
 _STEP = 1e-4
 # NumPy deals out so many rows exactly.
 _MANY = 10**9
-# What smooth calibration error times this is a lower bound of, for measures that are no norms; of
-# the decision calibration error that of its square is.
-_PART, _PART_OF_SQUARE = 0.25, 2 / 3
 # Kernels reach so many bandwidths, as far as doubles see.
 _REACH = 9.0
 # One wide bandwidth, as a part of the scale: halves agree there on what is wrong on much of it,
@@ -183,17 +172,16 @@ class Residuals:
         self.weights = weights / weights.sum(dtype=np.float64)
         self.problems = [_find_problem(rows)]
         if not is_binary and statistic.row is not None and statistic.row.reduces:
-            reduction = statistic.reduction or statistic.find_option("reduction")
-            self.problems = _list_problems(rows, reduction, weights)
+            self.problems = _list_problems(rows, statistic.find_reduction(), weights)
             statistic = statistic._replace(reduction="auto")
         self.statistic = statistic
         mass = np.array([self.weights[problem.number].sum() for problem in self.problems])
         self._mass = mass / mass.sum()
 
-    def replace(self, function):
+    def replace(self, name):
         """The same for another measure of the table."""
         found = copy(self)
-        found.statistic = bind_measure("measure", function, {}, reduction="auto")
+        found.statistic = bind_measure("measure", name, {}, reduction="auto")
         return found
 
     @property
@@ -272,27 +260,27 @@ class Residuals:
 
         Soft labels are known, so that none of their square is bias.
         """
-        name = "unbiased" if self.statistic.find_option("debias") is None else "debias"
-        if not self.statistic.find_option(name):
+        biased = self.statistic.traits.biased
+        if biased is None:
             return 0.0
         if not self.is_soft:
             return variance
         plain, ones = copy(self), np.ones(len(self.weights))
-        plain.statistic = self.statistic._replace(options=self.statistic.options | {name: False})
+        plain.statistic = self.statistic._replace(options=self.statistic.options | biased)
         return plain.measure(ones) - self.measure(ones)
 
     def _find_scale(self):
         """What a squared residual is worth in the units of a kernel."""
-        if self.statistic.function is not squared_kernel_calibration_error:
+        alone = self.statistic.traits.alone
+        if alone is None:
             return 1.0
         (problem,) = self.problems
         size = np.sum(problem.residual**2) / len(problem.residual)
         if size == 0:
             return 1.0
-        # Blocks of one row each have the kernel of the row with itself.
-        alone = self.statistic.options | {"unbiased": False, "block_size": 1}
+        options = self.statistic.options | alone
         rows = problem.rows._replace(weights=None)
-        return self.statistic._replace(options=alone).measure_rows(rows) / size
+        return self.statistic._replace(options=options).measure_rows(rows) / size
 
     def measure(self, shares):
         """Value where these shares of the residuals are left."""
@@ -322,23 +310,22 @@ class Residuals:
         return has_room
 
     def _differentiate(self, shares):
-        """Derivatives by the shares, of the one measure that tells its weight function."""
+        """Derivatives by the shares, of a measure that tells its weight function."""
         found = np.zeros(len(shares))
         for mass, (problem, target) in zip(self._mass, self._leave(shares), strict=True):
             rows, weights = problem.rows, self.weights[problem.number]
-            witness = smooth_calibration_witness(target, rows.proba, sample_weight=weights)
-            values = np.interp(rows.proba, witness.knots, witness.values) * problem.residual
+            values = self._find_weights(Sample(rows.proba, target, weights)) * problem.residual
             np.add.at(found, problem.number, mass * weights / weights.sum() * values)
         return found
 
     @property
-    def _has_witness(self):
-        return self.statistic.function is smooth_calibration_error and not self.statistic.options
+    def _find_weights(self):
+        return self.statistic.traits.find_weights
 
     def take_off(self, batches, whole):
         """What batches contribute to the value `whole`, and their shares of the weight."""
         ones = np.ones(len(self.weights))
-        slopes = self._differentiate(ones) if self._has_witness else None
+        slopes = self._differentiate(ones) if self._find_weights else None
         found = []
         for batch in batches:
             if slopes is None:
@@ -356,7 +343,7 @@ class Residuals:
         gains = []
         for half in (first, 1.0 - first):
             rest = 1.0 - half
-            if self._has_witness:
+            if self._find_weights:
                 gain = self._differentiate(half) @ rest
             else:
                 gain = self._find_gain(half, rest)
@@ -423,6 +410,7 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     low, high : float
     """
     statistic, n_units = residuals.statistic, residuals.parts.n_units
+    traits = statistic.traits
     is_signed = statistic.row is not None and statistic.row.is_signed
     is_bounded = statistic.row is not None and statistic.row.reduces and not is_signed
     least, most = -np.inf if is_signed else 0.0, max(1.0, estimate) if is_bounded else np.inf
@@ -431,14 +419,15 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     n_batches = min(_N_BATCHES, n_units)
     batches = residuals.parts.split(n_batches, rng)
     factor = find_factor(n_batches, confidence_level)
-    if statistic.is_fixed_point and residuals.is_binary:
+    if traits.fixed_point and residuals.is_binary:
         halves = residuals.parts.halve(n_pairs, rng)
-        return _find_bandwidths(residuals, estimate, batches, halves, factor)
+        transform = traits.fixed_point.transform
+        return _find_bandwidths(residuals, transform, estimate, batches, halves, factor)
     whole = residuals.measure(np.ones(len(residuals.weights)))
     deviation = find_deviation(*residuals.take_off(batches, whole))
     confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
     unit = _find_unit(residuals, whole)
-    if is_signed or statistic.function is averaged_two_bin_calibration_error:
+    if traits.is_square:
         variance, unit_of_root = residuals.find_chance()
         reach = find_square_reach(estimate, deviation, variance, unit_of_root, factor)
     else:
@@ -452,16 +441,12 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
         high = float(estimate + bias + np.hypot(reach, spread))
         return low, min(high, max(1.0, estimate)) if statistic.row.reduces else high
     high = min(max(estimate + reach, residuals.find_reach_of_zero(factor)), most)
-    if not statistic.is_norm:
-        # A curve may see nothing of an error, and on a callable scale distances may mean anything.
-        is_index = statistic.function is integrated_calibration_index
-        if is_index or callable(statistic.find_option("scale")):
+    if not traits.is_norm:
+        if traits.bound_by_smooth is None:
             return 0.0, high
-        bound = residuals.replace(smooth_calibration_error)
-        smooth = find_cross_fitted(bound, 1.0, confidence_level, n_pairs, rng)[0]
-        if statistic.function is decision_calibration_error:
-            return _PART_OF_SQUARE * smooth**2, high
-        return _PART * smooth, high
+        smooth = residuals.replace("smooth_calibration_error")
+        low, _ = find_cross_fitted(smooth, 1.0, confidence_level, n_pairs, rng)
+        return traits.bound_by_smooth(low), high
     return max(find_lower_end(confirmed, deviation, unit, factor), 0.0), high
 
 
@@ -474,12 +459,11 @@ def _find_unit(residuals, value):
     return residuals.parts.unit * (part if residuals.statistic.row is None else min(part, 1.0))
 
 
-def _find_bandwidths(residuals, estimate, batches, halves, factor):
+def _find_bandwidths(residuals, transform, estimate, batches, halves, factor):
     """Ends for SmoothECE: those of its value at every bandwidth, where they are the bandwidth."""
     (problem,) = residuals.problems
     places, width, wide = problem.expected, 1.0, _WIDE
     unit = _find_unit(residuals, estimate)
-    transform = find_transform(residuals.statistic.find_option("scale"))
     if transform is not None:
         places = transform(places)
         wide = _WIDE * np.ptp(places)

@@ -194,6 +194,11 @@ def average_over_samples(function, samples):
     return float(np.dot(mass / mass.sum(), [function(sample) for sample in samples]))
 
 
+def average_over_rows(function, y_true, y_proba, **data):
+    """The same for user input; `data` are further arguments of `reduce_to_samples`."""
+    return average_over_samples(function, reduce_to_samples(y_true, y_proba, **data))
+
+
 # --------------------------------------------------------------------------- whole vectors
 
 

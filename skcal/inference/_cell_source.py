@@ -59,7 +59,8 @@ class CellSource:
 
     def make_resamples(self):
         """Source of values for resamples, with the value that they vary around."""
-        if self.statistic.is_plain_smooth_ece:
+        fixed_point = self.statistic.traits.fixed_point
+        if fixed_point and fixed_point.is_plain:
             outcomes, predictions, weights = self._cells.matched
             bandwidth = max(self.estimate, NARROWEST)
             resampler = make_resampler(predictions, outcomes, weights, bandwidth)

@@ -14,13 +14,9 @@ from skcal._numerics.cells._merging import (
 )
 from skcal._reduction import REDUCTIONS
 from skcal.inference._null_draws import IndependentSums, SharedSums
-from skcal.metrics import smooth_calibration_error
 
 # Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
 _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
-# Cells of the smooth calibration error, which costs most and is continuous in the predictions. Of
-# what chance adds to it, a move by 1/256 changes about 1/1000: a move is weighed by the residuals.
-_FEW_CELLS = 1 << 8
 
 
 class MergedProblem(NamedTuple):
@@ -50,7 +46,7 @@ def merge_for(statistic, predictions, weights, *, is_omnibus=False):
     """Merge rows, or cells of a summary, as a statistic allows; see `merge_rows`."""
     if is_omnibus:
         return merge_rows(predictions, weights, _CERTAIN)
-    n_cells = _FEW_CELLS if statistic.function is smooth_calibration_error else N_CELLS
+    n_cells = statistic.traits.n_cells or N_CELLS
     return merge_rows(predictions, weights, statistic.inner_edges, n_cells)
 
 

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from skcal._estimates._smooth import find_transform
 from skcal._numerics.cells._merging import draw_labels, find_label_edges
 from skcal._numerics.inference._omnibus import OmnibusOnPlaces
-from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
 
 # Sums of outcomes that are drawn at a time.
 _BUDGET = 1 << 22
@@ -132,15 +130,14 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnib
     places, mass = merged.places, merged.mass
     if is_omnibus:
         return OmnibusOnPlaces(places, mass, variance, n_rows).measure
-    if statistic.is_fast_smooth_ece:
-        noise = variance / mass.sum() ** 2
-        transform = find_transform(statistic.find_option("scale"))
-        return SmoothECEOnPlaces(places, mass, noise, transform).measure
+    measure_sums = statistic.traits.measure_sums
+    if measure_sums:
+        return measure_sums(places, mass, variance / mass.sum() ** 2)
     statistic, weights = statistic.fix_bins(n_rows), unit * mass
 
     def measure(sums):
         # The mean outcome of a cell is a soft label.
         shares = np.minimum(sums / mass, 1.0)
-        return np.array([statistic(share, places, weights) for share in shares])
+        return np.array([statistic.measure_outcomes(share, places, weights) for share in shares])
 
     return measure

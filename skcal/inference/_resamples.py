@@ -102,7 +102,7 @@ class CellResamples:
         return self._measure_mass(self._kinds.sum_rows(mask))
 
     def _measure_mass(self, mass):
-        return self._statistic(self._outcomes, self._places, mass)
+        return self._statistic.measure_outcomes(self._outcomes, self._places, mass)
 
 
 class CountedKinds:

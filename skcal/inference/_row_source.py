@@ -99,7 +99,8 @@ class RowSource:
             With `observed`, the value that they vary around, and `draw(rng, n_draws)`.
         """
         is_single = self._is_binary and self._units.member is None
-        if not (is_single and self.statistic.is_plain_smooth_ece):
+        fixed_point = self.statistic.traits.fixed_point
+        if not (is_single and fixed_point and fixed_point.is_plain):
             return self._resamples
         sample = Sample(self._rows.proba, self._rows.target, self._rows.weights)
         return SmoothResamples(sample.resampler(max(self.estimate, NARROWEST)), self.estimate)

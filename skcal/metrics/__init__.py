@@ -3,8 +3,22 @@
 `MEASURES` is the one table of measures: scorers, common tests and reports follow from its rows.
 """
 
+from skcal._estimates._measure import Measure
 from skcal._predicted._distributions import Mixture, MultivariateNormal
 from skcal._predicted._points import Ensemble, Quantiles
+from skcal.metrics import (
+    _binned,
+    _calibration_index,
+    _canonical,
+    _cumulative,
+    _decision,
+    _distance,
+    _interval,
+    _kernel,
+    _smooth,
+    _smooth_calibration,
+    _squared_kernel,
+)
 from skcal.metrics._adversarial_groups import (
     AdversarialGroupCurve,
     adversarial_group_calibration,
@@ -55,7 +69,6 @@ from skcal.metrics._interval import (
     surrogate_interval_calibration_error,
 )
 from skcal.metrics._kernel import kernel_calibration_error
-from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
 from skcal.metrics._pit import (
@@ -96,26 +109,27 @@ from skcal.metrics._squared_kernel import (
 )
 from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
 
+# What a row holds stands at the end of the file of the measure.
 MEASURES = {
-    measure.name: measure
-    for measure in (
-        Measure(expected_calibration_error),
-        Measure(maximum_calibration_error),
-        Measure(adaptive_calibration_error),
-        Measure(squared_calibration_error, is_signed=True),
-        Measure(smooth_ece, is_norm=False),
-        Measure(smooth_calibration_error),
-        Measure(lower_calibration_distance),
-        Measure(interval_calibration_error, is_norm=False),
-        Measure(random_interval_calibration_error),
-        Measure(surrogate_interval_calibration_error, is_norm=False),
-        Measure(kernel_calibration_error),
-        Measure(cumulative_calibration_error),
-        Measure(averaged_two_bin_calibration_error),
-        Measure(integrated_calibration_index),
-        Measure(decision_calibration_error, is_norm=False),
-        Measure(canonical_calibration_error, reduces=False),
-        Measure(squared_kernel_calibration_error, is_signed=True, reduces=False),
+    row.name: row
+    for row in (
+        _binned.EXPECTED,
+        _binned.MAXIMUM,
+        _binned.ADAPTIVE,
+        _binned.SQUARED,
+        _smooth.SMOOTH,
+        _smooth_calibration.SMOOTH_CALIBRATION,
+        _distance.LOWER,
+        _interval.INTERVAL,
+        _interval.RANDOM,
+        _interval.SURROGATE,
+        _kernel.KERNEL,
+        _cumulative.CUMULATIVE,
+        _cumulative.TWO_BINS,
+        _calibration_index.INDEX,
+        _decision.DECISION,
+        _canonical.CANONICAL,
+        _squared_kernel.SQUARED_KERNEL,
     )
 }
 

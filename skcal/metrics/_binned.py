@@ -7,6 +7,14 @@ from typing import Literal
 import numpy as np
 
 from skcal._estimates._bins import find_edges
+from skcal._estimates._measure import (
+    CellAnswer,
+    Measure,
+    Traits,
+    take_averages,
+    take_matches,
+)
+from skcal._numerics.cells._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
 from skcal._numerics.errors._binned import (
     debias_squared_gaps,
     gap_norm,
@@ -14,8 +22,9 @@ from skcal._numerics.errors._binned import (
     mean_gap,
     residual_noise,
     squared_gaps,
+    uniform_edges,
 )
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_flag, check_n_bins, check_number, check_option
 
@@ -128,13 +137,10 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.25
     """
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
-    norm = check_number("norm", norm, minimum=1, allow_infinity=True)
-    check_flag("bin_width_penalty", bin_width_penalty)
-    if bin_width_penalty and norm != 1:
-        raise ValueError(f"bin_width_penalty needs norm=1, of which it is a bound; got {norm:g}.")
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind_expected(
+            n_bins=n_bins, strategy=strategy, norm=norm, bin_width_penalty=bin_width_penalty
+        ),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -143,17 +149,6 @@ def expected_calibration_error(
         reduction=reduction,
         on_device=True,
     )
-
-    def measure(sample):
-        edges = find_edges(sample, n_bins, strategy)
-        rows = make_bin_index(edges), len(edges) - 1
-        if norm == 1 and not bin_width_penalty:
-            return float(np.abs(sample.residual_by_bin(*rows)).sum())
-        mass, residual = sample.sum_by_bin(*rows)
-        penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
-        return gap_norm(mass, residual, norm) + penalty
-
-    return average_over_samples(measure, samples)
 
 
 def maximum_calibration_error(
@@ -226,16 +221,15 @@ def maximum_calibration_error(
     >>> maximum_calibration_error([0, 0, 1, 1], [0.1, 0.25, 0.5, 0.75], n_bins=2)
     0.25
     """
-    return expected_calibration_error(
+    return average_over_rows(
+        _bind_maximum(n_bins=n_bins, strategy=strategy),
         y_true,
         y_proba,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
-        n_bins=n_bins,
-        strategy=strategy,
-        norm=np.inf,
+        on_device=True,
     )
 
 
@@ -309,8 +303,8 @@ def adaptive_calibration_error(
     >>> adaptive_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.25
     """
-    n_bins = check_n_bins(n_bins)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind_adaptive(n_bins=n_bins),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -319,12 +313,6 @@ def adaptive_calibration_error(
         reduction=reduction,
         on_device=True,
     )
-
-    def measure(sample):
-        edges = find_edges(sample, n_bins, "quantile")
-        return mean_gap(*sample.sum_by_bin(make_bin_index(edges), len(edges) - 1))
-
-    return average_over_samples(measure, samples)
 
 
 def squared_calibration_error(
@@ -412,11 +400,8 @@ def squared_calibration_error(
     >>> round(squared_calibration_error(y_true, y_proba, n_bins=2), 4)
     -0.0208
     """
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
-    if not isinstance(debias, bool | np.bool_):
-        check_option("debias", debias, ("outcomes", "residuals"))
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind_squared(n_bins=n_bins, strategy=strategy, debias=debias),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -425,6 +410,50 @@ def squared_calibration_error(
         reduction=reduction,
         on_device=True,
     )
+
+
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind_expected(*, n_bins, strategy, norm, bin_width_penalty):
+    n_bins = check_n_bins(n_bins)
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    norm = check_number("norm", norm, minimum=1, allow_infinity=True)
+    check_flag("bin_width_penalty", bin_width_penalty)
+    if bin_width_penalty and norm != 1:
+        raise ValueError(f"bin_width_penalty needs norm=1, of which it is a bound; got {norm:g}.")
+
+    def measure(sample):
+        edges = find_edges(sample, n_bins, strategy)
+        rows = make_bin_index(edges), len(edges) - 1
+        if norm == 1 and not bin_width_penalty:
+            return float(np.abs(sample.residual_by_bin(*rows)).sum())
+        mass, residual = sample.sum_by_bin(*rows)
+        penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
+        return gap_norm(mass, residual, norm) + penalty
+
+    return measure
+
+
+def _bind_maximum(*, n_bins, strategy):
+    return _bind_expected(n_bins=n_bins, strategy=strategy, norm=np.inf, bin_width_penalty=False)
+
+
+def _bind_adaptive(*, n_bins):
+    n_bins = check_n_bins(n_bins)
+
+    def measure(sample):
+        edges = find_edges(sample, n_bins, "quantile")
+        return mean_gap(*sample.sum_by_bin(make_bin_index(edges), len(edges) - 1))
+
+    return measure
+
+
+def _bind_squared(*, n_bins, strategy, debias):
+    n_bins = check_n_bins(n_bins)
+    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    if not isinstance(debias, bool | np.bool_):
+        check_option("debias", debias, ("outcomes", "residuals"))
 
     def measure(sample):
         edges = find_edges(sample, n_bins, strategy)
@@ -437,4 +466,57 @@ def squared_calibration_error(
             return debias_squared_gaps(counts, positive, residual)
         return squared_gaps(counts, residual)
 
-    return average_over_samples(measure, samples)
+    return measure
+
+
+def _describe_squared(*, debias, **options):
+    return Traits(is_square=True, biased={"debias": False} if debias else None)
+
+
+# ----------------------------------------------------------------------------- from a summary
+
+
+def _bound_gaps(cells, value, options):
+    ranges = range_bins(cells.facts, uniform_edges(options["n_bins"]))
+    lower, upper = limit_gap_norm(ranges, options.get("norm", np.inf))
+    penalty = 1 / options["n_bins"] if options.get("bin_width_penalty") else 0.0
+    return max(upper - (value - penalty), (value - penalty) - lower)
+
+
+def _bound_squared_gaps(cells, value, options):
+    ranges = range_bins(cells.facts, uniform_edges(options["n_bins"]))
+    lower, upper = limit_squared_gaps(ranges, cells.facts.total, options["debias"])
+    return max(upper - value, value - lower)
+
+
+def _refuse_unequal_bins(options):
+    if options["strategy"] == "uniform":
+        return None
+    return (
+        f"the edges of bins with strategy={options['strategy']!r} depend on the order of single "
+        'predictions; strategy="uniform" has an answer.'
+    )
+
+
+def _refuse_equal_mass(options):
+    return (
+        "the edges of bins of equal mass depend on the order of single predictions; "
+        'expected_calibration_error with strategy="uniform" has an answer.'
+    )
+
+
+_GAPS = CellAnswer(take_matches, _bound_gaps, _refuse_unequal_bins)
+EXPECTED = Measure(expected_calibration_error, _bind_expected, cells=_GAPS)
+MAXIMUM = Measure(maximum_calibration_error, _bind_maximum, cells=_GAPS)
+ADAPTIVE = Measure(
+    adaptive_calibration_error,
+    _bind_adaptive,
+    cells=CellAnswer(take_averages, refuse=_refuse_equal_mass),
+)
+SQUARED = Measure(
+    squared_calibration_error,
+    _bind_squared,
+    _describe_squared,
+    CellAnswer(take_matches, _bound_squared_gaps, _refuse_unequal_bins),
+    is_signed=True,
+)

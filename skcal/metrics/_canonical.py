@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skcal._estimates._measure import Measure
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.errors._simplex_binning import (
     DISTANCES,
@@ -135,32 +136,51 @@ def canonical_calibration_error(
     >>> canonical_calibration_error([0, 0, 1, 2], y_proba, **options)
     0.0
     """
+    measure = _bind(
+        strategy=strategy,
+        n_bins=n_bins,
+        min_samples=min_samples,
+        max_bins=max_bins,
+        distance=distance,
+    )
+    return measure(
+        check_class_vectors(
+            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        )
+    )
+
+
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind(*, strategy, n_bins, min_samples, max_bins, distance):
     check_option("strategy", strategy, ("uniform", "median_variance"))
     n_bins = check_n_bins(n_bins)
     min_samples = check_integer("min_samples", min_samples, 1, np.inf)
     limit = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
     if not callable(distance):
         check_option("distance", distance, DISTANCES)
-    vectors = check_class_vectors(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
-    )
-    proba, weights = vectors.proba, vectors.weights
-    if strategy == "uniform":
-        n_rows = len(proba) if weights is None else np.count_nonzero(weights)
-        bins = bin_uniformly(proba, weights, count_bins(n_bins, n_rows))
-    elif has_enough(weights, len(proba), min_samples):
-        rows = proba
-        if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:
-            rows = proba[:, ::-1]  # whichever label is called positive, the same one is split
-        bins = bin_by_median_variance(rows, weights, min_samples, limit)
-    else:
-        given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
-        raise ValueError(
-            f'strategy="median_variance" needs at least min_samples={min_samples} rows, counting '
-            f"each by its weight; got {given}."
-        )
-    measure = _measure_each(distance) if callable(distance) else DISTANCES[distance]
-    return average_over_bins(bins, proba, vectors.one_hot, weights, measure)
+
+    def measure(vectors):
+        proba, weights = vectors.proba, vectors.weights
+        if strategy == "uniform":
+            n_rows = len(proba) if weights is None else np.count_nonzero(weights)
+            bins = bin_uniformly(proba, weights, count_bins(n_bins, n_rows))
+        elif has_enough(weights, len(proba), min_samples):
+            rows = proba
+            if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:
+                rows = proba[:, ::-1]  # whichever label is called positive, the same one is split
+            bins = bin_by_median_variance(rows, weights, min_samples, limit)
+        else:
+            given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
+            raise ValueError(
+                f'strategy="median_variance" needs at least min_samples={min_samples} rows, '
+                f"counting each by its weight; got {given}."
+            )
+        compare = _measure_each(distance) if callable(distance) else DISTANCES[distance]
+        return average_over_bins(bins, proba, vectors.one_hot, weights, compare)
+
+    return measure
 
 
 def _measure_each(distance):
@@ -184,3 +204,6 @@ def _check_distance(value):
     if not 0 <= number < np.inf:
         raise ValueError(f"distance must return a finite, non-negative number; got {value!r}.")
     return number
+
+
+CANONICAL = Measure(canonical_calibration_error, _bind, reduces=False)

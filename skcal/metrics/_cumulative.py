@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._numerics.cells._cell_bounds import bound_maximum, bound_range, bound_two_bins
 from skcal._numerics.errors._cumulative import (
     averaged_two_bin_error,
     cumulative_maximum,
     cumulative_range,
 )
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_option
 
@@ -94,8 +96,8 @@ def cumulative_calibration_error(
     >>> round(cumulative_calibration_error(y_true, y_proba, deviation="max"), 3)
     0.2
     """
-    check_option("deviation", deviation, _DEVIATIONS)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind(deviation=deviation),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -103,8 +105,6 @@ def cumulative_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-    measure = _DEVIATIONS[deviation]
-    return average_over_samples(lambda sample: measure(sample.sorted.residual), samples)
 
 
 def averaged_two_bin_calibration_error(
@@ -177,7 +177,8 @@ def averaged_two_bin_calibration_error(
     >>> round(averaged_two_bin_calibration_error([1, 0], [0.5, 0.75]), 6)
     0.0625
     """
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _measure_two_bins,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -186,8 +187,32 @@ def averaged_two_bin_calibration_error(
         reduction=reduction,
     )
 
-    def measure(sample):
-        ties = sample.sorted
-        return averaged_two_bin_error(ties.predictions, ties.residual)
 
-    return average_over_samples(measure, samples)
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind(*, deviation):
+    check_option("deviation", deviation, _DEVIATIONS)
+    measure = _DEVIATIONS[deviation]
+    return lambda sample: measure(sample.sorted.residual)
+
+
+def _measure_two_bins(sample):
+    ties = sample.sorted
+    return averaged_two_bin_error(ties.predictions, ties.residual)
+
+
+# ----------------------------------------------------------------------------- from a summary
+
+
+def _bound(cells, value, options):
+    return (bound_range if options["deviation"] == "range" else bound_maximum)(cells.facts)
+
+
+CUMULATIVE = Measure(cumulative_calibration_error, _bind, cells=CellAnswer(take_averages, _bound))
+TWO_BINS = Measure(
+    averaged_two_bin_calibration_error,
+    lambda: _measure_two_bins,
+    lambda: Traits(is_square=True),
+    CellAnswer(take_averages, lambda cells, value, options: bound_two_bins(cells.facts)),
+)

@@ -16,10 +16,15 @@ from skcal._decisions import (
     round_thresholds,
 )
 from skcal._estimates._isotonic import pool_isotonically
+from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._numerics.cells._cell_bounds import bound_decisions
 from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
 from skcal._records import show_record
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
+
+# The square of the smooth calibration error times this is a lower bound of the error.
+_PART_OF_SQUARE = 2 / 3
 
 
 class DecisionCalibrationWitness(NamedTuple):
@@ -179,7 +184,8 @@ def decision_calibration_error(
     >>> round(decision_calibration_error([0, 1], [0.3, 0.3]), 6)
     0.285714
     """
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -187,7 +193,6 @@ def decision_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-    return average_over_samples(lambda sample: _find_worst(sample).error, samples)
 
 
 def decision_calibration_witness(
@@ -518,3 +523,22 @@ def _sum_alarms(sample, first):
 
 def _is_counted(sample):
     return sample.weights is None and sample.outcomes.dtype.kind in "bui"
+
+
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _measure(sample):
+    return _find_worst(sample).error
+
+
+def _describe():
+    return Traits(is_norm=False, bound_by_smooth=lambda value: _PART_OF_SQUARE * value**2)
+
+
+DECISION = Measure(
+    decision_calibration_error,
+    lambda: _measure,
+    _describe,
+    CellAnswer(take_averages, lambda cells, value, options: bound_decisions(cells.facts)),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skcal._estimates._measure import CellAnswer, Measure, take_averages
 from skcal._numerics.errors._distance import (
     LowerDistance,
     bound_lower_distance,
@@ -15,7 +16,7 @@ from skcal._numerics.errors._interval import (
     best_interval_postprocessing,
     bound_interval_postprocessing,
 )
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_number
 from skcal.metrics._bounds import Bounds, average_bounds
@@ -112,8 +113,8 @@ def lower_calibration_distance(
     >>> round(lower_calibration_distance([0, 1], [0.4, 0.6]), 4)
     0.08
     """
-    tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind_lower(tol=tol),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -121,7 +122,6 @@ def lower_calibration_distance(
         labels=labels,
         reduction=reduction,
     )
-    return average_over_samples(lambda sample: _measure_sample(sample, tol).value, samples)
 
 
 def lower_calibration_bounds(
@@ -277,7 +277,8 @@ def upper_calibration_distance(
     >>> round(upper_calibration_distance([0, 1], [0.4, 0.6]), 4)
     0.1
     """
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _measure_upper,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -285,7 +286,6 @@ def upper_calibration_distance(
         labels=labels,
         reduction=reduction,
     )
-    return average_over_samples(_measure_upper, samples)
 
 
 def calibration_distance_bounds(
@@ -377,6 +377,14 @@ def calibration_distance_bounds(
     return average_bounds(lambda sample: _bracket_distance(sample, tol), samples)
 
 
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind_lower(*, tol):
+    tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)
+    return lambda sample: _measure_sample(sample, tol).value
+
+
 def _measure_sample(sample, tol):
     """Lower distance of one sample, with bounds at most twice the tolerance apart."""
     # Half a cell is four fifths of the width; the rest is for the curvature and for rounding.
@@ -418,3 +426,14 @@ def _bracket_distance(sample, tol):
     upper = cost * ties.weight[heavy].sum() / ties.total_weight
     upper = float(upper + np.abs(ties.residual[~heavy]).sum())
     return min(_measure_sample(sample, tol).lower, upper), upper
+
+
+LOWER = Measure(
+    lower_calibration_distance,
+    _bind_lower,
+    cells=CellAnswer(
+        take_averages,
+        lambda cells, value, options: cells.facts.distance,
+        find_accuracy=lambda cells, value, options: 2 * options["tol"],
+    ),
+)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages, take_quarter
+from skcal._numerics.cells._cell_bounds import bound_intervals, bound_surrogate
 from skcal._numerics.errors._interval import (
     interval_error,
     random_interval_error,
     surrogate_interval_error,
 )
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows
+from skcal._sample import Sample
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_number
+
+# Widths 2^-k of intervals that are looked at for a lower bound.
+_N_WIDTHS = 24
 
 # Narrower intervals than this hold one prediction each, to within the accuracy of a double.
 _SMALLEST_WIDTH = 1e-15
@@ -92,7 +100,8 @@ def interval_calibration_error(
     >>> round(interval_calibration_error(y_true, y_proba), 3)
     0.02
     """
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -100,12 +109,6 @@ def interval_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-
-    def measure(sample):
-        ties = sample.sorted
-        return interval_error(ties.predictions, ties.weight / ties.total_weight, ties.residual)
-
-    return average_over_samples(measure, samples)
 
 
 def random_interval_calibration_error(
@@ -184,8 +187,8 @@ def random_interval_calibration_error(
     >>> round(random_interval_calibration_error(y_true, y_proba), 3)
     0.102
     """
-    width = check_number("width", width, minimum=_SMALLEST_WIDTH)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind_random(width=width),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -193,12 +196,6 @@ def random_interval_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-
-    def measure(sample):
-        ties = sample.sorted
-        return random_interval_error(ties.predictions, ties.residual, width)
-
-    return average_over_samples(measure, samples)
 
 
 def surrogate_interval_calibration_error(
@@ -274,7 +271,8 @@ def surrogate_interval_calibration_error(
     >>> round(surrogate_interval_calibration_error(y_true, y_proba), 4)
     0.2066
     """
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _measure_surrogate,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -283,8 +281,69 @@ def surrogate_interval_calibration_error(
         reduction=reduction,
     )
 
-    def measure(sample):
-        ties = sample.sorted
-        return surrogate_interval_error(ties.predictions, ties.residual)
 
-    return average_over_samples(measure, samples)
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _measure(sample):
+    ties = sample.sorted
+    return interval_error(ties.predictions, ties.weight / ties.total_weight, ties.residual)
+
+
+def _bind_random(*, width):
+    width = check_number("width", width, minimum=_SMALLEST_WIDTH)
+    return lambda sample: _measure_random(sample, width)
+
+
+def _measure_random(sample, width):
+    ties = sample.sorted
+    return random_interval_error(ties.predictions, ties.residual, width)
+
+
+def _measure_surrogate(sample):
+    ties = sample.sorted
+    return surrogate_interval_error(ties.predictions, ties.residual)
+
+
+def _describe():
+    return Traits(is_norm=False, bound_by_smooth=take_quarter)
+
+
+# ----------------------------------------------------------------------------- from a summary
+
+
+def _bound_random(cells, value, options):
+    return bound_intervals(cells.facts, options["width"])
+
+
+def _bound_surrogate(cells, value, options):
+    outcomes, predictions, weights = cells.averaged
+    sample = Sample(predictions, outcomes, weights)
+    errors = [_measure_random(sample, 0.5**k) for k in range(_N_WIDTHS)]
+    return bound_surrogate(cells.facts, value, np.array(errors))
+
+
+def _refuse(options):
+    return (
+        "the error jumps when predictions move across each other; "
+        "surrogate_interval_calibration_error has an answer."
+    )
+
+
+INTERVAL = Measure(
+    interval_calibration_error,
+    lambda: _measure,
+    _describe,
+    CellAnswer(take_averages, refuse=_refuse),
+)
+RANDOM = Measure(
+    random_interval_calibration_error,
+    _bind_random,
+    cells=CellAnswer(take_averages, _bound_random),
+)
+SURROGATE = Measure(
+    surrogate_interval_calibration_error,
+    lambda: _measure_surrogate,
+    _describe,
+    CellAnswer(take_averages, _bound_surrogate),
+)

@@ -7,6 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._measure import (
+    CellAnswer,
+    FixedPoint,
+    Measure,
+    Traits,
+    take_matches,
+    take_quarter,
+)
 from skcal._estimates._smooth import (
     CURVE_SCALES,
     check_curve_bandwidth,
@@ -14,11 +22,11 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics.errors._smooth import (
-    SMALLEST_BANDWIDTH,
-)
+from skcal._numerics.cells._cell_bounds import bound_fixed_point, bound_smoothed
+from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
+from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
 from skcal._records import show_record
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_integer, check_number
 
@@ -149,10 +157,8 @@ def smooth_ece(
     >>> round(smooth_ece([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9]), 3)
     0.225
     """
-    if bandwidth is not None:
-        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
-    transform = find_transform(scale)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind(bandwidth=bandwidth, scale=scale),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -160,11 +166,6 @@ def smooth_ece(
         labels=labels,
         reduction=reduction,
         on_device=True,
-    )
-    if callable(scale):  # it takes NumPy arrays
-        samples = [sample.to_numpy() for sample in samples]
-    return average_over_samples(
-        lambda sample: measure_sample(sample, bandwidth, transform), samples
     )
 
 
@@ -285,3 +286,74 @@ def smooth_ece_curve(
         )
     value = measure_sample(samples[0], bandwidth, CURVE_SCALES[scale])
     return SmoothECECurve(*trace_curve(samples[0], value, bandwidth, n_points, scale)[0])
+
+
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind(*, bandwidth, scale):
+    if bandwidth is not None:
+        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+    transform = find_transform(scale)
+
+    def measure(sample):
+        if callable(scale):  # it takes NumPy arrays
+            sample = sample.to_numpy()
+        return measure_sample(sample, bandwidth, transform)
+
+    return measure
+
+
+def _describe(*, bandwidth, scale):
+    if bandwidth is not None:
+        return Traits()
+    transform = find_transform(scale)
+    fixed_point = FixedPoint(transform, is_plain=transform is None)
+    if callable(scale):  # on which distances may mean anything
+        return Traits(is_norm=False, fixed_point=fixed_point)
+
+    def measure_sums(places, mass, noise):
+        return SmoothECEOnPlaces(places, mass, noise, transform).measure
+
+    return Traits(
+        is_norm=False,
+        fixed_point=fixed_point,
+        measure_sums=measure_sums,
+        bound_by_smooth=take_quarter,
+    )
+
+
+# ----------------------------------------------------------------------------- from a summary
+
+
+def _bound(cells, value, options):
+    facts = cells.facts
+    if options["bandwidth"] is not None:
+        bound = bound_smoothed(facts, options["bandwidth"])
+    else:
+        bound = bound_fixed_point(facts, value, _find_accuracy(value, options))
+    return min(bound, max(facts.absolute, value))
+
+
+def _find_accuracy(value, options):
+    """How far smooth_ece is from its definition; see its documentation."""
+    return 1e-5 if options["bandwidth"] is None and value < 2e-5 else 1e-6
+
+
+def _refuse_scale(options):
+    if options["scale"] == "probability":
+        return None
+    return 'cells of equal width have no bound on another scale; scale="probability" has an answer.'
+
+
+SMOOTH = Measure(
+    smooth_ece,
+    _bind,
+    _describe,
+    CellAnswer(
+        take_matches,
+        _bound,
+        _refuse_scale,
+        lambda cells, value, options: 2 * _find_accuracy(value, options),
+    ),
+)

@@ -6,9 +6,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
 from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
 from skcal._records import show_record
-from skcal._reduction import average_over_samples, reduce_to_samples
+from skcal._reduction import average_over_rows, reduce_to_samples
 from skcal._typing import ArrayLike, Reduction
 from skcal._validation import check_option
 from skcal.metrics._bounds import Bounds, average_bounds
@@ -17,6 +18,10 @@ from skcal.metrics._bounds import Bounds, average_bounds
 _CELLS = 1 << 14
 # The middle of the bounds on a grid is this near to the truth.
 _TOLERANCE = 1e-5
+# Cells in which rows are merged for draws of outcomes: this error costs most, and is continuous in
+# the predictions. Of what chance adds to it, a move by 1/256 changes about 1/1000, because a move
+# is weighed by the residuals.
+_N_CELLS_OF_DRAWS = 1 << 8
 # Residuals of cells that are sums of rounding errors.
 _NIL = 1e-14
 
@@ -126,8 +131,8 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9]), 4)
     0.2325
     """
-    check_option("method", method, _METHODS)
-    samples = reduce_to_samples(
+    return average_over_rows(
+        _bind(method=method),
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -135,7 +140,6 @@ def smooth_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-    return average_over_samples(lambda sample: sum(_bracket_sample(sample, method)) / 2, samples)
 
 
 def smooth_calibration_bounds(
@@ -313,6 +317,26 @@ def smooth_calibration_witness(
     return SmoothCalibrationWitness(ties.predictions, find_witness(ties.predictions, ties.residual))
 
 
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind(*, method):
+    check_option("method", method, _METHODS)
+    return lambda sample: sum(_bracket_sample(sample, method)) / 2
+
+
+def _describe(*, method):
+    find_weights = _find_weights if method == "auto" else None
+    return Traits(n_cells=_N_CELLS_OF_DRAWS, find_weights=find_weights)
+
+
+def _find_weights(sample):
+    """Values of the best weight function at the rows of a sample."""
+    ties = sample.sorted
+    values = find_witness(ties.predictions, ties.residual)
+    return np.interp(sample.predictions, ties.predictions, values)
+
+
 def _bracket_sample(sample, method):
     """Lower and upper bound of the smCE of one sample."""
     if method == "exact" or (method == "auto" and len(sample.predictions) <= _CELLS):
@@ -336,3 +360,26 @@ def _solve_exactly(sample):
     ties = sample.sorted
     value = smooth_error(ties.predictions, ties.residual)
     return value, value
+
+
+# ----------------------------------------------------------------------------- from a summary
+
+
+def _find_accuracy(cells, value, options):
+    return sum(
+        0.0 if options["method"] == "exact" else _TOLERANCE
+        for n_rows in (cells.n_rows, len(cells.averaged[0]))
+        if options["method"] == "grid" or n_rows > _CELLS
+    )
+
+
+SMOOTH_CALIBRATION = Measure(
+    smooth_calibration_error,
+    _bind,
+    _describe,
+    CellAnswer(
+        take_averages,
+        lambda cells, value, options: cells.facts.displacement,
+        find_accuracy=_find_accuracy,
+    ),
+)

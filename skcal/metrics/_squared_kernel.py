@@ -9,6 +9,7 @@ import numpy as np
 
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
+from skcal._estimates._measure import Measure, Traits
 from skcal._estimates._test_points import check_test_points, embed_rows
 from skcal._reduction import check_class_vectors
 from skcal._typing import ArrayLike
@@ -134,14 +135,18 @@ def squared_kernel_calibration_error(
     >>> round(squared_kernel_calibration_error(y_true, y_proba, unbiased=False), 4)
     0.0352
     """
-    check_flag("unbiased", unbiased)
-    vectors = check_class_vectors(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+    measure = _bind(
+        kernel=kernel,
+        bandwidth=bandwidth,
+        unbiased=unbiased,
+        block_size=block_size,
+        label_kernel=label_kernel,
     )
-    kernel = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
-    vectors, bounds = split_vectors(vectors, block_size, unbiased=unbiased)
-    blocks = estimate_blocks(vectors, bounds, kernel, unbiased=unbiased)
-    return float(blocks.mean())
+    return measure(
+        check_class_vectors(
+            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        )
+    )
 
 
 def calibration_mean_embedding_error(
@@ -248,3 +253,30 @@ def calibration_mean_embedding_error(
         total += features.sum(axis=0) if weights is None else weights @ features
     mass = len(vectors.proba) if vectors.weights is None else vectors.weights.sum(dtype=float)
     return float(np.mean((total / mass) ** 2))
+
+
+# ------------------------------------------------------------------------------- the inner door
+
+
+def _bind(*, kernel, bandwidth, unbiased, block_size, label_kernel):
+    check_flag("unbiased", unbiased)
+
+    def measure(vectors):
+        chosen = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
+        kept, bounds = split_vectors(vectors, block_size, unbiased=unbiased)
+        return float(estimate_blocks(kept, bounds, chosen, unbiased=unbiased).mean())
+
+    return measure
+
+
+def _describe(*, unbiased, **options):
+    return Traits(
+        is_square=True,
+        biased={"unbiased": False} if unbiased else None,
+        alone={"unbiased": False, "block_size": 1},
+    )
+
+
+SQUARED_KERNEL = Measure(
+    squared_kernel_calibration_error, _bind, _describe, is_signed=True, reduces=False
+)

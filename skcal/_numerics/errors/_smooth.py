@@ -117,7 +117,7 @@ def find_fixed_point(error_at, upper, smallest):
         return gap if abs(gap) > _CLOSE else 0.0
 
     root = brentq(miss, low, high, xtol=1e-9)
-    del error_at  # brentq leaves a cycle behind, which would keep the rows with it
+    error_at = None  # brentq leaves a cycle behind, which would keep the rows with it
     return root
 
 
