@@ -33,7 +33,7 @@ MODULES = {
     path.stem: path
     for path in (
         *sorted(NUMERICS.rglob("_*.py")),
-        *(PACKAGE / f"_{n}.py" for n in ("reduction", "sample")),
+        *(PACKAGE / "_input" / f"_{n}.py" for n in ("reduction", "sample")),
     )
     if path.stem != "__init__"
 }
@@ -85,7 +85,7 @@ def _find_tests(path):
     if path.parent == PACKAGE:
         own.add(ROOT / "tests" / "test_common.py")
     tests = set(own)
-    if "skcal._arrays" in _read_imports(path):  # branches for other libraries than NumPy
+    if "skcal._tools._arrays" in _read_imports(path):  # branches for other libraries than NumPy
         tests.add(ROOT / "tests" / "test_array_api.py")
     waiting = [path]
     for file in waiting:  # which grows

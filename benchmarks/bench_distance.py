@@ -20,8 +20,8 @@ from timing import (
 )
 
 from skcal import metrics
+from skcal._input._reduction import reduce_to_samples
 from skcal._numerics.cells._grid import linear_nodes
-from skcal._reduction import reduce_to_samples
 
 try:
     from relplot import metrics as relplot

@@ -14,12 +14,12 @@ from scipy.special import chdtrc, expit, logit, softmax
 from timing import show_progress
 
 from skcal._estimates._belt import measure_deviance
+from skcal._input._sample import Sample
 from skcal._numerics.cells._merging import draw_labels, find_label_edges
 from skcal._numerics.errors._smooth_calibration import smooth_error
 from skcal._numerics.inference._brownian import exceed_range
 from skcal._numerics.inference._omnibus import OmnibusOnPlaces
 from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
-from skcal._sample import Sample
 
 SIZES = (100, 1000, 10_000)
 N_DRAWS = 499

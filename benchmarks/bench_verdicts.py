@@ -14,8 +14,8 @@ from timing import show_progress
 
 from skcal.inference import calibration_test
 from skcal.recalibration import AutoRecalibration
+from skcal.report._binary_problem import read_problem
 from skcal.report._judgement import judge_rows
-from skcal.report._problem import read_problem
 from skcal.report._quantities import describe_sample
 
 OPTIONS = {"confidence_level": 0.95, "n_resamples": 99, "n_jobs": None}

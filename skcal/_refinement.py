@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from skcal._folds import find_input
-from skcal._held_out import predict_held_out, predict_split
+from skcal._fitting._folds import find_input
+from skcal._fitting._held_out import predict_held_out, predict_split
+from skcal._input._reduction import check_class_vectors
+from skcal._input._validation import check_integer, check_option
 from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._losses import find_losses
-from skcal._reduction import check_class_vectors
-from skcal._validation import check_integer, check_option
 from skcal.recalibration import (
     PlattScaling,
     TemperatureScaling,

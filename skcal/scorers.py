@@ -17,9 +17,7 @@ from pandas.errors import InvalidIndexError
 from sklearn.metrics import get_scorer_names as get_sklearn_scorer_names
 from sklearn.metrics import log_loss, make_scorer
 
-from skcal._bound_measure import bind_for_labels, bind_measure, name_function
-from skcal._groups import take_columns
-from skcal._predict_proba import (
+from skcal._fitting._predict_proba import (
     add_labels,
     complete_labels,
     find_unseen_labels,
@@ -27,8 +25,10 @@ from skcal._predict_proba import (
     predict_labelled,
     warn_of_unseen_labels,
 )
-from skcal._predicted._estimators import check_response, predict_response
-from skcal._validation import check_option, refuse_unknown_options
+from skcal._input._groups import take_columns
+from skcal._input._predicted._estimators import check_response, predict_response
+from skcal._input._validation import check_option, refuse_unknown_options
+from skcal._sources._bound_measure import bind_for_labels, bind_measure, name_function
 from skcal.metrics import (
     MEASURES,
     brier_refinement,

@@ -19,8 +19,8 @@ import pytest
 import sklearn
 from sklearn.base import clone
 
-from skcal._arrays import to_numpy
-from skcal._reduction import REDUCTIONS, check_predictions
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._tools._arrays import to_numpy
 from skcal.metrics import (
     MEASURES,
     BregmanDivergence,

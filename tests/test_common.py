@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from skcal._reduction import REDUCTIONS, reduce_to_samples
+from skcal._input._reduction import REDUCTIONS, reduce_to_samples
 from skcal.metrics import MEASURES
 from tests.measures import ACCURACY, MAXIMUM, READ_COUNTS
 

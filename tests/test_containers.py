@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from skcal._folds import check_rows
-from skcal._reduction import check_class_vectors, check_predictions
+from skcal._fitting._folds import check_rows
+from skcal._input._reduction import check_class_vectors, check_predictions
 from skcal.recalibration import BaseRecalibrator
 from skcal.streaming import CalibrationSummary
 

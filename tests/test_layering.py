@@ -1,36 +1,32 @@
 """Imports point downwards only, and each kind of import stays where it belongs."""
 
 import ast
+import re
 from pathlib import Path
 
 import skcal
 
 # From the bottom up. Rooms of one level do not know each other.
 LEVELS = (
-    {"__version__", "_arrays", "_censoring_weights", "_records", "_typing", "_warnings", "_words"},
+    {"__version__", "_tools"},
     {"_numerics"},
-    {"_sample"},
-    {"_validation", "_parallel", "_progress", "_levels"},
-    {"_outcome_matrix"},
-    {"_reduction", "_folds", "_groups", "_predicted"},
-    {"_independent_rows", "_estimates", "_held_out", "_batches"},
-    {"_decisions"},
+    {"_input"},
+    {"_estimates", "_fitting"},
     {"recalibration"},
     {"_refinement"},
     {"metrics", "datasets"},
-    {"_predict_proba", "_bound_measure", "_cells"},
-    {"scorers", "model_selection", "streaming", "monitoring", "_cross_fit"},
+    {"_sources"},
+    {"scorers", "model_selection", "streaming", "monitoring"},
     {"inference"},
-    {"shift"},
-    {"diagrams", "export"},
-    {"report"},
+    {"shift", "diagrams"},
+    {"report", "export"},
 )
 LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 
 # The modules that look at the values of user input, and what they look with. Checks of lengths
 # and of fitted attributes see no values and are free.
-ENTRANCES = {"skcal._reduction", "skcal._validation", "skcal.recalibration._base", "skcal._folds"}
-ENTRANCES.add("skcal.recalibration._base_regression")
+ENTRANCES = {"skcal._input._reduction", "skcal._input._validation", "skcal._fitting._folds"}
+ENTRANCES |= {"skcal.recalibration._base", "skcal.recalibration._base_regression"}
 VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
 VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
 FREE = ("check_consistent_length", "check_is_fitted", "check_random_state")
@@ -116,15 +112,26 @@ def test_imports_of_every_module():
     assert found == []
 
 
+def test_the_table_of_the_contributing_guide_is_the_tree():
+    """All rooms and no others, each above those that it may import."""
+    text = (PACKAGE.parent / "doc" / "contributing.rst").read_text(encoding="utf-8")
+    _, table = text.split("Where things are\n----------------\n", 1)
+    shown = re.findall(r"^``(\w+)``  ", table.split("Releasing\n")[0], re.MULTILINE)
+    rooms = {module.split(".")[1] for module in MODULES if "." in module}
+    assert sorted(shown) == sorted(rooms)
+    heights = [LEVEL[room] for room in shown]
+    assert heights == sorted(heights, reverse=True)
+
+
 FORBIDDEN = [
     ("metrics._smooth", "from skcal.scorers import get_scorer"),
     ("metrics._smooth", "def f():\n    import skcal.diagrams"),
     ("metrics._smooth", "from ..datasets import make_shrunk"),
     ("recalibration._beta", "from ..metrics import smooth_ece"),
     ("scorers", "from skcal.model_selection import calibrated_within_one_se"),
-    ("_numerics.cells._grid", "from ..._sample import Sample"),
+    ("_numerics.cells._grid", "from ..._input._sample import Sample"),
     ("_numerics.cells._grid", "from sklearn.isotonic import IsotonicRegression"),
-    ("attic", "from skcal._sample import Sample"),
+    ("attic", "from skcal._input._sample import Sample"),
     ("metrics._smooth", "from skcal.attic import anything"),
     ("metrics._smooth", "from sklearn.utils.multiclass import type_of_target"),
     ("recalibration._base", "from sklearn.utils._param_validation import Interval"),
@@ -133,7 +140,7 @@ FORBIDDEN = [
 SOUND = [
     ("metrics._smooth", "from ._binned import expected_calibration_error"),
     ("report._page", "from skcal.diagrams import ReliabilityDisplay"),
-    ("_reduction", "from sklearn.utils.validation import check_array"),
+    ("_input._reduction", "from sklearn.utils.validation import check_array"),
     ("diagrams._reliability", "def f():\n    import matplotlib.pyplot as plt"),
     ("diagrams._reliability", "from sklearn.utils.validation import check_is_fitted"),
 ]

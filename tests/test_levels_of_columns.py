@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from skcal._levels import find_levels
+from skcal._input._levels import find_levels
 
 NONE = None  # what stands for a row that is in no level
 

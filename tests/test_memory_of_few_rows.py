@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from skcal._sample import Sample
+from skcal._input._sample import Sample
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import confidence_interval
 from skcal.metrics import smooth_ece, smooth_ece_curve

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skcal._reduction import check_class_vectors, check_predictions, reduce_to_samples
-from skcal._sample import CHUNK
-from skcal._validation import check_integer, check_number, check_option, check_sample_weight
+from skcal._input._reduction import check_class_vectors, check_predictions, reduce_to_samples
+from skcal._input._sample import CHUNK
+from skcal._input._validation import check_integer, check_number, check_option, check_sample_weight
 
 Y = [0, 1, 1, 0]
 P = [0.1, 0.8, 0.6, 0.3]

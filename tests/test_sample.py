@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skcal._estimates._isotonic import regress_isotonically
+from skcal._input._sample import CHUNK, FEW_ROWS, Sample
 from skcal._numerics.inference._resampling import CellResampler, RowResampler
-from skcal._sample import CHUNK, FEW_ROWS, Sample
 
 every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 # Few cells, and more than a chunk has rows.

@@ -28,8 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from skcal import inference, metrics
-from skcal._parallel import run_parallel
-from skcal._sample import Sample
+from skcal._input._sample import Sample
+from skcal._tools._parallel import run_parallel
 from skcal.metrics import MEASURES
 from skcal.model_selection import pooled_cross_val_score
 from skcal.recalibration import (

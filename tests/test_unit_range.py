@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from skcal._reduction import check_class_vectors, check_predictions
+from skcal._input._reduction import check_class_vectors, check_predictions
 from skcal.inference import isotonic_band
 from skcal.metrics import (
     BregmanDivergence,

@@ -9,7 +9,7 @@ import sklearn
 from joblib import parallel_config
 
 from skcal import inference, metrics
-from skcal._parallel import run_parallel
+from skcal._tools._parallel import run_parallel
 
 
 def test_filters_of_warnings_that_come_while_a_measure_runs_are_kept():

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from skcal._arrays import bincount, namespace
 from skcal._numerics.errors._binned import (
     bin_index,
     count_bins,
@@ -12,6 +11,7 @@ from skcal._numerics.errors._binned import (
 )
 from skcal._numerics.errors._bregman import mean_outcome
 from skcal._numerics.inference._poisson_binomial import find_law, find_quantiles
+from skcal._tools._arrays import bincount, namespace
 
 # Ways to find bins that do not look at the outcomes.
 BLIND_STRATEGIES = ("uniform", "quantile")

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from skcal._arrays import read_numbers
+from skcal._input._validation import check_number, check_option
 from skcal._numerics.errors._squared_kernel import evaluate_kernel, find_median_distance
-from skcal._validation import check_number, check_option
+from skcal._tools._arrays import read_numbers
 
 KERNELS = ("total_variation", "euclidean", "gaussian")
 # The same as for kernel_calibration_error.

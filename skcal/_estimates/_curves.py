@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal._arrays import read_numbers
 from skcal._estimates._isotonic import regress_isotonically
 from skcal._estimates._smooth import NARROWEST, measure_sample, trace_curve
+from skcal._input._validation import check_option
 from skcal._numerics.curves._local_lines import fit_local_lines
 from skcal._numerics.curves._spline import fit_natural_spline
-from skcal._validation import check_option
+from skcal._tools._arrays import read_numbers
 
 # The part of the rows that a local line is fitted to, by the custom of loess.
 _SPAN = 0.75

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal._input._sample import Sample
+from skcal._input._validation import check_integer
 from skcal._numerics.errors._binned import TWO_ROWS
 from skcal._numerics.errors._squared_kernel import (
     read_binary,
@@ -11,9 +13,7 @@ from skcal._numerics.errors._squared_kernel import (
     sum_pairs,
     sum_pairs_by_block,
 )
-from skcal._parallel import run_parallel
-from skcal._sample import Sample
-from skcal._validation import check_integer
+from skcal._tools._parallel import run_parallel
 
 # Rows and columns of the kernel matrix that are held at a time: 2 MB.
 TILE = 512

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal._arrays import find_span, is_numpy, namespace
+from skcal._input._validation import check_number, check_option
 from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     regress_on_kernel,
@@ -19,7 +19,7 @@ from skcal._numerics.errors._smooth import (
     smoothed_error,
 )
 from skcal._numerics.inference._score_interval import find_score_interval
-from skcal._validation import check_number, check_option
+from skcal._tools._arrays import find_span, is_numpy, namespace
 
 # Cells of the first grid: fine enough for any bandwidth above about 1e-3, or 8e-3 for samples of
 # fewer rows than cells, which are soon read again where their fixed point lies below.

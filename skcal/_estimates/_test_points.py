@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skcal._arrays import read_numbers
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import read_rows
-from skcal._reduction import check_class_vectors
-from skcal._validation import check_labels
+from skcal._input._reduction import check_class_vectors
+from skcal._input._validation import check_labels
+from skcal._tools._arrays import read_numbers
 
 # Values of features at test points that are computed at a time.
 _CHUNK = 1 << 18

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import hyp1f1
 
-from skcal._typing import RandomState
+from skcal._tools._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Terms of the series of SmoothECE of shrunk outcomes; what is left out is below 1e-12.

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._records import show_record
-from skcal._validation import check_flag, check_integer, check_number, check_rng
+from skcal._input._validation import check_flag, check_integer, check_number, check_rng
+from skcal._tools._show_record import show_record
 
 
 class TrueValue(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import expit, logit
 
-from skcal._typing import RandomState
+from skcal._tools._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 # Beyond this logit a uniform probability has no mass left in double precision.

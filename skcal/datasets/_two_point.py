@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._typing import RandomState
+from skcal._tools._typing import RandomState
 from skcal.datasets._problem import CalibrationProblem, Rows, TrueValue, check_between
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from skcal._reduction import REDUCTIONS, check_predictions
-from skcal._typing import ArrayLike
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._tools._typing import ArrayLike
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._layers._density import DensityLayer

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skcal._arrays import read_numbers
-from skcal._validation import check_number
+from skcal._input._validation import check_number
+from skcal._tools._arrays import read_numbers
 from skcal.diagrams._legend import differs
 
 # A mean of fewer predictions than this is not drawn: the usual count for a cell of a table.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skcal._decisions import band_net_benefit
-from skcal._validation import check_flag
+from skcal._estimates._decisions import band_net_benefit
+from skcal._input._validation import check_flag
 from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
 from skcal.metrics import NetBenefitCurve, net_benefit_curve
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
-from skcal._validation import check_flag, check_integer, check_option
+from skcal._input._validation import check_flag, check_integer, check_option
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._entries import check_shown, has_labels, keep_shown
-from skcal.diagrams._frame import (
+from skcal.diagrams._figure import (
     cut_at_frame,
     draw_beyond,
     draw_diagonal,

@@ -13,15 +13,15 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._numerics.errors._binned import count_bins
-from skcal._reduction import ALL_REDUCTIONS, check_predictions
-from skcal._validation import (
+from skcal._input._reduction import ALL_REDUCTIONS, check_predictions
+from skcal._input._validation import (
     check_confidence_level,
     check_flag,
     check_n_bins,
     check_option,
     check_rng,
 )
+from skcal._numerics.errors._binned import count_bins
 from skcal.diagrams._layer import check_layers
 from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS

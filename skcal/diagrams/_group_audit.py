@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skcal._groups import take_columns
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_integer, check_number
+from skcal._input._groups import take_columns
+from skcal._input._validation import check_flag, check_integer, check_number
+from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import check_alone, keep_shown
-from skcal.diagrams._frame import open_figure, shorten_name
+from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._arrays import list_column_names, read_numbers
-from skcal._numerics.curves._uniform_bands import bound_shares, bound_weighted_shares
-from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
-from skcal._predicted._estimators import check_response, predict_response
-from skcal._predicted._rows import check_values, read_intervals
-from skcal._progress import read_progress
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
+from skcal._input._predicted._estimators import check_response, predict_response
+from skcal._input._predicted._response_rows import check_values, read_intervals
+from skcal._input._validation import (
     check_confidence_level,
     check_flag,
     check_integer,
@@ -23,8 +18,13 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
+from skcal._numerics.curves._uniform_bands import bound_shares, bound_weighted_shares
+from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
+from skcal._tools._arrays import list_column_names, read_numbers
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams._entries import draw_above
-from skcal.diagrams._frame import open_figure, shorten_name
+from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from skcal._validation import check_option
+from skcal._input._validation import check_option
 
 
 class View(NamedTuple):

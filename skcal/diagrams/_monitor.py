@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binomtest
 
-from skcal._numerics.monitoring._evidence import find_price
-from skcal._validation import check_flag
-from skcal._words import show_moment
+from skcal._input._validation import check_flag
+from skcal._numerics.monitoring._betting_evidence import find_price
+from skcal._tools._words import show_moment
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._estimate import name_problem
-from skcal.diagrams._frame import (
+from skcal.diagrams._figure import (
     draw_diagonal,
     finish_axes,
     name_axes,

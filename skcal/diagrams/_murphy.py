@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._decisions import (
+from skcal._estimates._decisions import (
     band_elementary_score,
     find_base_rate,
     read_net_benefit_thresholds,

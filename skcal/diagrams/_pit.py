@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from skcal._numerics.curves._uniform_bands import bound_curve, bound_draws, bound_histogram
-from skcal._numerics.distributions._regression import (
-    measure_uniformity,
-    share_among_bins,
-    spread_evenly,
+from skcal._input._predicted._estimators import check_response, predict_response
+from skcal._input._predicted._response_rows import (
+    check_values,
+    is_grouped,
+    make_pit_source,
+    read_pit,
 )
-from skcal._numerics.errors._binned import count_bins
-from skcal._predicted._estimators import check_response, predict_response
-from skcal._predicted._rows import check_values, is_grouped, make_pit_source, read_pit
-from skcal._progress import read_progress
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
+from skcal._input._validation import (
     check_confidence_level,
     check_flag,
     check_integer,
@@ -26,8 +22,17 @@ from skcal._validation import (
     check_rng,
     check_sample_weight,
 )
+from skcal._numerics.curves._uniform_bands import bound_curve, bound_draws, bound_histogram
+from skcal._numerics.distributions._regression import (
+    measure_uniformity,
+    share_among_bins,
+    spread_evenly,
+)
+from skcal._numerics.errors._binned import count_bins
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams._entries import fit_legend, list_entries
-from skcal.diagrams._frame import open_figure
+from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import (
     check_lengths,
     count_rows,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skcal._predicted._estimators import check_response, predict_response
-from skcal._predicted._points import check_levels, read_quantiles
-from skcal._predicted._rows import check_values
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_sample_weight
+from skcal._input._predicted._estimators import check_response, predict_response
+from skcal._input._predicted._points import check_levels, read_quantiles
+from skcal._input._predicted._response_rows import check_values
+from skcal._input._validation import check_flag, check_sample_weight
+from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import check_shown, keep_shown
-from skcal.diagrams._frame import Frame, finish_axes, open_figure
+from skcal.diagrams._figure import Frame, finish_axes, open_figure
 from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skcal._typing import ArrayLike, RandomState, Reduction
-from skcal._validation import check_option
+from skcal._input._validation import check_option
+from skcal._tools._typing import ArrayLike, RandomState, Reduction
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._estimate import check_options, estimate_rows, estimate_summary
 from skcal.diagrams._layers import LAYERS, document_layers

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal._validation import check_number, check_option
+from skcal._input._validation import check_number, check_option
 from skcal.diagrams._curve import SMOOTHED, Curve, store_array, store_number
 from skcal.diagrams._layers import LAYERS
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skcal._folds import take_rows
-from skcal._predict_proba import predict_indicator
-from skcal._reduction import split_by_top_label
-from skcal._validation import suggest_name
+from skcal._fitting._folds import take_rows
+from skcal._fitting._predict_proba import predict_indicator
+from skcal._input._reduction import split_by_top_label
+from skcal._input._validation import suggest_name
 
 
 def predict_class_probabilities(estimator, X, y, reduction="auto"):

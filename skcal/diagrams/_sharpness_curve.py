@@ -7,7 +7,7 @@ import numpy as np
 
 from skcal.diagrams._curve import Curve, find_supported, store_array, store_number
 from skcal.diagrams._drawing import style_band, take_color
-from skcal.diagrams._frame import cut_at_frame
+from skcal.diagrams._figure import cut_at_frame
 from skcal.diagrams._layer import Layer
 
 # The frame rises with the bands, but not above this; what is higher is cut.

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from skcal._bound_measure import bind_measure
-from skcal._cells._cell_measures import bound_cells, measure_cells
-from skcal._cells._counts import count_rows
-from skcal._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
-from skcal._independent_rows import check_single_rows
+from skcal._estimates._counts import count_rows
+from skcal._input._independent_rows import check_single_rows
+from skcal._input._reduction import Predictions
+from skcal._input._sample import Sample
 from skcal._numerics.cells._cell_moments import average_cells
 from skcal._numerics.cells._merging import count_effectively
 from skcal._numerics.errors._binned import bin_index
-from skcal._reduction import Predictions
-from skcal._sample import Sample
+from skcal._sources._bound_measure import bind_measure
+from skcal._sources._cell_measures import bound_cells, measure_cells
+from skcal._sources._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
 from skcal.inference import confidence_interval
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from skcal._validation import check_flag
+from skcal._input._validation import check_flag
 
 # Hues of Okabe and Ito, which colour-blind readers tell apart, ordered so that neighbours differ
 # in lightness or dash pattern: in greyscale the dashes alone still tell the curves apart.

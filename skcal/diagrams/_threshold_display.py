@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._arrays import list_column_names
-from skcal._decisions import check_act, check_band, count_actions, reduce_to_decisions
-from skcal._independent_rows import check_reduction
-from skcal._reduction import check_predictions
-from skcal._typing import ArrayLike
+from skcal._estimates._decisions import check_act, check_band, count_actions, reduce_to_decisions
+from skcal._input._independent_rows import check_reduction
+from skcal._input._reduction import check_predictions
+from skcal._tools._arrays import list_column_names
+from skcal._tools._typing import ArrayLike
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import (
     check_shown,
@@ -21,7 +21,7 @@ from skcal.diagrams._entries import (
     keep_shown,
     list_entries,
 )
-from skcal.diagrams._frame import break_labels, name_label, open_figure
+from skcal.diagrams._figure import break_labels, name_label, open_figure
 from skcal.diagrams._legend import (
     check_curve_kwargs,
     check_lengths,

@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._folds import score_rows
+from skcal._fitting._folds import score_rows
+from skcal._input._validation import check_integer, check_number
 from skcal._numerics.recalibration._scores import SMALLEST_SHARE
-from skcal._validation import check_integer, check_number
 from skcal.export._formulas import recalibrate, restore_layout
 from skcal.export._graph import Graph, log, maximum, softmax
 from skcal.recalibration import BaseRecalibrator, CrossFitProba, RecalibratedClassifierCV

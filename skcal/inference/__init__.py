@@ -1,6 +1,6 @@
 """Is a calibration error more than chance: tests, intervals and bands."""
 
-from skcal._groups import Groups, make_groups
+from skcal._input._groups import Groups, make_groups
 from skcal.inference._calibration import calibration_test, calibration_test_from_summary
 from skcal.inference._calibration_belt import (
     CalibrationBelt,
@@ -18,7 +18,7 @@ from skcal.inference._cumulative import cumulative_calibration_test
 from skcal.inference._distribution import distribution_calibration_test
 from skcal.inference._group_audit import GroupAudit, audit_groups, audit_groups_from_summary
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
-from skcal.inference._interval import Interval
+from skcal.inference._interval_result import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference

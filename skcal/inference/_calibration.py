@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skcal._bound_measure import bind_for_rows, bind_rows
-from skcal._censoring_weights import refuse_censoring_weights
+from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._reduction import REDUCTIONS
+from skcal._input._validation import check_option, refuse_unknown_options
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
-from skcal._reduction import REDUCTIONS
-from skcal._typing import ArrayLike, ClassReduction, RandomState
-from skcal._validation import check_option, refuse_unknown_options
-from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
+from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._cell_source import CellSource, bind_for_cells
+from skcal._sources._row_source import RowSource, check_groups
+from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal.inference._draws import Draws
-from skcal.inference._row_source import RowSource, check_groups
+from skcal.inference._summaries import check_summary
 from skcal.inference._test_result import TestResult
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._belt import FIRST_DEGREES, LARGEST_RATIO, find_belt, measure_deviance
-from skcal._independent_rows import check_log_odds, reduce_to_labelled_sample
+from skcal._input._independent_rows import check_log_odds, reduce_to_labelled_sample
+from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.inference._classical_tests import clip_pvalue
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level, check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skcal._cells._counts import count_rows
+from skcal._estimates._counts import count_rows
+from skcal._input._validation import check_option
 from skcal._numerics.inference._hypergeometric import DealtOutcomes, group_cells
 from skcal._numerics.inference._monte_carlo import find_pvalue
-from skcal._typing import RandomState
-from skcal._validation import check_option
-from skcal.inference._cell_source import check_summary
+from skcal._tools._typing import RandomState
 from skcal.inference._draws import Draws
+from skcal.inference._summaries import check_summary
 from skcal.inference._test_result import TestResult
 
 if TYPE_CHECKING:

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skcal._bound_measure import bind_for_rows, bind_rows
-from skcal._cross_fit import N_PAIRS, find_cross_fitted
+from skcal._input._validation import check_confidence_level, check_integer, check_option
 from skcal._numerics.inference._bootstrap import (
     accelerated_interval,
     basic_interval,
     percentile_interval,
 )
-from skcal._typing import ArrayLike, RandomState, Reduction
-from skcal._validation import check_confidence_level, check_integer, check_option
-from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
+from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._cell_source import CellSource, bind_for_cells
+from skcal._sources._cross_fit import N_PAIRS, find_cross_fitted
+from skcal._sources._resamples import Units
+from skcal._sources._row_source import RowSource, check_groups
+from skcal._tools._typing import ArrayLike, RandomState, Reduction
 from skcal.inference._draws import Draws
-from skcal.inference._interval import Interval
-from skcal.inference._resamples import Units
-from skcal.inference._row_source import RowSource, check_groups
+from skcal.inference._interval_result import Interval
+from skcal.inference._summaries import check_summary
 
 if TYPE_CHECKING:
     from skcal.streaming import CalibrationSummary

@@ -7,15 +7,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, bound_bins, find_edges
-from skcal._independent_rows import reduce_to_labelled_sample
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import (
+from skcal._input._independent_rows import reduce_to_labelled_sample
+from skcal._input._validation import (
     check_confidence_level,
     check_flag,
     check_n_bins,
     check_option,
 )
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 
 class ConsistencyBand(NamedTuple):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from skcal._independent_rows import (
+from skcal._input._independent_rows import (
     check_log_odds,
     list_weights,
     reduce_to_labelled_sample,
 )
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.inference._cox import CoxLikelihood
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level
-from skcal.inference._interval import Interval
+from skcal._tools._typing import ArrayLike
+from skcal.inference._interval_result import Interval
 from skcal.inference._test_result import TestResult
 
 

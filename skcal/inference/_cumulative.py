@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._censoring_weights import refuse_censoring_weights
-from skcal._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics.errors._cumulative import cumulative_maximum, cumulative_range
 from skcal._numerics.inference._classical_tests import (
     cumulative_error,
@@ -13,7 +13,7 @@ from skcal._numerics.inference._classical_tests import (
     kolmogorov_smirnov_pvalue,
     kuiper_pvalue,
 )
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 _DEVIATIONS = {

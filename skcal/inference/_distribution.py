@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from skcal._input._predicted._points import Ensemble, Quantiles, read_members
+from skcal._input._predicted._response_rows import check_values, make_pit_source, read_pit, read_ppf
+from skcal._input._validation import check_number, check_sample_weight
 from skcal._numerics.distributions._regression import measure_uniformity
 from skcal._numerics.inference._monte_carlo import find_pvalue
-from skcal._predicted._points import Ensemble, Quantiles, read_members
-from skcal._predicted._rows import check_values, make_pit_source, read_pit, read_ppf
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_number, check_sample_weight
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._draws import Draws
 from skcal.inference._test_result import TestResult
 

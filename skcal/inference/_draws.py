@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skcal._parallel import run_parallel
-from skcal._progress import read_progress
-from skcal._validation import check_integer, check_rng
+from skcal._input._validation import check_integer, check_rng
+from skcal._tools._parallel import run_parallel
+from skcal._tools._progress import read_progress
 
 # Draws that share a seed and a job.
 BLOCK = 128

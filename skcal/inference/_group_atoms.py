@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._independent_rows import list_weights
+from skcal._input._independent_rows import list_weights
 from skcal._numerics.cells._merging import BernoulliSums, BinomialSums, WeightedBernoulliSums
 from skcal._numerics.cells._order import sort_numbers
 from skcal._numerics.inference._group_statistics import (

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._cells._counts import count_rows
-from skcal._groups import group_keys
-from skcal._independent_rows import reduce_to_grouped_sample
-from skcal._numerics.cells._cell_moments import average_cells
-from skcal._numerics.inference._group_statistics import fit_to_tests
-from skcal._numerics.inference._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
-from skcal._records import show_record
-from skcal._validation import (
+from skcal._estimates._counts import count_rows
+from skcal._input._groups import group_keys
+from skcal._input._independent_rows import reduce_to_grouped_sample
+from skcal._input._validation import (
     check_confidence_level,
     check_integer,
     check_number,
     check_option,
 )
-from skcal.inference._cell_source import check_summary
+from skcal._numerics.cells._cell_moments import average_cells
+from skcal._numerics.inference._group_statistics import fit_to_tests
+from skcal._numerics.inference._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
+from skcal._tools._show_record import show_record
 from skcal.inference._draws import Draws
 from skcal.inference._group_atoms import (
     STATISTICS,
@@ -31,10 +30,11 @@ from skcal.inference._group_atoms import (
     merge_cells_of_groups,
     merge_rows_of_groups,
 )
+from skcal.inference._summaries import check_summary
 from skcal.streaming import GroupedSummary
 
 if TYPE_CHECKING:
-    from skcal._typing import ArrayLike, RandomState
+    from skcal._tools._typing import ArrayLike, RandomState
 
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
 _LEAST = 0.05

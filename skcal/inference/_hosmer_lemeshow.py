@@ -6,11 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._independent_rows import (
+from skcal._input._independent_rows import (
     list_unequal_weights,
     list_weights,
     reduce_to_present_rows,
 )
+from skcal._input._validation import check_n_bins, check_option
 from skcal._numerics.errors._binned import bin_index, count_bins, gap_norm, uniform_edges
 from skcal._numerics.inference._classical_tests import (
     bar_chi_squared_pvalue,
@@ -21,10 +22,9 @@ from skcal._numerics.inference._classical_tests import (
 )
 from skcal._numerics.inference._effective_rows import count_by_group
 from skcal._numerics.inference._risk_groups import number_groups
-from skcal._typing import ArrayLike
-from skcal._validation import check_n_bins, check_option
-from skcal._warnings import warn
-from skcal.inference._row_source import check_groups
+from skcal._sources._row_source import check_groups
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.inference._test_result import TestResult
 
 # Degrees of freedom that a logistic model takes from the data that it was fitted on.

@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
 from skcal._estimates._isotonic import bound_sample
-from skcal._independent_rows import reduce_to_labelled_sample
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level, check_unit_range
+from skcal._input._independent_rows import reduce_to_labelled_sample
+from skcal._input._validation import check_confidence_level, check_unit_range
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 
 class IsotonicBand(NamedTuple):

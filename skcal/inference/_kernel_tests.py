@@ -10,6 +10,14 @@ import numpy as np
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import TILE, estimate_blocks, read_rows, split_vectors
 from skcal._estimates._test_points import check_test_points, embed_rows
+from skcal._input._reduction import check_class_vectors
+from skcal._input._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_option,
+    check_rng,
+)
 from skcal._numerics.errors._squared_kernel import square_residuals
 from skcal._numerics.inference._kernel_tests import (
     bound_biased,
@@ -22,11 +30,9 @@ from skcal._numerics.inference._kernel_tests import (
     sum_resampled_pairs,
     widen,
 )
-from skcal._parallel import run_parallel
-from skcal._progress import read_progress
-from skcal._reduction import check_class_vectors
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
+from skcal._tools._parallel import run_parallel
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
 # Estimates of blocks that differ by this share are equal but for rounding.

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._decisions import (
+from skcal._estimates._decisions import (
     band_net_benefit,
     check_band,
     count_actions,
@@ -14,9 +14,9 @@ from skcal._decisions import (
     read_net_benefit_thresholds,
     reduce_to_decisions,
 )
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._input._validation import check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 
 class NetBenefitDifference(NamedTuple):

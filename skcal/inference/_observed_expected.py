@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.errors._bregman import mean_outcome
 from skcal._numerics.inference._effective_rows import (
     count_for_mean,
@@ -12,9 +13,8 @@ from skcal._numerics.inference._effective_rows import (
     find_shares,
 )
 from skcal._numerics.inference._score_interval import find_exact_interval
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level
-from skcal.inference._interval import Interval
+from skcal._tools._typing import ArrayLike
+from skcal.inference._interval_result import Interval
 
 
 def observed_expected_ratio(

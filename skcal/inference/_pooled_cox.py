@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._independent_rows import (
+from skcal._input._independent_rows import (
     check_log_odds,
     list_weights,
     reduce_to_grouped_sample,
 )
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._random_effects import pool_effects
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 # Options for tables of columns, which are refused: groups made of them overlap.
 _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1 << 20}

@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from skcal._held_out import predict_split
+from skcal._fitting._held_out import predict_split
+from skcal._input._validation import check_confidence_level, check_option, check_rng
 from skcal._numerics.monitoring._betting import find_lower_bound
 from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
-from skcal._progress import read_progress
-from skcal._records import show_record
 from skcal._refinement import (
     LOSSES,
     check_n_folds,
@@ -22,8 +21,9 @@ from skcal._refinement import (
     has_two_classes,
     read_vectors,
 )
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_confidence_level, check_option, check_rng
+from skcal._tools._progress import read_progress
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.recalibration import AutoRecalibration
 
 # Rows before the first bet, and growth of their number from one map to the next.

@@ -9,8 +9,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from skcal._arrays import read_numbers
-from skcal._bound_measure import bind_for_rows
+from skcal._input._reduction import Predictions
+from skcal._input._validation import (
+    check_confidence_level,
+    check_number,
+    check_option,
+    check_proba,
+    check_sample_weight,
+    refuse_unknown_options,
+)
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._monte_carlo import find_pvalues
 from skcal._numerics.inference._planning import (
@@ -23,20 +30,13 @@ from skcal._numerics.inference._planning import (
     search_size,
 )
 from skcal._numerics.inference._score_interval import find_score_interval
-from skcal._reduction import Predictions
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
-    check_confidence_level,
-    check_number,
-    check_option,
-    check_proba,
-    check_sample_weight,
-    refuse_unknown_options,
-)
+from skcal._sources._bound_measure import bind_for_rows
+from skcal._sources._row_source import RowSource
+from skcal._tools._arrays import read_numbers
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._calibration import OMNIBUS, find_measure
 from skcal.inference._draws import BLOCK, Draws
-from skcal.inference._interval import Interval
-from skcal.inference._row_source import RowSource
+from skcal.inference._interval_result import Interval
 
 # The statistic that is no measure either: the test of `cox_recalibration`.
 COX = "cox"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._censoring_weights import refuse_censoring_weights
-from skcal._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
 from skcal._numerics.inference._classical_tests import compare_brier, normal_pvalue
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 

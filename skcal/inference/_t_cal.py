@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._censoring_weights import refuse_censoring_weights
-from skcal._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._validation import check_integer, check_rng
 from skcal._numerics.inference._dyadic import DyadicErrors
 from skcal._numerics.inference._monte_carlo import find_smallest_pvalue
-from skcal._progress import read_progress
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_integer, check_rng
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
 

@@ -3,9 +3,8 @@
 `MEASURES` is the one table of measures: scorers, common tests and reports follow from its rows.
 """
 
-from skcal._estimates._measure import Measure
-from skcal._predicted._distributions import Mixture, MultivariateNormal
-from skcal._predicted._points import Ensemble, Quantiles
+from skcal._input._predicted._distributions import Mixture, MultivariateNormal
+from skcal._input._predicted._points import Ensemble, Quantiles
 from skcal.metrics import (
     _binned,
     _calibration_index,
@@ -69,6 +68,7 @@ from skcal.metrics._interval import (
     surrogate_interval_calibration_error,
 )
 from skcal.metrics._kernel import kernel_calibration_error
+from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
 from skcal.metrics._pit import (

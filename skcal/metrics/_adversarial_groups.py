@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
+from skcal._input._predicted._response_rows import check_values, make_pit_source, read_pit
+from skcal._input._validation import check_integer, check_number, check_rng, check_sample_weight
 from skcal._numerics.distributions._regression import measure_uniformity
-from skcal._predicted._rows import check_values, make_pit_source, read_pit
-from skcal._progress import read_progress
-from skcal._records import show_record
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_integer, check_number, check_rng, check_sample_weight
+from skcal._tools._arrays import read_numbers
+from skcal._tools._progress import read_progress
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, RandomState
 
 
 class AdversarialGroupCurve(NamedTuple):

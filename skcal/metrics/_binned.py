@@ -7,13 +7,9 @@ from typing import Literal
 import numpy as np
 
 from skcal._estimates._bins import find_edges
-from skcal._estimates._measure import (
-    CellAnswer,
-    Measure,
-    Traits,
-    take_averages,
-    take_matches,
-)
+from skcal._estimates._traits import CellAnswer, Traits, take_averages, take_matches
+from skcal._input._reduction import average_over_rows
+from skcal._input._validation import check_flag, check_n_bins, check_number, check_option
 from skcal._numerics.cells._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
 from skcal._numerics.errors._binned import (
     debias_squared_gaps,
@@ -24,9 +20,8 @@ from skcal._numerics.errors._binned import (
     squared_gaps,
     uniform_edges,
 )
-from skcal._reduction import average_over_rows
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_flag, check_n_bins, check_number, check_option
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 
 def expected_calibration_error(

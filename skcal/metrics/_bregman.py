@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcal._arrays import NUMPY, read_numbers
+from skcal._input._validation import check_option, check_unit_range
 from skcal._numerics.errors._bregman import (
     bregman_divergence,
     log_divergence,
     relative_entropy,
     squared_difference,
 )
-from skcal._validation import check_option, check_unit_range
+from skcal._tools._arrays import NUMPY, read_numbers
 
 # Divergence of one component from another, and of which the sum over all classes is taken.
 DIVERGENCES = {

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from skcal._estimates._curves import check_curve, find_gaps
-from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._input._reduction import average_over_rows
+from skcal._input._validation import check_number
 from skcal._numerics.curves._spline import weighted_quantiles
-from skcal._reduction import average_over_rows
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_number
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 # How far curves that are interpolated, or fitted step by step, may be from their definitions.
 _CURVE_ACCURACY = {"smooth": 1e-4, "spline": 1e-6}

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._estimates._measure import Measure
+from skcal._input._reduction import check_class_vectors
+from skcal._input._validation import check_integer, check_n_bins, check_option
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.errors._simplex_binning import (
     DISTANCES,
@@ -16,9 +17,8 @@ from skcal._numerics.errors._simplex_binning import (
     bin_uniformly,
     has_enough,
 )
-from skcal._reduction import check_class_vectors
-from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_n_bins, check_option
+from skcal._tools._typing import ArrayLike
+from skcal.metrics._measure import Measure
 
 
 def canonical_calibration_error(

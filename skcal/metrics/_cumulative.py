@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._input._reduction import average_over_rows
+from skcal._input._validation import check_option
 from skcal._numerics.cells._cell_bounds import bound_maximum, bound_range, bound_two_bins
 from skcal._numerics.errors._cumulative import (
     averaged_two_bin_error,
     cumulative_maximum,
     cumulative_range,
 )
-from skcal._reduction import average_over_rows
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_option
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 _DEVIATIONS = {"range": cumulative_range, "max": cumulative_maximum}
 

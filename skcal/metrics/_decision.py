@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._decisions import (
+from skcal._estimates._decisions import (
     ACTS,
     check_act,
     find_base_rate,
@@ -16,12 +16,13 @@ from skcal._decisions import (
     round_thresholds,
 )
 from skcal._estimates._isotonic import pool_isotonically
-from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._numerics.cells._cell_bounds import bound_decisions
 from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
-from skcal._records import show_record
-from skcal._reduction import average_over_rows, reduce_to_samples
-from skcal._typing import ArrayLike, Reduction
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 # The square of the smooth calibration error times this is a lower bound of the error.
 _PART_OF_SQUARE = 2 / 3

@@ -6,9 +6,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._arrays import as_float64, list_slices, move_to, namespace
 from skcal._estimates._bins import average_by_bin, find_edges, split_mass
 from skcal._estimates._isotonic import regress_isotonically
+from skcal._input._reduction import REDUCTIONS, check_predictions, reduce_to_samples
+from skcal._input._sample import CHUNK
+from skcal._input._validation import check_n_bins, check_number, check_option
 from skcal._numerics.cells._grid import cubic_nodes, sum_moments
 from skcal._numerics.curves._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, find_bandwidth
 from skcal._numerics.errors._bregman import expect_divergence, mean_outcome, squared_difference
@@ -22,16 +24,14 @@ from skcal._numerics.errors._decomposition import (
     sum_gaussian,
 )
 from skcal._numerics.errors._squared_gap import CELLS, average_epanechnikov, average_gaussian
-from skcal._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._refinement import (
     check_n_folds,
     choose_recalibrator,
     cross_fit,
     list_vectors,
 )
-from skcal._sample import CHUNK
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_n_bins, check_number, check_option
+from skcal._tools._arrays import as_float64, list_slices, move_to, namespace
+from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergence
 from skcal.recalibration import AutoRecalibration
 

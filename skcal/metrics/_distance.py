@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._estimates._measure import CellAnswer, Measure, take_averages
+from skcal._estimates._traits import CellAnswer, take_averages
+from skcal._input._reduction import average_over_rows, reduce_to_samples
+from skcal._input._validation import check_number
 from skcal._numerics.errors._distance import (
     LowerDistance,
     bound_lower_distance,
@@ -16,10 +18,9 @@ from skcal._numerics.errors._interval import (
     best_interval_postprocessing,
     bound_interval_postprocessing,
 )
-from skcal._reduction import average_over_rows, reduce_to_samples
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_number
+from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._bounds import Bounds, average_bounds
+from skcal.metrics._measure import Measure
 
 # Below this the linear program outgrows what its solution is good for.
 _SMALLEST_TOLERANCE = 1e-5

@@ -10,6 +10,8 @@ import numpy as np
 
 from skcal._estimates._class_kernels import check_matrix
 from skcal._estimates._kernel_blocks import split_into_blocks
+from skcal._input._predicted._distributions import LARGEST, read_predictions
+from skcal._input._validation import check_flag, check_number, check_option, check_sample_weight
 from skcal._numerics.distributions._distribution_kernels import (
     Laplaces,
     Mixtures,
@@ -20,9 +22,7 @@ from skcal._numerics.distributions._distribution_kernels import (
     find_chunk_size,
     residual_kernel,
 )
-from skcal._predicted._distributions import LARGEST, read_predictions
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_number, check_option, check_sample_weight
+from skcal._tools._typing import ArrayLike
 
 # Relative rounding that the matrix of a callable may miss symmetry by.
 _ROUNDING = 1e-10

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from skcal._input._predicted._distributions import Mixture, read_predictions, unwrap
+from skcal._input._predicted._points import Ensemble, Quantiles, list_blocks, read_members
+from skcal._input._predicted._response_rows import check_values, read_cdf
+from skcal._input._validation import check_sample_weight
 from skcal._numerics.distributions._isotonic_distributions import score_recalibrated
-from skcal._predicted._distributions import Mixture, read_predictions, unwrap
-from skcal._predicted._points import Ensemble, Quantiles, list_blocks, read_members
-from skcal._predicted._rows import check_values, read_cdf
-from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight
+from skcal._tools._typing import ArrayLike
 from skcal.metrics._decomposition import CORPDecomposition
 from skcal.metrics._predictive_scores import (
     CLOSED_FORMS,

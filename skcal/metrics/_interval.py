@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages, take_quarter
+from skcal._estimates._traits import CellAnswer, Traits, take_averages, take_quarter
+from skcal._input._reduction import average_over_rows
+from skcal._input._sample import Sample
+from skcal._input._validation import check_number
 from skcal._numerics.cells._cell_bounds import bound_intervals, bound_surrogate
 from skcal._numerics.errors._interval import (
     interval_error,
     random_interval_error,
     surrogate_interval_error,
 )
-from skcal._reduction import average_over_rows
-from skcal._sample import Sample
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_number
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 # Widths 2^-k of intervals that are looked at for a lower bound.
 _N_WIDTHS = 24

@@ -6,7 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._estimates._measure import CellAnswer, Measure
+from skcal._estimates._traits import CellAnswer
+from skcal._input._reduction import average_over_rows
+from skcal._input._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_option,
+    check_rng,
+)
 from skcal._numerics.cells._cell_bounds import bound_gaussian, bound_laplace
 from skcal._numerics.errors._kernel import (
     estimate_by_bins,
@@ -15,9 +23,8 @@ from skcal._numerics.errors._kernel import (
     gaussian_error,
     laplace_error,
 )
-from skcal._reduction import average_over_rows
-from skcal._typing import ArrayLike, RandomState, Reduction
-from skcal._validation import check_flag, check_integer, check_number, check_option, check_rng
+from skcal._tools._typing import ArrayLike, RandomState, Reduction
+from skcal.metrics._measure import Measure
 
 # The grid of the Gaussian kernel has 67 cells in a bandwidth: some million for this one.
 _SMALLEST_BANDWIDTH = 1e-5

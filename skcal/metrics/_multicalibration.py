@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._independent_rows import list_weights, reduce_to_grouped_sample
+from skcal._input._independent_rows import list_weights, reduce_to_grouped_sample
+from skcal._input._sample import Sample
+from skcal._input._validation import check_option
 from skcal._numerics.errors._cumulative import cumulative_range
 from skcal._numerics.inference._classical_tests import cumulative_error, divide_by_error
-from skcal._sample import Sample
-from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._tools._typing import ArrayLike
 
 
 def multicalibration_error(

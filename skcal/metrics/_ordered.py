@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._arrays import list_slices
+from skcal._input._reduction import check_class_vectors
+from skcal._input._sample import CHUNK
+from skcal._input._validation import show_labels
 from skcal._numerics.errors._ordered import cumulate, squared_ranks
-from skcal._reduction import check_class_vectors
-from skcal._sample import CHUNK
-from skcal._typing import ArrayLike
-from skcal._validation import show_labels
+from skcal._tools._arrays import list_slices
+from skcal._tools._typing import ArrayLike
 from skcal.metrics._top_k import ReducedPredictions
 
 

@@ -6,21 +6,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._numerics.distributions._regression import (
-    area_to_diagonal,
-    center_levels,
-    measure_uniformity,
-)
-from skcal._predicted._distributions import unwrap
-from skcal._predicted._rows import check_values, is_grouped, read_cdf, read_pit
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
+from skcal._input._predicted._distributions import unwrap
+from skcal._input._predicted._response_rows import check_values, is_grouped, read_cdf, read_pit
+from skcal._input._validation import (
     check_flag,
     check_number,
     check_option,
     check_rng,
     check_sample_weight,
 )
+from skcal._numerics.distributions._regression import (
+    area_to_diagonal,
+    center_levels,
+    measure_uniformity,
+)
+from skcal._tools._typing import ArrayLike, RandomState
 
 
 def probability_integral_transform(

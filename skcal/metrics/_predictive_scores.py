@@ -8,6 +8,24 @@ import numpy as np
 from scipy import stats
 from scipy.stats.distributions import rv_frozen
 
+from skcal._input._predicted._distributions import Mixture, describe, read_predictions, unwrap
+from skcal._input._predicted._points import (
+    Ensemble,
+    Quantiles,
+    check_levels,
+    read_members,
+    read_quantiles,
+)
+from skcal._input._predicted._response_rows import (
+    check_values,
+    evaluate_rows,
+    is_discrete,
+    read_cdf,
+    read_intervals,
+    read_ppf,
+    refuse_rows,
+)
+from skcal._input._validation import check_flag, check_sample_weight
 from skcal._numerics.distributions._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics.distributions._isotonic_distributions import StepDistributions
 from skcal._numerics.distributions._normal_scores import NormalScores
@@ -22,25 +40,7 @@ from skcal._numerics.distributions._predictive_scores import (
     score_pinball,
 )
 from skcal._numerics.distributions._squared_integral import integrate_squares
-from skcal._predicted._distributions import Mixture, describe, read_predictions, unwrap
-from skcal._predicted._points import (
-    Ensemble,
-    Quantiles,
-    check_levels,
-    read_members,
-    read_quantiles,
-)
-from skcal._predicted._rows import (
-    check_values,
-    evaluate_rows,
-    is_discrete,
-    read_cdf,
-    read_intervals,
-    read_ppf,
-    refuse_rows,
-)
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_sample_weight
+from skcal._tools._typing import ArrayLike
 
 # Beyond a number, and quantiles from above, by SciPy's first and second kind of distributions.
 _SF, _ISF = ("sf", "ccdf"), ("isf", "iccdf")

@@ -11,7 +11,7 @@ from skcal._refinement import (
     cross_fit,
     read_vectors,
 )
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 
 
 def log_loss_refinement(

@@ -6,23 +6,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skcal._input._predicted._points import check_levels, read_quantiles
+from skcal._input._predicted._response_rows import (
+    check_values,
+    read_ppf,
+    refuse_rows,
+)
+from skcal._input._validation import (
+    check_n_bins,
+    check_number,
+    check_sample_weight,
+)
 from skcal._numerics.distributions._regression import (
     coverage,
     mean_normalized_gap,
 )
 from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
-from skcal._predicted._points import check_levels, read_quantiles
-from skcal._predicted._rows import (
-    check_values,
-    read_ppf,
-    refuse_rows,
-)
-from skcal._typing import ArrayLike
-from skcal._validation import (
-    check_n_bins,
-    check_number,
-    check_sample_weight,
-)
+from skcal._tools._typing import ArrayLike
 
 # Squares of larger errors, in standard deviations, might overflow.
 _LARGEST_ERROR = 1e100

@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
+from skcal._input._predicted._points import check_levels
+from skcal._input._predicted._response_rows import check_values, refuse_rows
+from skcal._input._validation import check_number, check_option, check_sample_weight
 from skcal._numerics.distributions._isotonic_functionals import regress_functional, score_functional
-from skcal._predicted._points import check_levels
-from skcal._predicted._rows import check_values, refuse_rows
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_number, check_option, check_sample_weight
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.metrics._decomposition import CORPDecomposition
 from skcal.metrics._predictive_scores import interval_score
 

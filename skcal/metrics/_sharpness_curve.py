@@ -7,14 +7,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._bins import split_mass
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._input._sample import CHUNK
+from skcal._input._validation import check_integer, check_number, check_option
 from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._numerics.errors._bregman import diverge_rows, mean_outcome
 from skcal._numerics.errors._sharpness_curve import sum_on_grid
-from skcal._records import show_record
-from skcal._reduction import REDUCTIONS, check_predictions
-from skcal._sample import CHUNK
-from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_number, check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.metrics._bregman import BregmanDivergence, find_divergence
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
 

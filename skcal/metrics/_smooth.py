@@ -7,14 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._measure import (
-    CellAnswer,
-    FixedPoint,
-    Measure,
-    Traits,
-    take_matches,
-    take_quarter,
-)
 from skcal._estimates._smooth import (
     CURVE_SCALES,
     check_curve_bandwidth,
@@ -22,13 +14,15 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
+from skcal._estimates._traits import CellAnswer, FixedPoint, Traits, take_matches, take_quarter
+from skcal._input._reduction import average_over_rows, reduce_to_samples
+from skcal._input._validation import check_integer, check_number
 from skcal._numerics.cells._cell_bounds import bound_fixed_point, bound_smoothed
 from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
 from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
-from skcal._records import show_record
-from skcal._reduction import average_over_rows, reduce_to_samples
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_integer, check_number
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, Reduction
+from skcal.metrics._measure import Measure
 
 
 class SmoothECECurve(NamedTuple):

@@ -6,13 +6,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._measure import CellAnswer, Measure, Traits, take_averages
+from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._input._reduction import average_over_rows, reduce_to_samples
+from skcal._input._validation import check_option
 from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
-from skcal._records import show_record
-from skcal._reduction import average_over_rows, reduce_to_samples
-from skcal._typing import ArrayLike, Reduction
-from skcal._validation import check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._bounds import Bounds, average_bounds
+from skcal.metrics._measure import Measure
 
 # Cells of the first grid, and the rows up to which sorting them is the quicker way.
 _CELLS = 1 << 14

@@ -9,11 +9,12 @@ import numpy as np
 
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
-from skcal._estimates._measure import Measure, Traits
 from skcal._estimates._test_points import check_test_points, embed_rows
-from skcal._reduction import check_class_vectors
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag
+from skcal._estimates._traits import Traits
+from skcal._input._reduction import check_class_vectors
+from skcal._input._validation import check_flag
+from skcal._tools._typing import ArrayLike
+from skcal.metrics._measure import Measure
 
 
 def squared_kernel_calibration_error(

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import list_slices
-from skcal._records import show_record
-from skcal._reduction import REDUCTIONS, check_predictions
-from skcal._sample import CHUNK
-from skcal._typing import ArrayLike
-from skcal._validation import check_integer
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._input._sample import CHUNK
+from skcal._input._validation import check_integer
+from skcal._tools._arrays import list_slices
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 
 class ReducedPredictions(NamedTuple):

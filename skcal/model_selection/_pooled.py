@@ -12,25 +12,25 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._bound_measure import bind_for_labels
-from skcal._folds import (
+from skcal._fitting._folds import (
     check_rows,
     choose_splitter,
     fit_rows,
     make_splits,
     spread_columns,
 )
-from skcal._groups import read_groups, take_columns
-from skcal._predict_proba import (
+from skcal._fitting._predict_proba import (
     complete_labels,
     find_unseen_labels,
     predict_labelled,
     warn_of_unseen_labels,
 )
-from skcal._progress import read_progress
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight, refuse_indicator
+from skcal._input._groups import read_groups, take_columns
+from skcal._input._validation import check_sample_weight, refuse_indicator
+from skcal._sources._bound_measure import bind_for_labels
+from skcal._tools._progress import read_progress
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.metrics import multicalibration_error
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._records import show_record
+from skcal._input._validation import check_option
 from skcal._refinement import (
     LOSSES,
     average_loss,
@@ -19,8 +19,8 @@ from skcal._refinement import (
     has_two_classes,
     read_vectors,
 )
-from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 
 LIBRARIES = ("lightgbm", "xgboost")
 

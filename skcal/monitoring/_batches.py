@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from skcal._batches._tables import check_names, check_order, feed_batches
-from skcal.monitoring._groups import GroupedMonitor
+from skcal._input._batches._tables import check_names, check_order, feed_batches
+from skcal.monitoring._grouped_monitor import GroupedMonitor
 from skcal.monitoring._monitor import CalibrationMonitor, refuse_options
 
 

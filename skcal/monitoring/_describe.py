@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcal._numerics.monitoring._evidence import log_mean_exp
-from skcal._words import show_label, show_percentages, show_places, show_pvalue
+from skcal._numerics.monitoring._betting_evidence import log_mean_exp
+from skcal._tools._words import show_label, show_percentages, show_places, show_pvalue
 from skcal.monitoring._frames import find_detector, find_deviations, find_pvalue, list_edges
 from skcal.monitoring._state import MOST_ALARMS
 from skcal.monitoring._times import show_time

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._input._sample import CHUNK
 from skcal._numerics.monitoring._sequential_bets import (
     EXPERTS,
     Past,
@@ -17,7 +18,6 @@ from skcal._numerics.monitoring._sequential_bets import (
     learn_at_once,
     make_past,
 )
-from skcal._sample import CHUNK
 from skcal.monitoring._rises import Marks, Rise, follow, make_marks
 
 

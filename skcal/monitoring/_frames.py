@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._numerics.monitoring._evidence import log_mean_exp, merge_delayed
+from skcal._numerics.monitoring._betting_evidence import log_mean_exp, merge_delayed
 from skcal._numerics.monitoring._sequential_bets import EXPERTS
 from skcal.monitoring._rises import Rise, find_worth, is_over
 from skcal.monitoring._times import make_times

@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from skcal._numerics.monitoring._evidence import log_mean_exp
+from skcal._numerics.monitoring._betting_evidence import log_mean_exp
 from skcal._numerics.monitoring._sequential_bets import Past, join_moments
 from skcal.monitoring._experts import Experts, make_experts
 from skcal.monitoring._frames import find_detector

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._arrays import list_column_names
-from skcal._batches._grouped import check_same_settings
-from skcal._batches._rows import (
+from skcal._input._batches._batch_rows import (
     agree_on_negative,
     check_named_columns,
     check_names,
@@ -17,15 +15,17 @@ from skcal._batches._rows import (
     is_empty,
     list_samples,
 )
-from skcal._numerics.monitoring._evidence import log_mean_exp
-from skcal._typing import ArrayLike
-from skcal._validation import (
+from skcal._input._batches._grouped import check_same_settings
+from skcal._input._validation import (
     check_flag,
     check_integer,
     check_number,
     check_option,
     refuse_unknown_options,
 )
+from skcal._numerics.monitoring._betting_evidence import log_mean_exp
+from skcal._tools._arrays import list_column_names
+from skcal._tools._typing import ArrayLike
 from skcal.monitoring._describe import describe_monitor
 from skcal.monitoring._experts import Rules
 from skcal.monitoring._frames import (

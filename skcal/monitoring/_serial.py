@@ -5,9 +5,14 @@ from math import isclose
 
 import numpy as np
 
-from skcal._batches._plain_data import check_format, errors_named, read_plain_numbers, require
+from skcal._input._batches._plain_data import (
+    check_format,
+    errors_named,
+    read_plain_numbers,
+    require,
+)
+from skcal._input._validation import check_integer, check_number
 from skcal._numerics.monitoring._sequential_bets import Past
-from skcal._validation import check_integer, check_number
 from skcal.monitoring._experts import Experts
 from skcal.monitoring._history import History
 from skcal.monitoring._rises import Marks, Rise

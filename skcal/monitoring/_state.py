@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._numerics.monitoring._evidence import (
+from skcal._numerics.monitoring._betting_evidence import (
     advance_detector,
     advance_stakes,
     list_payments,

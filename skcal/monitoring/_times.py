@@ -5,9 +5,9 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from skcal._batches._rows import as_array
-from skcal._validation import check_number
-from skcal._words import show_moment
+from skcal._input._batches._batch_rows import as_array
+from skcal._input._validation import check_number
+from skcal._tools._words import show_moment
 
 NUMBERS, DATES = "numbers", "dates"
 

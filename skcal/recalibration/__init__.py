@@ -7,7 +7,7 @@ from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration, BetaMap
 from skcal.recalibration._class_scores import NotClassScoresError
 from skcal.recalibration._conformal_interval import ConformalInterval
-from skcal.recalibration._cross_fit import CrossFitProba
+from skcal.recalibration._cross_fit_proba import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._histogram import BinMap, HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration

@@ -4,13 +4,13 @@ from abc import abstractmethod
 
 import numpy as np
 
+from skcal._input._validation import check_number
 from skcal._numerics.recalibration._information import measure_information
 from skcal._numerics.recalibration._newton import centre_features
 from skcal._numerics.recalibration._scores import centre_logits, find_probabilities
 from skcal._numerics.recalibration._softmax_regression import fit_softmax
 from skcal._numerics.recalibration._target_smoothing import share_of_others
 from skcal._numerics.recalibration._temperature import fit_temperature
-from skcal._validation import check_number
 from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.

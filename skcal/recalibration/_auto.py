@@ -11,15 +11,15 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._folds import check_rows, make_splits, route_metadata
-from skcal._held_out import fit_to_columns, predict_columns, predict_split
+from skcal._fitting._folds import check_rows, make_splits, route_metadata
+from skcal._fitting._held_out import fit_to_columns, predict_columns, predict_split
+from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
-from skcal._progress import as_task, read_progress
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_integer, check_number, check_sample_weight
-from skcal._warnings import warn
+from skcal._tools._progress import as_task, read_progress
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator, restored_on_error
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator

@@ -13,7 +13,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skcal._arrays import (
+from skcal._input._validation import (
+    check_column_order,
+    check_option,
+    check_target,
+    check_weights,
+    refuse_indicator,
+    show_labels,
+)
+from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
+from skcal._numerics.recalibration._weights import count_as_rows
+from skcal._tools._arrays import (
     NUMPY,
     as_float64,
     find_device,
@@ -29,20 +39,10 @@ from skcal._arrays import (
     search_sorted,
     to_numpy,
 )
-from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
-from skcal._numerics.recalibration._weights import count_as_rows
-from skcal._parallel import run_parallel
-from skcal._progress import CallbackSupport, as_task
-from skcal._typing import ArrayLike
-from skcal._validation import (
-    check_column_order,
-    check_option,
-    check_target,
-    check_weights,
-    refuse_indicator,
-    show_labels,
-)
-from skcal._warnings import warn
+from skcal._tools._parallel import run_parallel
+from skcal._tools._progress import CallbackSupport, as_task
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,

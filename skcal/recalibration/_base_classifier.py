@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._folds import (
+from skcal._fitting._folds import (
     METHODS,
     check_classifier,
     check_rows,
@@ -27,11 +27,11 @@ from skcal._folds import (
     score_rows,
     spread_columns,
 )
+from skcal._input._validation import check_option, check_sample_weight, show_labels
 from skcal._numerics.recalibration._scores import average_log_odds
-from skcal._progress import CallbackSupport, as_task, read_progress
-from skcal._typing import ArrayLike
-from skcal._validation import check_option, check_sample_weight, show_labels
-from skcal._warnings import warn
+from skcal._tools._progress import CallbackSupport, as_task, read_progress
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.recalibration._base import restored_on_error
 
 

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcal._input._validation import check_flag, check_option
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_option
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from skcal._arrays import find_span, is_numpy, list_slices, move_to, namespace
-from skcal._numerics.recalibration._temperature import find_median, fit_temperature
-from skcal._validation import (
+from skcal._input._validation import (
     COARSE_ROUNDING,
     EXPLAIN_ROUNDING,
     ROW_SUM_TOLERANCE,
@@ -14,6 +12,8 @@ from skcal._validation import (
     explain_images,
     show_labels,
 )
+from skcal._numerics.recalibration._temperature import find_median, fit_temperature
+from skcal._tools._arrays import find_span, is_numpy, list_slices, move_to, namespace
 
 # Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
 # answer in float32, and what stands around them makes float64 of it.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._warnings import warn
+from skcal._tools._warnings import warn
 
 # A lead of the predicted class below this share of 1 / n_classes would drown in float32.
 _SMALLEST_LEAD = 1e-6

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.distributions._conformal import conformal_quantile
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level, check_option
-from skcal._warnings import warn
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.recalibration._base_regression import RegressionRecalibrator, find_ratios
 
 

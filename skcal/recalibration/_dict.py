@@ -20,8 +20,8 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from skcal import __version__
-from skcal._arrays import as_readable, find_device, to_numpy
-from skcal._validation import check_option
+from skcal._input._validation import check_option
+from skcal._tools._arrays import as_readable, find_device, to_numpy
 
 FORMAT = "skcal.BaseRecalibrator"
 VERSION = 1

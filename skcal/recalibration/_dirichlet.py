@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_softmax
 
+from skcal._input._validation import check_flag, check_number
 from skcal._numerics.recalibration._information import measure_information
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_number
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._affine import AffineRecalibrator
 
 

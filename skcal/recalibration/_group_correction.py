@@ -6,13 +6,13 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
+from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
 from skcal._numerics.recalibration._weights import count_as_rows
-from skcal._parallel import run_parallel
-from skcal._validation import show_labels
-from skcal._warnings import warn
+from skcal._tools._parallel import run_parallel
+from skcal._tools._warnings import warn
 from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,

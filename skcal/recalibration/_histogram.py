@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcal._input._validation import check_n_bins, check_number, check_option
 from skcal._numerics.errors._binned import bin_index, count_bins, uniform_edges
 from skcal._numerics.recalibration._histogram import (
     average_in_bins,
@@ -13,9 +14,8 @@ from skcal._numerics.recalibration._histogram import (
     raise_edges,
     share_in_proportion,
 )
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_n_bins, check_number, check_option
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
-from skcal._typing import ArrayLike
-from skcal._validation import check_number
+from skcal._input._validation import check_number
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from skcal._input._predicted._points import check_levels
 from skcal._numerics.distributions._isotonic_distributions import (
     Blocks,
     StepDistributions,
     regress_distributions,
 )
-from skcal._predicted._points import check_levels
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base_regression import DistributionRecalibrator
 
 

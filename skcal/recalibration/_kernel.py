@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcal._input._sample import Sample
+from skcal._input._validation import check_number
 from skcal._numerics.curves._kernel_curve import (
     RESIDUAL_CELLS,
     SMALLEST_BANDWIDTH,
@@ -13,10 +15,8 @@ from skcal._numerics.curves._kernel_curve import (
     share_mass,
     trace_curve,
 )
-from skcal._records import show_record
-from skcal._sample import Sample
-from skcal._typing import ArrayLike
-from skcal._validation import check_number
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 

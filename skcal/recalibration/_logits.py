@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._arrays import namespace
+from skcal._input._validation import check_number
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY, find_floor
-from skcal._typing import ArrayLike
-from skcal._validation import check_number
+from skcal._tools._arrays import namespace
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
 
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._typing import ArrayLike
-from skcal._validation import check_number
+from skcal._input._validation import check_number
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._affine import AffineRecalibrator
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.utils import get_tags
 
-from skcal._arrays import list_column_names
-from skcal._folds import get_classifier
-from skcal._levels import Levels, find_levels, read_column
-from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._fitting._folds import get_classifier
+from skcal._input._levels import Levels, find_levels, read_column
+from skcal._input._validation import check_option
+from skcal._tools._arrays import list_column_names
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
 from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
 from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap

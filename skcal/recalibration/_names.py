@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
-from skcal._validation import check_option
+from skcal._input._validation import check_option
 from skcal.recalibration._base import BaseRecalibrator
 
 

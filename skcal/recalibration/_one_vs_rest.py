@@ -9,8 +9,8 @@ from scipy.special import expit
 
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._scores import log_odds, normalize_rows
-from skcal._parallel import run_parallel
-from skcal._typing import ArrayLike
+from skcal._tools._parallel import run_parallel
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._class_scores import list_parts
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from skcal._input._validation import check_flag, check_option, check_rates
 from skcal._numerics.recalibration._intercepts import reach_shares
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_option, check_rates
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from skcal._input._validation import check_number, check_rng
 from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_number, check_rng
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 from skcal.recalibration._kernel import KernelMap, KernelRecalibration

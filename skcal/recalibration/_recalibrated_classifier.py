@@ -10,11 +10,11 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._folds import find_input
-from skcal._held_out import find_rise, predict_held_out
+from skcal._fitting._folds import find_input
+from skcal._fitting._held_out import find_rise, predict_held_out
+from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
-from skcal._validation import show_labels
-from skcal._warnings import warn
+from skcal._tools._warnings import warn
 from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
 from skcal.recalibration._names import choose_recalibrator, is_random

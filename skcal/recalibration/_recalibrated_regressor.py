@@ -15,8 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._arrays import refuse_other_libraries
-from skcal._folds import (
+from skcal._fitting._folds import (
     check_partition,
     check_regression_rows,
     check_regressor,
@@ -26,9 +25,10 @@ from skcal._folds import (
     make_splits,
     route_weights,
 )
-from skcal._progress import CallbackSupport, as_task, read_progress
-from skcal._typing import ArrayLike
-from skcal._validation import check_sample_weight
+from skcal._input._validation import check_sample_weight
+from skcal._tools._arrays import refuse_other_libraries
+from skcal._tools._progress import CallbackSupport, as_task, read_progress
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._conformal_interval import ConformalInterval

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from skcal._input._validation import check_flag, check_n_bins
 from skcal._numerics.errors._binned import bin_index, count_bins
 from skcal._numerics.recalibration._histogram import average_in_bins, equal_mass_edges, raise_edges
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_n_bins
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._histogram import check_counts, count_rows
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator

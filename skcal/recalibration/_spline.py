@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.interpolate import PPoly
 
+from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._numerics.curves._spline import fit_natural_spline
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_flag, check_integer, check_number
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 

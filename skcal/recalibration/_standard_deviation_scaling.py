@@ -6,8 +6,8 @@ from typing import Literal
 
 from scipy.stats import norm
 
+from skcal._input._validation import check_option
 from skcal._numerics.distributions._deviation_scaling import scale_by_crps, scale_by_likelihood
-from skcal._validation import check_option
 from skcal.recalibration._base_regression import LocationScaleRecalibrator, find_ratios
 
 

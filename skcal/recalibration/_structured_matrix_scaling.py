@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._affine import StructuredRecalibrator
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._typing import ArrayLike
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._affine import StructuredRecalibrator
 
 

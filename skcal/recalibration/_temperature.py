@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._arrays import namespace
+from skcal._input._validation import check_option
 from skcal._numerics.recalibration._scores import find_probabilities
 from skcal._numerics.recalibration._temperature import fit_temperature
-from skcal._typing import ArrayLike
-from skcal._validation import check_option
+from skcal._tools._arrays import namespace
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._class_scores import LOGIT_DEPTH
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin

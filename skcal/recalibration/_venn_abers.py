@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics.recalibration._venn_abers import VennAbersSteps, fit_venn_abers
-from skcal._records import show_record
-from skcal._typing import ArrayLike
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._input._validation import check_rng
 from skcal._numerics.inference._fine_error import find_fine_error
 from skcal._numerics.inference._verdict import bound_mean_error, subtract_in_squares
-from skcal._validation import check_rng
-from skcal._words import show_error
+from skcal._tools._words import show_error
 from skcal.inference import TestResult, calibration_test
 from skcal.metrics import smooth_ece
 

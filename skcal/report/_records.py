@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._records import show_record
+from skcal._tools._show_record import show_record
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import CoxRecalibration, GroupAudit, Interval, TestResult
 

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from skcal._progress import read_progress
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
+from skcal._input._validation import (
     check_confidence_level,
     check_flag,
     check_integer,
@@ -17,15 +15,17 @@ from skcal._validation import (
     check_option,
     check_rng,
 )
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import audit_groups
+from skcal.report._binary_problem import list_models, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
-from skcal.report._estimators import predict_models
 from skcal.report._frame import make_frame
 from skcal.report._html import write_html, write_page
 from skcal.report._judgement import judge_rows
-from skcal.report._problem import list_models, read_problem
+from skcal.report._models import predict_models
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._words import show_bound, show_error, show_label, show_percentages, show_pvalue
+from skcal._tools._words import show_bound, show_error, show_label, show_percentages, show_pvalue
 from skcal.report._evidence import adjust_pvalue
 from skcal.report._sentence import show_region
 

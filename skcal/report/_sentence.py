@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._words import (
+from skcal._tools._words import (
     show_bound,
     show_error,
     show_label,

@@ -2,7 +2,7 @@
 
 from textwrap import TextWrapper
 
-from skcal._words import show_pvalue
+from skcal._tools._words import show_pvalue
 from skcal.report._sections import cut_text, judge_recalibration, list_sections, show_number
 
 _WIDTH = 79

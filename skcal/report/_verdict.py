@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._input._validation import check_rng
 from skcal._numerics.curves._regions import find_regions
 from skcal._numerics.inference._verdict import (
     bound_log_odds_slope,
@@ -14,7 +15,6 @@ from skcal._numerics.inference._verdict import (
     split_change,
     split_gain,
 )
-from skcal._validation import check_rng
 from skcal.inference import Interval
 from skcal.report._records import Direction, Region
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
+from skcal._input._validation import check_number, check_unit_range, show_labels
 from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_number, check_unit_range, show_labels
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.shift._at_horizon import read_causes
 
 # What single precision may change of a mean.

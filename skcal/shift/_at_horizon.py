@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
-from skcal._censoring_weights import CensoringWeights
+from skcal._input._censoring_weights import CensoringWeights
+from skcal._input._validation import check_integer, check_labels, check_number, show_labels
 from skcal._numerics.shift._censoring import find_followed
-from skcal._records import show_record
-from skcal._typing import ArrayLike
-from skcal._validation import check_integer, check_labels, check_number, show_labels
-from skcal._warnings import warn
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 
 
 class HorizonOutcomes(NamedTuple):

@@ -6,14 +6,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._arrays import read_numbers
+from skcal._input._validation import check_flag, check_n_bins, check_rng, check_unit_range
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.shift._censoring import share_survival
-from skcal._records import show_record
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import check_flag, check_n_bins, check_rng, check_unit_range
-from skcal._warnings import warn
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, RandomState
+from skcal._tools._warnings import warn
 from skcal.shift._at_horizon import read_times
 
 

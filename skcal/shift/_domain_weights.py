@@ -12,19 +12,19 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from skcal._arrays import list_column_names, read_numbers
-from skcal._folds import check_partition, check_rows, cross_fit, make_splits, stack_rows
-from skcal._numerics.shift._density_ratio import weigh_rows
-from skcal._progress import read_progress
-from skcal._typing import RandomState
-from skcal._validation import (
+from skcal._fitting._folds import check_partition, check_rows, cross_fit, make_splits, stack_rows
+from skcal._input._validation import (
     check_integer,
     check_number,
     check_proba,
     check_rng,
     check_same_columns,
 )
-from skcal._warnings import warn
+from skcal._numerics.shift._density_ratio import weigh_rows
+from skcal._tools._arrays import list_column_names, read_numbers
+from skcal._tools._progress import read_progress
+from skcal._tools._typing import RandomState
+from skcal._tools._warnings import warn
 
 _N_STEPS = 1000
 # Of the new population there should be old rows like so large a part.

@@ -7,7 +7,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._held_out import fit_to_columns, predict_columns
+from skcal._fitting._held_out import fit_to_columns, predict_columns
+from skcal._input._reduction import check_predictions
+from skcal._input._validation import (
+    check_confidence_level,
+    check_flag,
+    check_integer,
+    check_number,
+    check_option,
+    check_rng,
+)
 from skcal._numerics.shift._performance import (
     BINARY,
     METRICS,
@@ -18,19 +27,10 @@ from skcal._numerics.shift._performance import (
     make_metric,
 )
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
-from skcal._progress import read_progress
-from skcal._records import show_record
-from skcal._reduction import check_predictions
 from skcal._refinement import choose_recalibrator, cross_fit, list_vectors
-from skcal._typing import ArrayLike, RandomState
-from skcal._validation import (
-    check_confidence_level,
-    check_flag,
-    check_integer,
-    check_number,
-    check_option,
-    check_rng,
-)
+from skcal._tools._progress import read_progress
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference import GroupAudit, TestResult, calibration_test
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import SplineRecalibration, TemperatureScaling

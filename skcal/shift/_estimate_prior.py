@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._held_out import fit_to_columns, predict_columns
+from skcal._fitting._held_out import fit_to_columns, predict_columns
+from skcal._input._reduction import check_predictions
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.shift._prior_estimate import (
     bound_rates,
@@ -20,11 +22,9 @@ from skcal._numerics.shift._prior_estimate import (
     solve_rates,
 )
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
-from skcal._records import show_record
-from skcal._reduction import check_predictions
 from skcal._refinement import choose_recalibrator, list_vectors
-from skcal._typing import ArrayLike
-from skcal._validation import check_confidence_level
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.inference import TestResult
 from skcal.shift._new_rows import check_counts, read_new
 

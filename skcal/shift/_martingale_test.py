@@ -8,8 +8,8 @@ import numpy as np
 
 from skcal._numerics.inference._classical_tests import divide_by_error, normal_pvalue
 from skcal._numerics.shift._censoring import expect_events
-from skcal._records import show_record
-from skcal._typing import ArrayLike
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
 from skcal.shift._d_calibration import read_survival
 
 

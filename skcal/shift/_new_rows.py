@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from skcal._arrays import list_column_names, read_numbers
-from skcal._refinement import list_vectors
-from skcal._validation import (
+from skcal._input._validation import (
     check_column_order,
     check_proba,
     check_same_columns,
     check_sample_weight,
     show_labels,
 )
+from skcal._refinement import list_vectors
+from skcal._tools._arrays import list_column_names, read_numbers
 
 
 def read_new(y_proba_new, y_proba, rows, sample_weight):

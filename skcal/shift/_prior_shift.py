@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from skcal._input._validation import check_rates, check_sample_weight, show_labels
 from skcal._numerics.shift._prior_shift import fit_prior, shift_logits, shift_probabilities
-from skcal._typing import ArrayLike
-from skcal._validation import check_rates, check_sample_weight, show_labels
+from skcal._tools._typing import ArrayLike
 from skcal.recalibration import BaseRecalibrator
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from skcal._batches._tables import check_names, check_order, feed_batches
-from skcal.streaming._groups import GroupedSummary
+from skcal._input._batches._tables import check_names, check_order, feed_batches
+from skcal.streaming._grouped_summary import GroupedSummary
 from skcal.streaming._summary import CalibrationSummary
 
 

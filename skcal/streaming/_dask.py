@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from skcal._batches._tables import check_columns, check_names, check_order, read_table
-from skcal._validation import check_integer
-from skcal.streaming._groups import GroupedSummary
+from skcal._input._batches._tables import check_columns, check_names, check_order, read_table
+from skcal._input._validation import check_integer
+from skcal.streaming._grouped_summary import GroupedSummary
 from skcal.streaming._summary import CalibrationSummary
 
 

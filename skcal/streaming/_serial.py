@@ -5,9 +5,15 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 
-from skcal._batches._plain_data import check_format, errors_named, read_plain_numbers, require
-from skcal._batches._rows import REASONS
-from skcal._cells._cells import Cells
+from skcal._estimates._cells import Cells
+from skcal._input._batches._batch_rows import REASONS
+from skcal._input._batches._plain_data import (
+    check_format,
+    errors_named,
+    read_plain_numbers,
+    require,
+)
+from skcal._input._validation import check_integer
 from skcal._numerics.cells._cell_moments import (
     ORDER,
     SEVERAL,
@@ -15,7 +21,6 @@ from skcal._numerics.cells._cell_moments import (
     make_cells,
     split_pairs,
 )
-from skcal._validation import check_integer
 
 FORMAT = "skcal.CalibrationSummary"
 VERSION = 1

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._arrays import list_column_names
-from skcal._batches._grouped import check_same_settings
-from skcal._batches._rows import (
+from skcal._estimates._cells import Cells
+from skcal._input._batches._batch_rows import (
     REASONS,
     agree_on_negative,
     check_named_columns,
@@ -20,11 +19,12 @@ from skcal._batches._rows import (
     is_empty,
     list_samples,
 )
-from skcal._cells._cell_measures import bound_cells, check_measure, measure_cells
-from skcal._cells._cells import Cells
-from skcal._reduction import REDUCTIONS
-from skcal._typing import ArrayLike, ClassReduction
-from skcal._validation import check_integer, check_option
+from skcal._input._batches._grouped import check_same_settings
+from skcal._input._reduction import REDUCTIONS
+from skcal._input._validation import check_integer, check_option
+from skcal._sources._cell_measures import bound_cells, check_measure, measure_cells
+from skcal._tools._arrays import list_column_names
+from skcal._tools._typing import ArrayLike, ClassReduction
 from skcal.streaming._serial import (
     pack_summary,
     tabulate_cells,
@@ -35,7 +35,7 @@ from skcal.streaming._serial import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skcal._sample import Sample
+    from skcal._input._sample import Sample
 
 SETTINGS = ("n_cells", "reduction", "pos_label", "labels", "on_invalid")
 _DEFAULTS = {"n_cells": 2**14, "reduction": "auto", "on_invalid": "raise"}

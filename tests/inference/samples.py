@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import binom
 
-from skcal._bound_measure import bind_for_rows, bind_rows
-from skcal.inference._row_source import RowSource
+from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._row_source import RowSource
 from skcal.streaming import CalibrationSummary
 
 # Measures that a summary answers, by every way to stand for its rows.

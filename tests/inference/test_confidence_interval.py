@@ -8,19 +8,21 @@ import pytest
 from scipy.stats import binom, t
 from sklearn.metrics import brier_score_loss
 
-from skcal._bound_measure import BoundMeasure, bind_for_rows, bind_rows
-from skcal._cross_fit import WeightedParts
+from skcal._estimates._traits import Traits
 from skcal._numerics.inference._bootstrap import accelerated_interval
+from skcal._sources import _row_source
+from skcal._sources._bound_measure import BoundMeasure, bind_for_rows, bind_rows
+from skcal._sources._cell_source import CellSource, bind_for_cells
+from skcal._sources._cross_fit import WeightedParts
+from skcal._sources._resamples import CellResamples, RowResamples, SmoothResamples, Units
+from skcal._sources._row_source import RowSource
 from skcal.datasets import make_shrunk
 from skcal.inference import (
-    _row_source,
     confidence_interval,
     confidence_interval_from_summary,
     observed_expected_ratio,
 )
-from skcal.inference._cell_source import CellSource, bind_for_cells, check_summary
-from skcal.inference._resamples import CellResamples, RowResamples, SmoothResamples, Units
-from skcal.inference._row_source import RowSource
+from skcal.inference._summaries import check_summary
 from skcal.metrics import MEASURES, expected_calibration_error
 from tests.inference.samples import OF_SUMMARIES, bind_source, draw_binary, summarize
 
@@ -332,7 +334,7 @@ def test_merged_rows_vary_like_all_rows(rng, monkeypatch, name, n, weighted, gro
     units = Units(n, rng.integers(300, size=n)) if grouped else Units(n)
     merged = bind_source(name, *rows, units).make_resamples()
     monkeypatch.setattr(_row_source, "FEW_ROWS", 10**6)
-    monkeypatch.setattr(BoundMeasure, "is_plain_smooth_ece", False)
+    monkeypatch.setattr(BoundMeasure, "traits", Traits())
     apart = bind_source(name, *rows, units).make_resamples()
     assert isinstance(merged, SmoothResamples if name == "smooth_ece" else CellResamples)
     assert isinstance(apart, RowResamples)

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.special import logit
 from scipy.stats import binom, binomtest, chi2, norm
 
-from skcal import _groups
+from skcal._input import _groups
 from skcal._numerics.inference._brownian import exceed_range
 from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm, step_down

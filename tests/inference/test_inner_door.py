@@ -1,4 +1,4 @@
-"""Tests and intervals measure samples that are checked already: no public function is called again."""
+"""Tests and intervals measure samples that are checked already, and call no public function."""
 
 import functools
 

@@ -8,8 +8,8 @@ import pytest
 from sklearn.calibration import calibration_curve
 
 from skcal._estimates._bins import find_edges
+from skcal._input._reduction import reduce_to_samples
 from skcal._numerics.errors._binned import bin_index
-from skcal._reduction import reduce_to_samples
 from skcal.metrics import expected_calibration_error, squared_calibration_error
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import brier_score_loss, top_k_accuracy_score
 
-from skcal._reduction import reduce_to_samples
+from skcal._input._reduction import reduce_to_samples
 from skcal.inference import calibration_test
 from skcal.metrics import (
     Ensemble,

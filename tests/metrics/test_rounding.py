@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from skcal import metrics
+from skcal._input._sample import CHUNK
 from skcal._numerics.errors._smooth_calibration import fit_path
-from skcal._sample import CHUNK
 from tests import reference_rounding as exact
 from tests.reference_rounding import LongRows, Rows, U, assert_near, call, draw_large, draw_small
 

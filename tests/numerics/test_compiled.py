@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skcal._cells import _cells
+from skcal._estimates import _cells
 from skcal._numerics.cells import _compiled
 from skcal._numerics.cells._cell_moments import add_rows, make_cells
 from skcal.streaming import CalibrationSummary

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics.monitoring._evidence import (
+from skcal._numerics.monitoring._betting_evidence import (
     advance_detector,
     advance_stakes,
     list_payments,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from skcal._input._sample import Sample
 from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     log_reflected_kernel,
     regress_on_kernel,
 )
-from skcal._sample import Sample
 from tests.reference import reflected_kernel_sum
 
 N_POINTS = 41

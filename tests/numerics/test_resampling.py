@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import erf, erfinv
 
+from skcal._input._sample import Sample
 from skcal._numerics.errors._smooth import TOLERANCE, cosine_moments, count_intervals
 from skcal._numerics.inference import _resampling as resampling
 from skcal._numerics.inference._resampling import CellResampler, RowResampler, find_fixed_points
-from skcal._sample import Sample
 from skcal.metrics import smooth_ece
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
-from skcal._predicted._rows import read_pit
+from skcal._input._predicted._response_rows import read_pit
 from skcal.metrics import continuous_ranked_probability_score, probability_integral_transform
 from skcal.recalibration import (
     ConformalInterval,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal._words import show_bound
+from skcal._tools._words import show_bound
 from skcal.inference import audit_groups
 from skcal.report import CalibrationReport, calibration_report
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
-from skcal._validation import check_rng
-from skcal._words import show_percentages
+from skcal._input._validation import check_rng
+from skcal._tools._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import calibration_test, confidence_interval, recalibration_gain
 from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece

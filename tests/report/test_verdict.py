@@ -10,14 +10,14 @@ from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from skcal._words import show_bound
+from skcal._tools._words import show_bound
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
 from skcal.recalibration import AutoRecalibration
 from skcal.report import calibration_report
+from skcal.report._binary_problem import read_problem
 from skcal.report._evidence import AverageError, Evidence
 from skcal.report._judgement import judge_rows
-from skcal.report._problem import read_problem
 from skcal.report._quantities import describe_sample
 from skcal.report._records import Direction, Region
 from skcal.report._sections import judge_recalibration

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import coo_array
 
-from skcal._arrays import as_float64, as_index, bincount, is_numpy, namespace
+from skcal._tools._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
 # Values that are summed one after another.
 _BLOCK = 1 << 13

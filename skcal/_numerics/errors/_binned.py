@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcal._arrays import is_numpy, move_to, namespace, search_sorted, to_numpy
 from skcal._numerics.cells._grid import cumulate
+from skcal._tools._arrays import is_numpy, move_to, namespace, search_sorted, to_numpy
 
 # Up to this number of equal bins the bin of a prediction is computed, beyond it is searched.
 _MOST_BINS = 1 << 20

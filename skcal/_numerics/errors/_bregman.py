@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import kl_div, rel_entr
 
-from skcal._arrays import is_numpy, namespace
+from skcal._tools._arrays import is_numpy, namespace
 
 
 def squared_difference(y, v):

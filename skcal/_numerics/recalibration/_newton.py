@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from skcal._warnings import warn
+from skcal._tools._warnings import warn
 
 # The Newton decrement, twice what a step promises to gain. After a step that promised, or gained,
 # this share of the value the arithmetic resolves no further one.

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from skcal._arrays import namespace
+from skcal._tools._arrays import namespace
 
 # Probabilities are not taken below this before a logarithm: the logit of a hard 0 or 1 is 36.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from skcal._arrays import list_slices
+from skcal._tools._arrays import list_slices
 
 # Relative to the largest difference of two logits of a row. At the first the probabilities differ
 # from even ones by less than 1e-12. The second is only there to have an end.

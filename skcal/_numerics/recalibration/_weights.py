@@ -1,6 +1,6 @@
 """Weights as numbers of rows."""
 
-from skcal._arrays import namespace
+from skcal._tools._arrays import namespace
 
 
 def count_as_rows(weights):

@@ -9,9 +9,9 @@ from skcal._estimates._belt import LARGEST_RATIO, find_belt
 from skcal._estimates._bins import bound_bins
 from skcal._estimates._isotonic import bound_sample
 from skcal._estimates._smooth import bound_curve
-from skcal._independent_rows import check_log_odds, select_labelled_rows
+from skcal._input._independent_rows import check_log_odds, select_labelled_rows
+from skcal._input._validation import check_option
 from skcal._numerics.inference._score_interval import find_score_interval
-from skcal._validation import check_option
 from skcal.diagrams._curve import HIGHEST, find_supported, store_array
 from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_color
 from skcal.diagrams._layer import Layer, LayerData

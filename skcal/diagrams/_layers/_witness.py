@@ -8,7 +8,7 @@ import numpy as np
 from skcal._numerics.cells._grid import linear_nodes
 from skcal._numerics.errors._smooth_calibration import balance_witness, find_witness
 from skcal.diagrams._curve import store_array
-from skcal.diagrams._frame import STRIP, STRIP_ID, WORD_ID
+from skcal.diagrams._figure import STRIP, STRIP_ID, WORD_ID
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import merge_style
 

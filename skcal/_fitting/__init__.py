@@ -1,0 +1,1 @@
+"""Classifiers and recalibrators fitted on parts of the rows, and what they predict."""

@@ -1,0 +1,76 @@
+"""Recalibrators on rows that they were not fitted on."""
+
+import numpy as np
+from sklearn.base import clone
+
+from skcal._fitting._folds import spread_columns
+from skcal._numerics.recalibration._losses import find_losses
+
+
+def fit_to_columns(recalibrator, scores, codes, sample_weight):
+    """A fitted clone, whose classes are the numbers of the columns."""
+    fitted = clone(recalibrator)
+    if "classes" in fitted.get_params(deep=False):
+        fitted.set_params(classes=np.arange(scores.shape[1]))
+    weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not hasattr(fitted, "_warns_of_unseen"):
+        return fitted.fit(scores, codes, **weight)
+    fitted._warns_of_unseen = False  # what was fitted to all rows has, by the names of the classes
+    fitted.fit(scores, codes, **weight)
+    del fitted._warns_of_unseen
+    return fitted
+
+
+def predict_columns(fitted, scores):
+    """Its probabilities, one column for each column of scores, 0 for a class that it missed."""
+    columns = np.arange(scores.shape[1])
+    return spread_columns(fitted.predict_proba(scores), fitted.classes_, columns)
+
+
+def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
+    """Probabilities of the test rows of each split by a map fitted on its training rows.
+
+    Parameters
+    ----------
+    recalibrator : recalibrator
+        A mixture has a way of its own, ``_predict_held_out``, which fits no member twice.
+    scores : ndarray of shape (n_samples, n_classes)
+    codes : ndarray of shape (n_samples,)
+        Column of the true class.
+    sample_weight : ndarray of shape (n_samples,) or None
+    splits : list of pairs of train and test rows
+
+    Returns
+    -------
+    list of ndarray of shape (n_test, n_classes)
+    """
+    if hasattr(recalibrator, "_predict_held_out"):
+        return recalibrator._predict_held_out(scores, codes, sample_weight, splits)
+    return [predict_split(recalibrator, scores, codes, sample_weight, *split) for split in splits]
+
+
+def predict_split(recalibrator, scores, codes, sample_weight, train, test):
+    """The same for one split."""
+    weight = None if sample_weight is None else sample_weight[train]
+    fitted = fit_to_columns(recalibrator, scores[train], codes[train], weight)
+    return predict_columns(fitted, scores[test])
+
+
+def find_rise(before, after, codes, mass):
+    """By how much probabilities are worse than before, and the name of the loss that says so.
+
+    That is the log loss, or the Brier score where maps that return 0 and 1 have an infinite log
+    loss. 0 unless the rise is larger than its standard error.
+    """
+    share = mass / mass.sum()
+    for loss in ("log", "brier"):
+        old, new = find_losses(before, codes, loss), find_losses(after, codes, loss)
+        if np.isfinite(new).all() or not np.isfinite(old).all():
+            break
+    name = {"log": "log loss", "brier": "Brier score"}[loss]
+    if not np.isfinite(old).all():
+        return 0.0, name
+    rises = new - old
+    rise = share @ rises
+    error = np.sqrt(np.sum((share * (rises - rise)) ** 2))
+    return float(rise) if rise > error else 0.0, name

@@ -1,0 +1,1 @@
+"""From what users give to checked samples, vectors, groups, distributions and batches."""

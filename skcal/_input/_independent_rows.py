@@ -1,0 +1,143 @@
+"""The entrance of tests and bands for one binary problem whose rows are independent."""
+
+import numpy as np
+from scipy.special import logit
+
+from skcal._input._groups import read_groups
+from skcal._input._reduction import REDUCTIONS, reduce_to_samples
+from skcal._input._sample import Sample
+from skcal._input._validation import check_option
+from skcal._numerics.cells._order import unite_rounded
+from skcal._numerics.inference._effective_rows import find_shares
+
+
+def reduce_to_labelled_sample(y_true, y_proba, **data):
+    """Check user input of a test of one binary problem; see `reduce_to_samples`.
+
+    Returns
+    -------
+    Sample
+        All arrays float64, outcomes 0 or 1, no row of weight zero; weights None where none
+        were given.
+
+    Raises
+    ------
+    ValueError
+        If the input is invalid, if `reduction` gives several problems or dependent rows, or if
+        there are soft labels.
+    """
+    return reduce_to_present_rows(y_true, y_proba, **data)[0]
+
+
+def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
+    """The same for rows in groups, with the keyword arguments of `read_groups`.
+
+    Returns
+    -------
+    sample : Sample
+    groups : Groups
+        Groups of the rows of the sample.
+    """
+    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    return sample, read_groups("groups", groups, present, **options)
+
+
+def reduce_to_present_rows(y_true, y_proba, *, reduction="auto", **data):
+    """The sample of `reduce_to_labelled_sample`, and which rows of the input it holds."""
+    check_reduction(reduction)
+    (sample,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
+    return select_labelled_rows(sample)
+
+
+def check_reduction(reduction):
+    """Raise a ValueError unless a reduction gives one sample, whose rows can be independent."""
+    check_option("reduction", reduction, REDUCTIONS)
+    if reduction not in ("auto", "confidence"):
+        raise ValueError(
+            "reduction must give one binary problem with independent rows, as 'auto' and "
+            f"'confidence' do; got {reduction!r}. Choose one class with pos_label."
+        )
+
+
+def select_labelled_rows(sample):
+    """The rows of a sample whose weight is not zero, all arrays float64, and which rows they are.
+
+    Raises
+    ------
+    ValueError
+        If there are soft labels.
+    """
+    _check_outcomes(sample)
+    predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
+    present = np.ones(len(predictions), dtype=bool) if weights is None else weights > 0
+    if not present.all():
+        predictions, outcomes, weights = predictions[present], outcomes[present], weights[present]
+    return Sample(unite_rounded(predictions), outcomes, weights), present
+
+
+def check_single_rows(sample):
+    """Raise a ValueError unless all rows count once and have an outcome of 0 or 1."""
+    if sample.weights is not None:
+        raise ValueError(
+            "sample_weight must be None for exact bounds, which hold for rows that count once "
+            "each; repeat rows that stand for several."
+        )
+    _check_outcomes(sample)
+
+
+def list_weights(sample):
+    """Weights of all rows of a sample; ones where there are none."""
+    return np.ones(len(sample.predictions)) if sample.weights is None else sample.weights
+
+
+def list_unequal_weights(sample):
+    """Weights whose mean is 1; None where all are equal, whatever they are."""
+    weights = sample.weights
+    if weights is None or (weights == weights[0]).all():
+        return None
+    return find_shares(weights) * len(weights)
+
+
+def check_log_odds(sample, largest_ratio=1e250):
+    """Raise a ValueError unless outcomes can be regressed on the log odds of the predictions.
+
+    Parameters
+    ----------
+    sample : Sample
+    largest_ratio : float, default=1e250
+        Largest ratio of two weights: the information of rows of smaller weight may vanish in
+        float64.
+    """
+    low, high = sample.predictions.min(), sample.predictions.max()
+    if low <= 0 or high >= 1:
+        found = np.count_nonzero((sample.predictions <= 0) | (sample.predictions >= 1))
+        raise ValueError(
+            "y_proba must lie between 0 and 1, both excluded, because log odds of 0 and 1 are "
+            f"infinite; got {found} such predictions. Give probabilities that were not rounded "
+            "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
+        )
+    if logit(low) == logit(high):
+        raise ValueError(
+            f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
+        )
+    if (sample.outcomes == sample.outcomes[0]).all():
+        raise ValueError(
+            "y_true must hold both outcomes, or no slope can be fitted; all rows are "
+            f"{'positive' if sample.outcomes[0] else 'negative'}."
+        )
+    weights = list_weights(sample)
+    if weights.max() / largest_ratio > weights.min():
+        raise ValueError(
+            f"sample_weight above 0 must lie within a factor of {largest_ratio:g} of each other; "
+            f"got {weights.min():g} and {weights.max():g}."
+        )
+
+
+def _check_outcomes(sample):
+    outcomes = next(sample.chunks(size=len(sample.predictions)))[1]
+    soft = np.flatnonzero((outcomes != 0) & (outcomes != 1))
+    if len(soft):
+        raise ValueError(
+            "y_true must hold labels; a soft label has no outcome to test; "
+            f"got {outcomes[soft[0]]:g} at row {soft[0]}."
+        )

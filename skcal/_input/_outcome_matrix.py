@@ -1,0 +1,165 @@
+"""Outcomes with several columns: soft labels of classes, and multilabel indicators."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from skcal._input._validation import (
+    advise_multilabel,
+    advise_single_label,
+    check_column_order,
+    check_proba,
+    check_weights,
+    find_other_order,
+)
+from skcal._tools._arrays import choose_device, list_column_names, namespace, read_numbers
+
+
+def has_columns(y_true, least=2):
+    """Whether outcomes are a matrix of at least so many columns."""
+    try:
+        shape = y_true.shape if issparse(y_true) else np.shape(y_true)
+    except ValueError:  # ragged lists, which the check of labels refuses by name
+        return False
+    return len(shape) == 2 and shape[1] >= least
+
+
+def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names):
+    """Read and check outcomes that are a row of probabilities each.
+
+    Returns
+    -------
+    proba, target : ndarray of shape (n_samples, n_classes)
+    weights : ndarray of shape (n_samples,) or None
+    """
+    outcomes, predictions = names
+    for name, value in (("pos_label", pos_label), ("labels", labels)):
+        if value is not None:
+            raise ValueError(
+                f"{name} must be None where {outcomes} has a column for each class; got {value!r}."
+            )
+    target, proba, weights = (
+        None if values is None else read_numbers(name, values)
+        for name, values in (
+            (outcomes, y_true),
+            (predictions, y_proba),
+            ("sample_weight", sample_weight),
+        )
+    )
+    _check_pair_of_tables(y_true, y_proba, names)
+    proba, target = (
+        check_proba(name, values, advice=advise_multilabel(names))
+        for name, values in ((predictions, proba), (outcomes, target))
+    )
+    if proba.shape != target.shape:
+        raise ValueError(
+            f"{outcomes} and {predictions} must have the same shape where {outcomes} has a column "
+            f"for each class; got {target.shape} and {proba.shape}."
+        )
+    return proba, target, check_weights(weights, len(proba))
+
+
+def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
+    """Read and check a multilabel indicator, and a probability for each of its entries.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+    y_proba : array-like of shape (n_samples, n_labels), or list of n_labels arrays of shape \
+            (n_samples, 2)
+    sample_weight : array-like of shape (n_samples,) or None
+    pos_label : None
+    names : pair of str
+    on_device : bool
+
+    Returns
+    -------
+    proba, target : array of shape (n_samples, n_labels)
+    weights : array of shape (n_samples,) or None
+    """
+    outcomes, predictions = names
+    if pos_label is not None:
+        raise ValueError(
+            "pos_label must be None for reduction='multilabel', where each label has a column; got "
+            f"{pos_label!r}.{advise_single_label(names)}"
+        )
+    if not has_columns(y_true, least=1):
+        raise ValueError(
+            f"{outcomes} must be an indicator of shape (n_samples, n_labels) for "
+            "reduction='multilabel', with 1 where a row has a label and 0 where it has not; got "
+            f"{_describe(y_true)}. scikit-learn's MultiLabelBinarizer makes one of lists of labels."
+        )
+    if issparse(y_true):
+        y_true = y_true.toarray()
+    is_list = _is_list_of_outputs(y_proba)
+    device = choose_device(y_proba[0] if is_list else y_proba) if on_device else None
+    target = check_proba(outcomes, read_numbers(outcomes, y_true, device), of_classes=False)
+    if is_list:
+        proba = _read_outputs(predictions, y_proba, device)
+    else:
+        proba = check_proba(
+            predictions, read_numbers(predictions, y_proba, device), of_classes=False
+        )
+    if tuple(proba.shape) != tuple(target.shape):
+        raise ValueError(
+            f"{outcomes} and {predictions} must have the same shape for reduction='multilabel', a "
+            f"column for each label; got {tuple(target.shape)} and {tuple(proba.shape)}."
+        )
+    _check_pair_of_tables(y_true, y_proba, names)
+    weights = (
+        None if sample_weight is None else read_numbers("sample_weight", sample_weight, device)
+    )
+    return proba, target, check_weights(weights, proba.shape[0])
+
+
+def name_columns(y_true, y_proba, labels, names):
+    """Names of the labels of an indicator, those that are given or those of its columns.
+
+    Returns
+    -------
+    list or None
+    """
+    tables = [list_column_names(table) for table in (y_true, y_proba)]
+    if labels is None:
+        return next((columns for columns in tables if columns is not None), None)
+    for name, columns in zip(names, tables, strict=True):
+        check_column_order(name, columns, labels)
+    return labels.tolist()
+
+
+def _describe(values):
+    try:
+        return f"shape {tuple(np.shape(values))}"
+    except ValueError:
+        return "rows of several lengths"
+
+
+def _is_list_of_outputs(y_proba):
+    """Whether probabilities are those of both outcomes of one label after the other."""
+    try:
+        return np.ndim(y_proba[0]) == 2 if isinstance(y_proba, list | tuple) else False
+    except (IndexError, ValueError):  # empty, or ragged
+        return False
+
+
+def _read_outputs(name, y_proba, device):
+    """The probabilities of 1 in what `MultiOutputClassifier.predict_proba` returns."""
+    columns, n_rows = [], np.shape(y_proba[0])[0]
+    for k, output in enumerate(y_proba):
+        proba = check_proba(f"{name}[{k}]", read_numbers(f"{name}[{k}]", output, device))
+        if tuple(proba.shape) != (n_rows, 2):
+            raise ValueError(
+                f"{name}[{k}] must have shape ({n_rows}, 2), the probabilities of 0 and "
+                f"of 1 of a label; got shape {tuple(np.shape(output))}."
+            )
+        columns.append(proba[:, 1])
+    return namespace(columns[0]).stack(columns, axis=1)
+
+
+def _check_pair_of_tables(y_true, y_proba, names):
+    """Raise a ValueError where two tables have the same columns in another order."""
+    true, predicted = list_column_names(y_true), list_column_names(y_proba)
+    if true is not None and find_other_order(predicted, true) is not None:
+        raise ValueError(
+            f"The columns of {names[0]} and {names[1]} must have the same order; got "
+            f"{', '.join(map(repr, true[:10]))} and {', '.join(map(repr, predicted[:10]))}."
+        )

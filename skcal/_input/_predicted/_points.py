@@ -1,0 +1,199 @@
+"""Predictions by numbers instead of a distribution: ensembles, and quantiles with their levels."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+
+# Members of an ensemble that are sorted at a time.
+_BLOCK = 1 << 20
+# A level that is rounded up by this part of it still means the member that it is at.
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+class Ensemble(NamedTuple):
+    """Ensembles: for each row a sample of values that the target may have.
+
+    Such as draws from a posterior distribution, the trees of a forest, or runs of a simulation.
+
+    Attributes
+    ----------
+    members : array-like of shape (n_samples, n_members)
+        Members of the ensemble of each row, in any order. Only
+        :func:`continuous_ranked_probability_score` takes NaN, as a missing member.
+    """
+
+    members: ArrayLike
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+    def ppf(self, q: float) -> np.ndarray:
+        """Quantile of the members of every row: the smallest one that a share `q` does not exceed.
+
+        Parameters
+        ----------
+        q : float
+            Level of the quantile, in (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The member of each row.
+
+        Raises
+        ------
+        ValueError
+            If the members are invalid, or `q` does not lie in (0, 1).
+        """
+        members = _read_matrix("members", self.members)
+        if not 0 < q < 1:
+            raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
+        # Rounding of (1 - level) / 2 must not take the next member.
+        return np.quantile(members, q * (1 - _ROUNDING), axis=1, method="inverted_cdf")
+
+
+class Quantiles(NamedTuple):
+    """Predicted quantiles of each row, and their levels.
+
+    Attributes
+    ----------
+    values : array-like of shape (n_samples, n_levels)
+        Quantiles, one column for each level; infinite ones are allowed.
+    levels : array-like of shape (n_levels,)
+        Levels, distinct and strictly between 0 and 1.
+    """
+
+    values: ArrayLike
+    levels: ArrayLike
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+    def ppf(self, q: float) -> np.ndarray:
+        """Predicted quantile of every row at one of the levels.
+
+        Parameters
+        ----------
+        q : float
+            The level, one of `levels` up to rounding.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The column of `values` that belongs to the level.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level, or `values` and `levels` are invalid.
+        """
+        levels = check_levels("levels", self.levels)
+        values = read_quantiles("values", self.values, None, levels)
+        column = np.flatnonzero(np.abs(levels - q) < 1e-9)
+        if len(column) == 0:
+            raise ValueError(f"levels must hold {q:.6g}; got {levels.tolist()}.")
+        return values[:, column[0]]
+
+
+def check_levels(name, levels):
+    """Probabilities strictly between 0 and 1, at least one."""
+    levels = np.atleast_1d(read_numbers(name, levels).astype(np.float64))
+    if levels.ndim != 1 or len(levels) == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional, with at least one level; got shape {levels.shape}."
+        )
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"{name} must lie strictly between 0 and 1; got {levels.tolist()}.")
+    return levels
+
+
+def read_quantiles(name, values, n_samples, levels):
+    """Quantiles of shape (n_samples, n_levels) for distinct levels, none of them NaN.
+
+    Without a number of rows it is that of `values`.
+    """
+    if len(np.unique(levels)) < len(levels):
+        raise ValueError(f"quantiles must be distinct; got {levels.tolist()}.")
+    values = read_numbers(name, values).astype(np.float64)
+    if values.ndim == 1 and len(levels) == 1:
+        values = values[:, None]
+    n_samples = len(values) if n_samples is None and values.ndim else n_samples
+    if values.shape != (n_samples, len(levels)):
+        raise ValueError(
+            f"{name} must have shape {(n_samples, len(levels))}, a row for each target "
+            f"and a column for each of the quantiles; got {values.shape}."
+        )
+    is_missing = np.isnan(values).any(axis=1)
+    if is_missing.any():
+        row = np.flatnonzero(is_missing)[0]
+        raise ValueError(f"{name} must not hold NaN; got {values[row]} at row {row}.")
+    return values
+
+
+def sort_quantiles(name, quantiles, n_samples):
+    """Values and levels of `Quantiles` in ascending order of the levels; values may not cross."""
+    levels = check_levels(f"The levels of {name}", quantiles.levels)
+    values = read_quantiles(f"The values of {name}", quantiles.values, n_samples, levels)
+    order = np.argsort(levels)
+    values = values[:, order]
+    n_crossing = np.count_nonzero((values[:, 1:] < values[:, :-1]).any(axis=1))
+    if n_crossing:
+        raise ValueError(
+            f"The values of {name} must not cross; they do in {n_crossing} of {len(values)} rows. "
+            "Sort them within rows."
+        )
+    return values, levels[order]
+
+
+def read_members(name, ensemble, n_samples, *, missing=False):
+    """Members of an ensemble for each of the rows; some of a row may be NaN where `missing`."""
+    members = _read_matrix(f"The members of {name}", ensemble.members, missing)
+    if len(members) != n_samples:
+        raise ValueError(
+            f"The members of {name} must have one row for each of the {n_samples} rows of y_true; "
+            f"got {len(members)}."
+        )
+    return members
+
+
+def list_blocks(members):
+    """Slices of rows of an ensemble that hold about as many members as fit into the cache."""
+    step = max(1, _BLOCK // members.shape[1])
+    return [slice(start, start + step) for start in range(0, len(members), step)]
+
+
+def _read_matrix(name, members, missing=False):
+    if missing:
+        members = read_numbers(name, members).astype(np.float64, copy=False)
+        check_everywhere(name, members, ~np.isinf(members), "be finite, or NaN if missing")
+    else:
+        members = read_finite(name, members)
+    if members.ndim != 2 or members.size == 0:
+        raise ValueError(
+            f"{name} must have shape (n_samples, n_members) and hold at least one member; "
+            f"got shape {members.shape}."
+        )
+    return members
+
+
+def read_finite(name, values):
+    values = read_numbers(name, values).astype(np.float64, copy=False)
+    check_everywhere(name, values, np.isfinite(values), "be finite")
+    return values
+
+
+def check_everywhere(name, values, is_valid, needed):
+    if not np.all(is_valid):
+        place = np.argwhere(~is_valid)[0]
+        raise ValueError(f"{name} must {needed}; got {values[tuple(place)]}{show_place(place)}.")
+
+
+def show_place(place):
+    """Where a value stands; nothing for a single value that serves for all rows."""
+    if len(place) > 1:
+        return f" at index ({', '.join(str(number) for number in place)})"
+    return f" at row {place[0]}" if len(place) else ""

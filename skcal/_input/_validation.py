@@ -1,0 +1,491 @@
+"""Checks of single arguments: options, numbers, weights, probabilities and labels.
+
+Each returns what it checked in the form that the rest of the package reads, or raises a ValueError
+that names the argument.
+"""
+
+import inspect
+from difflib import get_close_matches
+from reprlib import repr as shorten
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skcal._input._sample import CHUNK
+from skcal._tools._arrays import (
+    find_span,
+    kind_of,
+    list_slices,
+    namespace,
+    read_labels,
+    read_numbers,
+    to_numpy,
+)
+
+# Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
+# of a table leaves behind.
+ROW_SUM_TOLERANCE = 1e-3
+# By this much after coarser rounding, such as that of bfloat16 to 8 bits.
+COARSE_ROUNDING = 0.02
+# Probabilities may leave [0, 1] by so many steps of their type at 1, and are clipped to it.
+_ROUNDING_STEPS = 8
+# Rates of classes are written by hand, to a few digits.
+RATE_SUM_TOLERANCE = 1e-6
+# End of a message about such a row.
+EXPLAIN_ROUNDING = (
+    " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take the "
+    "softmax of bfloat16 logits in float32."
+)
+# What others call the source of random numbers, which is `random_state` here.
+_GENERATORS = ("rng", "seed", "generator")
+# Rows that belong together, and rows that are tested apart: one is easily taken for the other.
+_SETS_OF_ROWS = {
+    "groups": ("clusters", " Rows that belong together are given as clusters."),
+    "clusters": ("groups", " Its rows must be independent; groups of them are tested one by one."),
+}
+
+
+# --------------------------------------------------------------------------- options
+
+
+def check_option(name, value, valid):
+    """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
+    if isinstance(value, str) and value in valid:
+        return
+    names = ", ".join(repr(v) for v in valid)
+    is_multilabel = isinstance(value, str) and (name, value) == ("reduction", "multilabel")
+    hint = advise_single_label() if is_multilabel else suggest_name(value, valid)
+    raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
+
+
+def suggest_name(name, valid, cutoff=0.5):
+    """End of a message: which of the valid names may have been meant."""
+    if not isinstance(name, str):
+        return ""
+    other, explanation = _SETS_OF_ROWS.get(name, (None, ""))
+    if other in valid:
+        return explanation
+    near = get_close_matches(name, valid, n=1, cutoff=cutoff)
+    if name in _GENERATORS and "random_state" in valid:
+        near = ["random_state"]
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_unknown_options(name, options, valid, caller=None):
+    """Raise a TypeError that names the nearest option unless all `options` are valid.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function that takes the options.
+    options : iterable of str
+    valid : list of str
+        Its options.
+    caller : callable or None, default=None
+        Function that hands the options on, one of whose own arguments may have been meant.
+    """
+    own = [] if caller is None else list(inspect.signature(caller).parameters)
+    for option in options:
+        if option not in valid:
+            known = f"its options are {', '.join(valid)}" if valid else "it has no options"
+            hint = suggest_name(option, [*valid, *own])
+            raise TypeError(f"{name} has no option {option!r}; {known}.{hint}")
+
+
+def check_flag(name, value):
+    """Raise a ValueError unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_integer(name, value, minimum, maximum=2**24):
+    """Return `value` as an int, or raise a ValueError that says what is needed.
+
+    Most integers are lengths of arrays, which the default maximum keeps in memory, one by one.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be an integer; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    if value > maximum:
+        raise ValueError(f"{name} must be at most {maximum}; got {value}.")
+    return int(value)
+
+
+def check_n_bins(n_bins):
+    """Return a number of bins as an int, or "cube_root"; `count_bins` makes it a number."""
+    if isinstance(n_bins, str):
+        if n_bins != "cube_root":
+            raise ValueError(f'n_bins must be an integer or "cube_root"; got {n_bins!r}.')
+        return n_bins
+    return check_integer("n_bins", n_bins, minimum=1)
+
+
+def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
+    """Return `value` as a float in [minimum, below), or raise a ValueError."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    number = _as_float(value) if is_number and not isinstance(value, bool) else np.nan
+    if np.isnan(number):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+    if below < np.inf and not minimum <= number < below:
+        raise ValueError(f"{name} must be at least {minimum} and below {below}; got {value!r}.")
+    if number < minimum or (np.isinf(number) and not allow_infinity):
+        finite = "" if allow_infinity else " and finite"
+        raise ValueError(f"{name} must be at least {minimum}{finite}; got {value!r}.")
+    return number
+
+
+def _as_float(number):
+    try:
+        return float(number)
+    except OverflowError:  # an integer of Python
+        return np.inf if number > 0 else -np.inf
+
+
+def check_confidence_level(confidence_level):
+    """Return the level as a float above 0 and below 1, or raise a ValueError."""
+    level = check_number("confidence_level", confidence_level, -np.inf, allow_infinity=True)
+    if not 0 < level < 1:
+        raise ValueError(f"confidence_level must be above 0 and below 1; got {confidence_level!r}.")
+    return level
+
+
+def check_rng(random_state):
+    """A Generator; of a RandomState, one that moves it on. None gives a new one.
+
+    The global RandomState of NumPy is not ours.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    try:
+        source = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1, a RandomState or a "
+            f"Generator; got {random_state!r}."
+        ) from None
+    return np.random.Generator(source._bit_generator)  # as default_rng does from NumPy 2.2 on
+
+
+# --------------------------------------------------------------------------- arrays
+#
+# `check_sample_weight` and `check_labels` read what comes beside rows, or alone. The others check
+# rows that `read_rows` has read: arrays of any library.
+
+
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
+    """Read and check weights, which may be None; see `check_weights`."""
+    if sample_weight is None:
+        return None
+    return check_weights(read_numbers(name, sample_weight), n_samples, name)
+
+
+def check_labels(name, values, device=None):
+    """Read and check labels; see `read_labels` and `check_target`."""
+    return check_target(name, read_labels(name, values, device))
+
+
+def check_weights(weights, n_samples, name="sample_weight"):
+    """Check weights: one for each row, finite, none negative, not all zero.
+
+    Parameters
+    ----------
+    weights : array of shape (n_samples,) or None
+    n_samples : int
+    name : str, default="sample_weight"
+        What messages call them.
+
+    Returns
+    -------
+    array of shape (n_samples,) or None
+        Weights of a real type; the array itself where its scale is moderate.
+    """
+    if weights is None:
+        return None
+    if weights.ndim != 1 or weights.shape[0] != n_samples:
+        raise ValueError(
+            f"{name} must have shape ({n_samples},), one weight for each row; "
+            f"got shape {tuple(weights.shape)}."
+        )
+    low, high = map(float, find_span(weights))
+    if not low >= 0 or not np.isfinite(high):
+        weights = to_numpy(weights)
+        row = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))[0]
+        raise ValueError(
+            f"{name} must be finite and not negative; got {weights[row]} at row {row}."
+        )
+    if high == 0:
+        raise ValueError(f"{name} must hold at least one positive weight; all are zero.")
+    # Sums and products of larger or smaller weights would overflow or vanish. As counts, many rows
+    # remain many, and next to none remain next to none.
+    scale = high / min(max(high, 1e-100), 1e100)
+    return weights if scale == 1 else weights / scale
+
+
+def explain_images(name):
+    """End of a message: how to make rows of images, which have a prediction for each pixel."""
+    return f" For images pass {name}.reshape(-1, n_classes), with the classes on the last axis."
+
+
+def check_proba(name, proba, *, of_classes=True, advice=""):
+    """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type.
+
+    Rows that are not `of_classes` need not sum to 1, and a single column stays one; `advice` ends a
+    message about sums.
+    """
+    if of_classes and proba.ndim == 2 and proba.shape[1] == 1:
+        proba = proba[:, 0]
+    if proba.ndim not in (1, 2) or 0 in proba.shape[1:]:
+        raise ValueError(
+            f"{name} must have shape (n_samples,) or (n_samples, n_classes); "
+            f"got shape {tuple(proba.shape)}." + (explain_images(name) if proba.ndim > 2 else "")
+        )
+    if proba.shape[0] == 0:
+        raise ValueError(f"{name} must hold at least one row; it is empty.")
+    proba = check_unit_range(name, proba)
+    if of_classes and proba.ndim == 2:
+        _check_row_sums(name, proba, advice)
+    return proba
+
+
+def find_rounding(values):
+    """How far rounding in its own type may put an array's floats outside of [0, 1]."""
+    return _ROUNDING_STEPS * float(namespace(values).finfo(values.dtype).eps)
+
+
+def clip_rounding(values):
+    """Numbers of which those that rounding alone puts outside of [0, 1] are clipped to it.
+
+    The array itself where all are inside; NaN, and what lies further outside, stay.
+    """
+    if kind_of(values) != "f" or is_inside(values):
+        return values
+    xp, rounding = namespace(values), find_rounding(values)
+    is_near = (values >= -rounding) & (values <= 1 + rounding)
+    return xp.where(is_near, xp.clip(values, 0.0, 1.0), values)
+
+
+def is_inside(values):
+    """Whether all numbers are in [0, 1]; not where one is NaN."""
+    if 0 in values.shape:
+        return True
+    low, high = find_span(values)
+    return bool(low >= 0 and high <= 1)
+
+
+def check_unit_range(name, values):
+    """Numbers in [0, 1], clipped by `clip_rounding`, or a ValueError.
+
+    Parameters
+    ----------
+    name : str
+    values : array
+        Of any shape, library and real type.
+    """
+    if is_inside(values):
+        return values
+    values = clip_rounding(values)
+    if is_inside(values):
+        return values
+    values = to_numpy(values)
+    where = np.argwhere(~((values >= 0) & (values <= 1)))[0]
+    value = values[tuple(where)]
+    row = f" at row {where[0]}" if values.ndim else ""
+    hint = ""
+    if -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
+        hint = (
+            f" The rounding of {values.dtype}, up to {find_rounding(values):.1g}, is clipped; "
+            f"after coarser rounding pass numpy.clip({name}, 0, 1)."
+        )
+    raise ValueError(f"{name} must lie in [0, 1]; got {value}{row}.{hint}")
+
+
+def _check_row_sums(name, proba, advice):
+    xp = namespace(proba)
+    for rows in list_slices(proba, CHUNK):
+        sums = xp.sum(proba[rows, ...], axis=1, dtype=xp.float64)
+        off = xp.abs(sums - 1) > ROW_SUM_TOLERANCE
+        if xp.any(off):
+            row = np.flatnonzero(to_numpy(off))[0]
+            found = to_numpy(sums)[row]
+            raise ValueError(
+                f"Rows of {name} must sum to 1; got a sum of {found:.6g} at row "
+                f"{rows.start + row}."
+                + (EXPLAIN_ROUNDING if abs(found - 1) <= COARSE_ROUNDING else advice)
+            )
+
+
+def advise_single_label(names=("y_true", "y_proba")):
+    """End of a message to those who have a multilabel indicator."""
+    return f" Take one label at a time: {names[0]}[:, k] and {names[1]}[:, k]."
+
+
+def advise_multilabel(names):
+    """End of a message about rows that may be those of a multilabel indicator."""
+    return (
+        " If the labels of a row do not exclude one another, take a measure with "
+        f"reduction='multilabel', or one label at a time: {names[0]}[:, k] and {names[1]}[:, k]."
+    )
+
+
+def refuse_indicator(y, advice):
+    """Raise a ValueError for labels with several columns, where rows have one label each."""
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # ragged lists, which are refused by the check of labels
+        return
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y must be one-dimensional, one label for each row; got shape {tuple(shape)}. For "
+            f"one-hot rows pass y.argmax(axis=1); for a multilabel indicator {advice}."
+        )
+
+
+# What rows of several labels may be meant for.
+_ADVICE = {
+    "y_true": " For one-hot rows pass their argmax(axis=1). For images pass y_true.ravel(), and "
+    "y_proba.ravel() or, with the classes on its last axis, y_proba.reshape(-1, n_classes)."
+    + advise_multilabel(("y_true", "y_proba"))
+}
+
+
+def check_target(name, labels):
+    """Check labels: one-dimensional, numbers, booleans or, in NumPy, strings; finite."""
+    if labels.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one label for each row; got shape "
+            f"{tuple(labels.shape)}.{_ADVICE.get(name, '')}"
+        )
+    kind = kind_of(labels)
+    if kind not in "biufU":
+        raise ValueError(
+            f"{name} must hold numbers, booleans or strings; got an array of type {labels.dtype}."
+        )
+    if kind == "f" and labels.shape[0] and not np.isfinite(float(sum(find_span(labels)))):
+        labels = to_numpy(labels)
+        row = np.flatnonzero(~np.isfinite(labels))[0]
+        raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.")
+    return labels
+
+
+def show_labels(labels):
+    """Labels for a message; the first few when there are many."""
+    shown = ", ".join(repr(label) for label in labels[:10].tolist())
+    return f"[{shown}{', ...' if len(labels) > 10 else ''}]"
+
+
+def check_rates(name, rates, classes):
+    """Rates of classes as an array of float64 that sums to 1, or a ValueError.
+
+    Parameters
+    ----------
+    name : str
+    rates : float, dict or array-like
+        The rate of the second of two classes; rates by label; or one for each class.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    """
+    if isinstance(rates, dict):
+        labels = classes.tolist()
+        if len(rates) != len(labels) or not all(label in rates for label in labels):
+            raise ValueError(
+                f"{name} must have a rate for each of the classes {show_labels(classes)}; got "
+                f"rates of {list(rates)}."
+            )
+        rates = [rates[label] for label in labels]
+    found = read_numbers(name, rates).astype(np.float64)
+    if found.ndim == 0 and len(classes) == 2:
+        found = np.array([1 - found, found])
+    if found.shape != classes.shape:
+        single = ", or that of the second class," if len(classes) == 2 else ""
+        raise ValueError(
+            f"{name} must hold one rate for each of the {len(classes)} classes "
+            f"{show_labels(classes)}{single} and nothing else; got shape {found.shape}."
+        )
+    found = clip_rounding(found)
+    if not is_inside(found):
+        raise ValueError(f"{name} must hold rates in [0, 1]; got {found.tolist()}.")
+    total = found.sum()
+    if abs(total - 1) > RATE_SUM_TOLERANCE:
+        raise ValueError(f"{name} must hold rates that sum to 1; got a sum of {total:.6g}.")
+    return found / total
+
+
+# --------------------------------------------------------------------------- names of columns
+
+
+def find_other_order(columns, labels):
+    """Places of the columns among the labels where they bear their names in another order.
+
+    Parameters
+    ----------
+    columns : list or None
+        What `list_column_names` said.
+    labels : list
+
+    Returns
+    -------
+    list of int or None
+        None where columns have no names, other names or the right order.
+    """
+    if columns is None or len(columns) != len(labels):
+        return None
+    for read in (str, _read_number):
+        named, meant = list(map(read, columns)), list(map(read, labels))
+        if named != meant and len(set(named)) == len(meant) and set(named) == set(meant):
+            return [meant.index(name) for name in named]
+    return None
+
+
+def check_same_columns(name, columns, other_name, others):
+    """Raise a ValueError unless two tables have the same names of columns.
+
+    Parameters
+    ----------
+    name, other_name : str
+        What the message calls the tables.
+    columns, others : list or None
+        What `list_column_names` said.
+    """
+    if columns != others:
+        raise ValueError(
+            f"{name} must have the columns of {other_name}, in the same order; got "
+            f"{shorten(columns)} and {shorten(others)}."
+        )
+
+
+def _read_number(label):
+    """A number in whatever type, or text, it came; anything else as text."""
+    try:
+        return float(label)
+    except (TypeError, ValueError):
+        return str(label)
+
+
+def check_column_order(name, columns, labels, argument="labels"):
+    """Raise a ValueError where columns bear the names of the labels in another order.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the table.
+    columns : list or None
+        What `list_column_names` said.
+    labels : array-like of shape (n_classes,)
+        Labels in the order in which the columns are read.
+    argument : str or None, default="labels"
+        The argument that can name another order.
+    """
+    if columns is None:
+        return
+    labels = np.asarray(labels)
+    places = find_other_order(columns, labels.tolist())
+    if places is not None:
+        order = show_labels(labels[places])
+        remedy = "" if argument is None else f", or pass {argument}={order}"
+        raise ValueError(
+            f"The columns of {name} are named after the labels in the order {order}, but read in "
+            f"the order {show_labels(labels)}. Put them into that order{remedy}."
+        )

@@ -1,0 +1,76 @@
+"""What a summary answers: measures of the rows that its cells stand for, and how far they are off.
+
+No measure is computed here. It is taken of a few weighted rows that have the same sums in each cell
+as the rows of the stream.
+"""
+
+import inspect
+
+from skcal._input._sample import Sample
+from skcal._input._validation import check_option
+from skcal._numerics.errors._binned import count_bins
+from skcal.metrics import MEASURES
+
+# What rounding may add, for the rows and for the cells.
+_ROUNDING = 1e-12
+_SET_BY_SUMMARY = ("sample_weight", "pos_label", "labels", "reduction")
+
+
+def check_measure(name, options):
+    """Return all options of a measure that cells can answer, or raise a ValueError."""
+    check_option("name", name, tuple(MEASURES))
+    if not MEASURES[name].reduces:
+        raise ValueError(
+            f"name must be a measure of binary problems; {name} reads whole vectors of "
+            "probabilities, which a summary does not keep."
+        )
+    if MEASURES[name].cells is None:
+        raise ValueError(f"name must be a measure that summaries answer; {name} has no bound yet.")
+    parameters = inspect.signature(MEASURES[name].function).parameters.values()
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    known = {p.name: p.default for p in keywords if p.name not in _SET_BY_SUMMARY}
+    for option in options:
+        if option in _SET_BY_SUMMARY:
+            raise ValueError(f"{option} is a setting of the summary, not an option of measures.")
+        check_option("option", option, list(known))
+    known.update(options)
+    if known.get("method") in ("subsample", "fourier", "binning"):
+        raise ValueError(f'method must be "exact" for a summary; got {known["method"]!r}.')
+    return known
+
+
+def _fix_bins(cells, options):
+    """Options with the number of bins for the rows of the cells, for those that depend on it."""
+    if options.get("n_bins") != "cube_root":
+        return options
+    return options | {"n_bins": count_bins("cube_root", cells.n_rows)}
+
+
+def measure_cells(cells, name, options):
+    """Value of a measure for the rows that cells stand for."""
+    options = _fix_bins(cells, options)
+    known = check_measure(name, options)
+    answer = MEASURES[name].cells
+    reason = answer.refuse and answer.refuse(known)
+    if reason and cells.facts.spread.any():
+        raise ValueError(
+            f"{name} cannot be answered: {reason} A summary answers this only while no cell holds "
+            "two different predictions."
+        )
+    outcomes, predictions, weights = answer.rows(cells, known)
+    return float(MEASURES[name].bind(**known)(Sample(predictions, outcomes, weights)))
+
+
+def is_averaged(cells, name, options):
+    """Whether a measure is answered for one row in each cell, with a soft outcome."""
+    return MEASURES[name].cells.rows(cells, check_measure(name, options)) is cells.averaged
+
+
+def bound_cells(cells, name, options):
+    """How far `measure_cells` can be from the measure of the rows themselves."""
+    options = _fix_bins(cells, options)
+    value, known = measure_cells(cells, name, options), check_measure(name, options)
+    answer = MEASURES[name].cells
+    bound = answer.bound(cells, value, known) if cells.facts.spread.any() else 0.0
+    accuracy = answer.find_accuracy(cells, value, known) if answer.find_accuracy else 0.0
+    return float(max(bound, 0.0) + accuracy + _ROUNDING)

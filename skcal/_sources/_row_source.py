@@ -1,0 +1,166 @@
+"""Rows, as what tests and intervals are computed from."""
+
+from functools import cached_property
+
+import numpy as np
+
+from skcal._input._reduction import Predictions
+from skcal._input._sample import Sample
+from skcal._input._validation import check_labels
+from skcal._numerics.cells._merging import average_kinds, count_effectively
+from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
+from skcal._sources._merged_problems import make_independent, make_shared, merge_for
+from skcal._sources._null_draws import NullCells, NullRows, make_cell_measure
+from skcal._sources._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
+
+# Resamples of more rows are merged; those of fewer are as fast as they are.
+FEW_ROWS = 1 << 12
+# The scale that resamples of SmoothECE are made for is not finer than this.
+NARROWEST = 1e-3
+
+
+class RowSource:
+    """A measure of rows, of outcomes drawn from their predictions, and of resamples.
+
+    Parameters
+    ----------
+    statistic : BoundMeasure
+    rows : Predictions
+        No row of weight zero.
+    is_binary : bool
+        Whether the measure reads one binary problem, in which equal rows may be merged.
+    units : Units or None, default=None
+        What is drawn or dealt out; needed for intervals alone.
+
+    Attributes
+    ----------
+    estimate : float
+        Value of the measure.
+    error_bound : float
+        How far it may be from the value of the rows.
+    """
+
+    error_bound = 0.0
+
+    def __init__(self, statistic, rows, is_binary, units=None):
+        if statistic.find_reduction() != "top-label":
+            # Merged rows, and resamples, would have another number of bins.
+            n_rows = rows.n_rows
+            if statistic.find_reduction() == "full":
+                n_rows *= rows.proba.shape[1] if rows.proba.ndim == 2 else 2
+            statistic = statistic.fix_bins(n_rows)
+        self.statistic, self._rows, self._units = statistic, rows, units
+        self._is_binary, self._is_large = is_binary, rows.n_rows > FEW_ROWS
+        self.estimate = statistic.measure_rows(rows)
+
+    def make_null(self, *, is_omnibus=False, truth=None):
+        """Source of values for outcomes that are drawn from the predictions.
+
+        Parameters
+        ----------
+        is_omnibus : bool, default=False
+            Whether values are those of the omnibus statistic, rather than of the measure.
+        truth : ndarray of shape (n_rows,) or None, default=None
+            True probabilities of rows of one column, to draw outcomes from instead.
+
+        Returns
+        -------
+        NullRows or NullCells
+            With `observed`, the value to compare, and `draw(rng, n_draws)`.
+        """
+        statistic, rows = self.statistic, self._rows
+        reduction = "auto" if self._is_binary else statistic.find_reduction()
+        if reduction is None:
+            return NullRows(statistic, rows, self.estimate, truth)
+        make_problems = make_shared if reduction in ("classwise", "full") else make_independent
+        problems, sums = make_problems(rows, reduction, statistic, is_omnibus, truth)
+        statistic = statistic._replace(reduction="auto")
+        measures = [
+            make_cell_measure(
+                statistic,
+                problem.merged,
+                problem.variance,
+                problem.n_rows,
+                unit=problem.unit,
+                is_omnibus=is_omnibus,
+            )
+            for problem in problems
+        ]
+        masses = np.array([problem.unit * problem.merged.mass.sum() for problem in problems])
+        shares = None if is_omnibus else masses / masses.sum()
+        return NullCells(measures, sums, [problem.outcomes for problem in problems], shares)
+
+    def make_resamples(self):
+        """Source of values for resamples.
+
+        Returns
+        -------
+        RowResamples, CellResamples or SmoothResamples
+            With `observed`, the value that they vary around, and `draw(rng, n_draws)`.
+        """
+        is_single = self._is_binary and self._units.member is None
+        fixed_point = self.statistic.traits.fixed_point
+        if not (is_single and fixed_point and fixed_point.is_plain):
+            return self._resamples
+        sample = Sample(self._rows.proba, self._rows.target, self._rows.weights)
+        return SmoothResamples(sample.resampler(max(self.estimate, NARROWEST)), self.estimate)
+
+    def make_residuals(self):
+        """The measure as a function of how much of each residual is left."""
+        statistic, rows, units = self.statistic, self._rows, self._units
+        weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
+        kind = None
+        if self._is_binary and self._is_large and not rows.is_soft:
+            rows, kind = self._merge_by_outcome(weights)
+        if kind is None or units.member is not None:
+            parts = RowParts(units, weights, kind)
+        elif (weights == weights[0]).all():
+            parts = CountParts(np.bincount(kind))
+        else:
+            counts = count_effectively(kind, weights, rows.n_rows)
+            parts = WeightedParts(rows.weights, counts, units.n_units)
+        return Residuals(statistic, rows, parts, self._is_binary)
+
+    def leave_parts_out(self, n_parts, rng):
+        """Values without each of `n_parts` random parts of the rows, or without each row."""
+        if self._units.n_units == 1:
+            return np.zeros(1)
+        parts = self._units.split(min(n_parts, self._units.n_units), rng)
+        return np.array([self._resamples.measure(mask) for mask in parts])
+
+    @cached_property
+    def _resamples(self):
+        """Resamples of any measure, of merged rows where these are many."""
+        statistic, rows, units = self.statistic, self._rows, self._units
+        if not (self._is_binary and self._is_large) or rows.is_soft:
+            return RowResamples(statistic, rows, units, self.estimate)
+        weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
+        merged, kind = self._merge_by_outcome(weights)
+        kinds = KindsOfRows(kind, weights, units)
+        return CellResamples(statistic, merged.target, merged.proba, merged.weights, kinds)
+
+    @cached_property
+    def _weights(self):
+        """Weights whose sums are those of float64, or None."""
+        weights = self._rows.weights
+        return None if weights is None else weights.astype(np.float64, copy=False)
+
+    def _merge_by_outcome(self, weights):
+        """Rows of one outcome in a cell as one, and the number of that one for each row."""
+        kind = 2 * self._merge().number_rows() + self._rows.target
+        kinds, kind, places, mass = average_kinds(kind, self._rows.proba, weights)
+        return Predictions(places, kinds % 2, mass), kind
+
+    def _merge(self):
+        return merge_for(self.statistic, self._rows.proba, self._weights)
+
+
+def check_groups(argument, groups, n_rows):
+    """Distinct names of groups, and the number of the group of each row."""
+    groups = check_labels(argument, groups)
+    if len(groups) != n_rows:
+        raise ValueError(
+            f"{argument} must hold one name for each of the {n_rows} rows; got {len(groups)}."
+        )
+    names, member = np.unique(groups, return_inverse=True)
+    return names.tolist(), member

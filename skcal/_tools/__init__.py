@@ -1,0 +1,1 @@
+"""What knows nothing of calibration: arrays, jobs, progress, warnings, words, types."""

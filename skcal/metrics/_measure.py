@@ -1,0 +1,48 @@
+"""The row type of the table of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from skcal._estimates._traits import CellAnswer, Traits
+
+
+def _assume_nothing(**options):
+    return Traits()
+
+
+class Measure(NamedTuple):
+    """A calibration measure, and what the rest of the package needs to know of it.
+
+    Attributes
+    ----------
+    function : callable
+        ``f(y_true, y_proba, *, sample_weight, pos_label, labels, ...) -> float``; 0 means
+        calibrated, and larger is worse.
+    bind : callable
+        The inner door: ``bind(**options)`` checks all options of the measure and returns a function
+        of a checked sample, or of checked vectors where the measure does not reduce, to a float.
+    describe : callable
+        ``describe(**options) -> Traits``.
+    cells : CellAnswer or None
+        How summaries answer it; None where they do not.
+    is_signed : bool
+        Whether the value is an unbiased estimate of a square, which may be negative and says
+        nothing about a single row.
+    reduces : bool
+        Whether the function takes `reduction`; otherwise it reads whole vectors of probabilities,
+        and soft labels for all of their components.
+    """
+
+    function: Callable[..., float]
+    bind: Callable[..., Callable[[Any], float]]
+    describe: Callable[..., Traits] = _assume_nothing
+    cells: CellAnswer | None = None
+    is_signed: bool = False
+    reduces: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the function, the key of the row in MEASURES."""
+        return self.function.__name__

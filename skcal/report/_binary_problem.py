@@ -1,0 +1,136 @@
+"""User input of a report: one model or several, checked and encoded."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._independent_rows import reduce_to_labelled_sample
+from skcal._input._reduction import check_class_vectors
+
+
+def list_models(y_proba):
+    """Names and probabilities of the models; the name of a single one is None."""
+    if not isinstance(y_proba, Mapping):
+        return {None: y_proba}
+    if not y_proba:
+        raise ValueError("y_proba must hold at least one model; it is an empty dictionary.")
+    for name in y_proba:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"y_proba must name its models by strings; got the name {name!r}.")
+    return dict(y_proba)
+
+
+class Problem:
+    """Checked rows of one model, without those of weight zero.
+
+    Attributes
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        float64; of two classes the last is the positive one.
+    codes : ndarray of shape (n_samples,)
+        Number of the column that came true.
+    weights : ndarray of shape (n_samples,) or None
+        All positive.
+    names : list
+        Label of every column.
+    reduction : {"auto", "confidence"}
+    """
+
+    def __init__(self, vectors, names, reduction):
+        vectors = vectors.drop_absent()
+        self.proba, self.codes = vectors.proba.astype(np.float64, copy=False), vectors.target
+        self.weights = None if vectors.weights is None else vectors.weights.astype(np.float64)
+        self.names, self.reduction = names, reduction
+
+    @property
+    def is_binary(self):
+        """Whether there are two classes."""
+        return len(self.names) == 2
+
+    @property
+    def uses_confidence(self):
+        """Whether measures read the largest probability."""
+        return self.reduction == "confidence" or not self.is_binary
+
+    @property
+    def pos_label(self):
+        """Label whose probability measures read, None where they read the confidence."""
+        return None if self.uses_confidence else self.names[1]
+
+    @property
+    def has_other_classes(self):
+        """Whether probabilities of other classes than the most probable one are to be judged."""
+        return self.reduction == "auto" and not self.is_binary
+
+    @property
+    def data(self):
+        """Labels and probabilities, as measures take them."""
+        return self.codes, self.proba[:, 1] if self.is_binary else self.proba
+
+    @property
+    def keywords(self):
+        """Keyword arguments that belong to the rows."""
+        labels = np.arange(len(self.names))
+        return {"sample_weight": self.weights, "labels": labels}
+
+    @cached_property
+    def sample(self):
+        """The binary problem that measures read, as a Sample."""
+        return reduce_to_labelled_sample(*self.data, **self.keywords, reduction=self.reduction)
+
+    @cached_property
+    def confidences(self):
+        """Confidence in the predicted label and whether it came true, as a Sample."""
+        return reduce_to_labelled_sample(*self.data, **self.keywords, reduction="confidence")
+
+    @cached_property
+    def shares(self):
+        """Weights of the rows that sum to 1."""
+        if self.weights is None:
+            return np.full(len(self.codes), 1 / len(self.codes))
+        # None vanishes: the loss of its row may be infinite.
+        return np.maximum(self.weights / self.weights.sum(), np.finfo(np.float64).tiny)
+
+    def read_rows(self):
+        """Predictions and outcomes of `sample`."""
+        return next(self.sample.chunks(size=len(self.codes)))[:2]
+
+    def read_confidences(self):
+        """The same of `confidences`."""
+        return next(self.confidences.chunks(size=len(self.codes)))[:2]
+
+    def describe_accuracy(self):
+        """How often the predicted label comes true, and the share of the most usual one."""
+        _, successes = self.read_confidences()
+        answers = np.bincount(self.proba.argmax(axis=1), self.shares)
+        return {"accuracy": float(self.shares @ successes), "usual": float(answers.max())}
+
+    @property
+    def has_equal_weights(self):
+        """Whether all rows count alike."""
+        return self.weights is None or bool((self.weights == self.weights[0]).all())
+
+
+def read_problem(y_true, y_proba, name, *, sample_weight, pos_label, labels, reduction):
+    """Check the input of one model, whose name goes into the messages."""
+    refuse_censoring_weights(sample_weight)
+    names = ("y_true", "y_proba" if name is None else f"y_proba[{name!r}]")
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    vectors = check_class_vectors(y_true, y_proba, **data, names=names)
+    if vectors.target.ndim == 2:
+        raise ValueError(
+            "y_true must hold labels; a report needs outcomes, and soft labels have none. Draw "
+            "labels from them, or measure with skcal.metrics, which takes soft labels."
+        )
+    return Problem(vectors, _name_columns(vectors), reduction)
+
+
+def _name_columns(vectors):
+    """Labels in the order of the columns."""
+    if vectors.labels is not None:
+        return vectors.labels.tolist()
+    if vectors.positive_label is None:
+        return [0, 1]
+    return ["other", np.asarray(vectors.positive_label).item()]
