@@ -91,6 +91,7 @@ def measure_peak(function, *arguments, **options):
     return peak
 
 
+@pytest.mark.slow
 @every_call
 @pytest.mark.filterwarnings("ignore")  # of what few rows do not tell
 def test_few_rows_take_little_memory(function, scale):
@@ -98,6 +99,7 @@ def test_few_rows_take_little_memory(function, scale):
         assert measure_peak(call, function, v, scale) < MOST
 
 
+@pytest.mark.slow
 @every_call
 @pytest.mark.filterwarnings("ignore")
 def test_rows_go_when_a_call_ends(function, scale):

@@ -80,7 +80,9 @@ def test_reports_and_slopes(rng):
             function(y, means)
 
 
-@pytest.mark.parametrize("steps", [1, 40, 100, 10**4])
+@pytest.mark.parametrize(
+    "steps", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (40, 100, 10**4))]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_few_numbers_next_to_each_other(rng, steps, dtype):
     """Next to each other, yet not one: a spread of few floats has no parts of its own."""

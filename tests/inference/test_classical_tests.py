@@ -224,7 +224,16 @@ def test_one_side_is_blind_to_the_other():
 
 
 # The standard error of a level of 5 % among 1000 samples is 0.7 %.
-@pytest.mark.parametrize(("n", "mean"), [(300, -1), (300, -4), (1000, -4), (1000, -3)])
+@pytest.mark.parametrize(
+    ("n", "mean"),
+    [
+        (300, -4),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((300, -1), (1000, -4), (1000, -3))
+        ),
+    ],
+)
 def test_rare_events_are_announced(rng, n, mean):
     """The warning says how often the test rejects: 10 % of 300 rows with log odds of -4 on average.
 

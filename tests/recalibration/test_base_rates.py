@@ -106,7 +106,10 @@ def test_no_test_asks_for_an_intercept(case, name, weighted):
 
 
 @pytest.mark.parametrize("ensemble", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["weighted", "under-sampled", "equal priors", "forest"])
+@pytest.mark.parametrize(
+    "name",
+    ["weighted", "under-sampled", "equal priors", pytest.param("forest", marks=pytest.mark.slow)],
+)
 @every_case
 def test_repaired_models_predict_as_many_events_as_there_are(case, name, ensemble):
     X, y = draw(case)

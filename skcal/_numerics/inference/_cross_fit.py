@@ -5,6 +5,7 @@ a fixed function for the other half, whose mean of w r therefore estimates E[w r
 bias of a maximum.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -131,6 +132,7 @@ class SmoothResiduals:
             shares.append(weights @ batch)
         self._shares = np.array(shares)
         self._batches = cosine_moments(np.array(nodes))
+        self._last = None, None  # bandwidth and smoothed residuals of all rows
         self._halves = cosine_moments(np.array([share @ (half * residual) for half in halves]))
 
     def measure(self, bandwidth):
@@ -142,19 +144,24 @@ class SmoothResiduals:
         contributions : ndarray of shape (n_batches,)
             By the signs that all other batches find: those of a small bandwidth follow each row.
         """
-        (whole,) = next(self._smooth(self._batches.sum(axis=0)[None], bandwidth))
+        whole = self._smooth_whole(bandwidth)
         parts = self._smooth(self._batches, bandwidth)
         contributions = [_sum_by_signs(batches, whole - batches) for batches in parts]
         return float(np.abs(whole).sum()), np.concatenate(contributions)
 
     def confirm(self, bandwidth):
         """What halves confirm of each other, an ndarray of shape (n_halves,)."""
-        (whole,) = next(self._smooth(self._batches.sum(axis=0)[None], bandwidth))
-        confirmed = []
+        whole, confirmed = self._smooth_whole(bandwidth), []
         for first in self._smooth(self._halves, bandwidth):
             second = whole - first
             confirmed.append(_sum_by_signs(second, first) + _sum_by_signs(first, second))
         return np.concatenate(confirmed)
+
+    def _smooth_whole(self, bandwidth):
+        if bandwidth != self._last[0]:
+            (whole,) = next(self._smooth(self._batches.sum(axis=0)[None], bandwidth))
+            self._last = bandwidth, whole
+        return self._last[1]
 
     def _smooth(self, moments, bandwidth):
         """Yield smoothed residuals of some rows of moments, whose sums over points are integrals.
@@ -177,6 +184,7 @@ class SmoothResiduals:
         the smaller one of s and L; s is one `wide` bandwidth, or one with s = L.
         """
 
+        @cache  # a search for a root asks again for the ends that it is given
         def exceed(bandwidth, level=None):
             """What the lower bound of smECE_s is above a level, by default s itself."""
             level, confirmed = bandwidth if level is None else level, self.confirm(bandwidth)
@@ -207,6 +215,7 @@ class SmoothResiduals:
     def find_high(self, unit, factor):
         """The largest s that smECE_s of the population may have."""
 
+        @cache
         def exceed(bandwidth):
             value, contributions = self.measure(bandwidth)
             deviation = find_deviation(contributions, self._shares)
