@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import skcal
-from skcal.metrics import MEASURES
 
 project = "skcal"
 author = "The skcal developers"
@@ -38,7 +37,8 @@ extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}
 
 # A page for all that is in `__all__`, by the templates in _templates/autosummary.
 autosummary_ignore_module_all = False
-autosummary_context = {"measure_names": list(MEASURES)}
+sections = (Path(__file__).parent / "api" / "sections.toml").read_text(encoding="utf-8")
+autosummary_context = {"api_sections": tomllib.loads(sections)}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 

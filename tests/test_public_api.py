@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def test_all_names_what_is_public(room):
     assert sorted(room.__all__) == sorted(bound_names(room))
     assert set(room.__all__) <= set(dir(room))
     assert room.__doc__.partition("\n")[0].endswith(".")
+
+
+def test_the_api_pages_have_every_name_once():
+    pages = Path(__file__).parents[1] / "doc" / "api"
+    text = (pages / "sections.toml").read_text(encoding="utf-8")
+    for room, sections in tomllib.loads(text).items():
+        names = [name for section in sections.values() for name in section]
+        assert sorted(names) == sorted(ROOMS[room].__all__), room
 
 
 def test_public_objects_are_our_own_and_name_arguments_after_the_data():
