@@ -84,6 +84,34 @@ def test_every_parameter_is_documented_with_its_default(room):
             assert read_default(documented[name]) == expected, f"{path}, {name}"
 
 
+# How the type of an argument of many functions begins, and what its text says everywhere.
+SHARED = {
+    "pos_label": ("int, float, bool or str, default=None", r"^(The (positive )?label|See :meth:)"),
+    "labels": ("array-like of shape (n_classes,)", r"^(Label of every column|The classes in)"),
+    "n_jobs": ("int, default=None", r"joblib"),
+    "progress": ("bool or callable, default=None", r"^A progress bar.*tqdm"),
+    "random_state": ("int, RandomState, Generator or None, default=None", r"."),
+    "confidence_level": (
+        "float",
+        r"in \(0, 1\)|^See|legend|None draws no bands|^Level of intervals",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_one_name_means_one_thing(name):
+    kind, words = SHARED[name]
+    found = 0
+    for path, obj in (OBJECTS | METHODS).items():
+        for item in get_doc_object(obj)["Parameters"]:
+            if item.name == name:
+                text = " ".join(item.desc)
+                assert item.type.startswith(kind), path
+                assert re.search(words, text), (path, text)
+                found += 1
+    assert found > 10
+
+
 def test_there_is_an_example():
     """Records are shown by the functions that return them."""
     for path, obj in OBJECTS.items():

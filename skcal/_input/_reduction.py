@@ -159,7 +159,7 @@ def reduce_to_samples(
         Predicted probabilities, one column per label or the column of `pos_label` alone; see
         `read_indicator` for "multilabel".
     sample_weight : array-like of shape (n_samples,), default=None
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
     labels : array-like of shape (n_classes,), default=None
         Label of every column. Names of the columns of a table that are exactly the labels must
         not be in another order.
@@ -214,7 +214,7 @@ def check_class_vectors(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         One column per label, or the column of the positive label alone.
     sample_weight : array-like of shape (n_samples,), default=None
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         With more than two classes it selects that class against the rest.
     labels : array-like of shape (n_classes,), default=None
     names : pair of str, default=("y_true", "y_proba")

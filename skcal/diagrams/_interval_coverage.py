@@ -251,7 +251,7 @@ class IntervalCoverageDisplay:
             Number of bins of equally many rows, at most 2^24, or "cube_root", see
             :func:`skcal.metrics.expected_calibration_error`.
         confidence_level : float, default=0.95
-            Level of the bars, above 0 and below 1.
+            Level of the bars, in (0, 1).
         n_resamples : int, default=999
             Number of draws, where the bars need some.
         progress : bool or callable, default=None

@@ -236,7 +236,7 @@ class PITDisplay:
             Number of bins of the histogram, at most 2^24, or "cube_root", see
             :func:`skcal.metrics.expected_calibration_error`.
         confidence_level : float, default=0.95
-            Level of the bands, above 0 and below 1.
+            Level of the bands, in (0, 1).
         n_resamples : int, default=999
             Number of draws, where the bands need some.
         progress : bool or callable, default=None

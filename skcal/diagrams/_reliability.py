@@ -285,7 +285,7 @@ class ReliabilityDisplay(CurveDisplay):
             Whether the legend has the interval of smECE, see
             :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band and of the interval. In (0, 1).
+            Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band", "curve_width")
@@ -431,7 +431,7 @@ class ReliabilityDisplay(CurveDisplay):
             Whether the legend has the interval of smECE, see
             :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band and of the interval. In (0, 1).
+            Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band", "curve_width")
@@ -605,7 +605,7 @@ class ReliabilityDisplay(CurveDisplay):
         band : {"wilson", "isotonic", "belt", "consistency"}, default="wilson"
             What the bands show if `layers` names "band", see :meth:`from_predictions`.
         confidence_level : float, default=0.95
-            Confidence of the bands. In (0, 1).
+            Confidence of the bands, in (0, 1).
         layers : sequence of str, default=("density", "curve_width")
             What is shown beside the curves, see :meth:`from_predictions`. The folds show what
             changes with the sample, so that there is no band unless "band" is named.
@@ -706,7 +706,7 @@ class ReliabilityDisplay(CurveDisplay):
             Whether the legend has the interval of smECE, see
             :func:`skcal.inference.confidence_interval`.
         confidence_level : float, default=0.95
-            Confidence of the band and of the interval. In (0, 1).
+            Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
             Source of the halves behind the interval; an integer gives the same at every call.
         layers : sequence of str, default=("density", "band", "curve_width")

@@ -64,7 +64,7 @@ def calibration_test(
         Non-negative weights of the measure. They are fixed: a label is drawn once for each row,
         whatever its weight, so that they must not depend on outcomes and a weight of 2 is not the
         same as two rows, see :ref:`weights-in-inference`.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

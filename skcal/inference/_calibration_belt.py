@@ -87,7 +87,7 @@ def calibration_belt_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
         same as two rows. Those above 0 must lie within a factor of 1e12 of each other.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -198,7 +198,7 @@ def calibration_belt(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
         same as two rows. Those above 0 must lie within a factor of 1e12 of each other.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

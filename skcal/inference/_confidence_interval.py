@@ -73,7 +73,7 @@ def confidence_interval(
         :func:`observed_expected_ratio` is. It is given those of these arguments that it has.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the measure. A row keeps its weight when it is drawn or dealt out.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -93,7 +93,7 @@ def confidence_interval(
         measures of the table, and "percentile" for a callable: for "cross-fit" that must take soft
         labels and be a norm of the residuals, see Notes.
     confidence_level : float, default=0.95
-        Between 0 and 1, exclusive.
+        Level of the interval, in (0, 1).
     clusters : array-like of shape (n_samples,), default=None
         Name of the cluster of each row, for rows that depend on each other within clusters, such
         as those of one patient. Whole clusters are dealt out or drawn.
@@ -278,7 +278,7 @@ def confidence_interval_from_summary(
     method : {"auto", "cross-fit", "percentile", "basic"}, default="auto"
         See :func:`confidence_interval`; "auto" is "cross-fit".
     confidence_level : float, default=0.95
-        Between 0 and 1, exclusive.
+        Level of the interval, in (0, 1).
     n_resamples : int, default=None
         Number of pairs of halves, from 2 to 1000 and 25 by default, or of bootstrap resamples,
         from 2 to 2^24 and 1000 by default.

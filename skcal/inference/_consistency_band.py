@@ -69,7 +69,7 @@ def consistency_band(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -86,7 +86,7 @@ def consistency_band(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass. Bins must not be chosen by a look at the outcomes.
     confidence_level : float, default=0.95
-        Probability, at least, of each range, or of all together. In (0, 1).
+        Probability, at least, of each range, or of all together, in (0, 1).
     simultaneous : bool, default=False
         Whether all mean outcomes together lie in their ranges with that probability, rather than
         each of them.

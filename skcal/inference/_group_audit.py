@@ -211,7 +211,7 @@ def audit_groups(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the statistics. A row has one outcome, whatever its weight: a
         weight of 2 is not the same as two rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -223,7 +223,7 @@ def audit_groups(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, above 0 and below 1; of one-sided ones at least 0.5.
+        Confidence of all intervals at once, in (0, 1); of one-sided ones at least 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -392,7 +392,7 @@ def audit_groups_from_summary(
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         Whether more or fewer outcomes than predicted are looked for, see :func:`audit_groups`.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, above 0 and below 1; of one-sided ones at least 0.5.
+        Confidence of all intervals at once, in (0, 1); of one-sided ones at least 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None

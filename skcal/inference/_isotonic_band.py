@@ -108,7 +108,7 @@ def isotonic_band(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -120,7 +120,7 @@ def isotonic_band(
         :func:`skcal.metrics.expected_calibration_error`. The other reductions give several
         problems, or rows that are not independent.
     confidence_level : float, default=0.95
-        Probability, at least, that the band holds the curve. In (0, 1).
+        Probability, at least, that the band holds the curve, in (0, 1).
 
     Returns
     -------

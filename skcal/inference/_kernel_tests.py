@@ -74,7 +74,7 @@ def kernel_calibration_test(
         "bootstrap" resamples the estimate from all pairs of rows and is the most powerful;
         "block" takes the mean over blocks of rows for normal; "distribution-free" bounds the
         p-value at every number of rows, with little power.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -355,7 +355,7 @@ def mean_embedding_test(
         Predictions of the test points, with the columns of `y_proba`.
     test_labels : array-like of shape (n_points,) or (n_points, n_classes)
         Labels of the test points, or soft labels.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

@@ -68,7 +68,7 @@ def net_benefit_difference(
         other predictions for the same rows, in the form of `y_proba`.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, of rows that are independent.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest; other predictions as a baseline need it then.

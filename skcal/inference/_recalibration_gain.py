@@ -99,7 +99,7 @@ def recalibration_gain(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1. The model must not have been fitted on these rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -115,7 +115,7 @@ def recalibration_gain(
     cv : int, default=5
         Number of folds of the estimate, at least 2.
     confidence_level : float, default=0.95
-        Confidence of each lower bound, above 0 and below 1.
+        Confidence of each lower bound, in (0, 1).
     progress : bool or callable, default=None
         A progress bar over the blocks of rows of `certified_low`: True for that of tqdm, which must
         be installed, or a function that is called with an iterable and returns one, such as

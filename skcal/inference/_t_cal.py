@@ -44,7 +44,7 @@ def t_cal_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`. A
         weight of 2 is not the same as two rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

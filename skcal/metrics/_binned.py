@@ -48,7 +48,7 @@ def expected_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; bins of equal mass read them as counts.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -168,7 +168,7 @@ def maximum_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights; bins of equal mass read them as counts.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -249,7 +249,7 @@ def adaptive_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -333,7 +333,7 @@ def squared_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, read as counts.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

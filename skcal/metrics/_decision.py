@@ -117,7 +117,7 @@ def decision_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -216,7 +216,7 @@ def decision_calibration_witness(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -298,7 +298,7 @@ def elementary_score_curve(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -397,7 +397,7 @@ def net_benefit_curve(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

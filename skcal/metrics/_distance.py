@@ -59,7 +59,7 @@ def lower_calibration_distance(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -146,7 +146,7 @@ def lower_calibration_bounds(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -231,7 +231,7 @@ def upper_calibration_distance(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -314,7 +314,7 @@ def calibration_distance_bounds(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

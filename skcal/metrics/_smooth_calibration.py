@@ -71,7 +71,7 @@ def smooth_calibration_error(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -164,7 +164,7 @@ def smooth_calibration_bounds(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -250,7 +250,7 @@ def smooth_calibration_witness(
         rows that sum to 1.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

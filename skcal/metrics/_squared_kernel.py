@@ -47,7 +47,7 @@ def squared_kernel_calibration_error(
         rows that sum to 1. One column p stands for the vectors (1 - p, p).
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights. The unbiased estimator reads them as counts of rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -183,7 +183,7 @@ def calibration_mean_embedding_error(
         Labels of the test points, or soft labels.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

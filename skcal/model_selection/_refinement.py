@@ -73,7 +73,7 @@ def stop_by_refinement(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights, of the rows in the loss and in the fits; only their proportions
         matter: maps are fitted as to :math:`(\sum w)^2 / \sum w^2` rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.

@@ -41,7 +41,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         Label of every column of `y_proba`.
     reduction : {"auto", "confidence", "classwise"}, default="auto"
         How class probabilities become binary predictions.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label.
     batch : {"rows", "whole", "dependent"}, default="rows"
         What the rows of a group in a batch are, see `CalibrationMonitor`.

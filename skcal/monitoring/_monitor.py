@@ -106,7 +106,7 @@ class CalibrationMonitor:
         How class probabilities become binary predictions: for more than two classes, "auto" and
         "confidence" ask whether the most probable label comes true as often as predicted,
         "classwise" whether each label does, with the mean of the evidence of all labels.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. With more than two classes it selects that
         class against the rest.
     lag : int, default=1

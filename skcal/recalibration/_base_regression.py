@@ -255,7 +255,7 @@ class DistributionRecalibrator(RegressionRecalibrator):
         X : array-like of shape (n_samples, n_columns)
             Predictions in the layout of `fit`.
         confidence_level : float, default=0.9
-            Probability of the interval, above 0 and below 1.
+            Probability of the interval, in (0, 1).
 
         Returns
         -------

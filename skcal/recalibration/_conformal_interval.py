@@ -23,7 +23,7 @@ class ConformalInterval(RegressionRecalibrator):
     Parameters
     ----------
     confidence_level : float, default=0.9
-        Probability with which an interval is to hold the target of a new row, above 0 and below 1.
+        Probability with which an interval is to hold the target of a new row, in (0, 1).
     input : {"mean", "mean_std", "interval"}, default="mean"
         What X holds: predicted means, one column; means and standard deviations; or low and high,
         such as predicted quantiles, the low one first.

@@ -235,7 +235,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, handed to the regressor as they are.
         confidence_level : float, default=None
-            Probability of the interval, above 0 and below 1; None takes that of
+            Probability of the interval, in (0, 1); None takes that of
             `ConformalInterval`, which has no other, and 0.9 of all others.
 
         Returns

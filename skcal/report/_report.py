@@ -118,7 +118,7 @@ class CalibrationReport:
             True labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
-        pos_label : label, default=None
+        pos_label : int, float, bool or str, default=None
             The positive label; by default the last class of two. With more than two classes it
             selects that class against the rest.
         groups : data frame, dict, Groups or array-like, default=None
@@ -130,7 +130,7 @@ class CalibrationReport:
         scale : {"probability", "logit"}, default="probability"
             Scale of SmoothECE and of the diagram, see :func:`calibration_report`.
         confidence_level : float, default=0.95
-            Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
+            Level of intervals and bounds; tests reject at 1 - confidence_level, in (0, 1).
         tolerance : float, default=0.05
             Average error, in units of probability, that still counts as calibrated, or nearly
             so where it is detectable. In (0, 1).
@@ -275,7 +275,7 @@ def calibration_report(
         rows that sum to 1. A dictionary holds such arrays of several models, by name.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest.
@@ -294,7 +294,7 @@ def calibration_report(
         On which scale SmoothECE and the diagram smooth and the diagram is drawn. "logit" tells rare
         events apart.
     confidence_level : float, default=0.95
-        Level of intervals and bounds; tests reject at 1 - confidence_level. In (0, 1).
+        Level of intervals and bounds; tests reject at 1 - confidence_level, in (0, 1).
     tolerance : float, default=0.05
         Average error, in units of probability, that still counts as calibrated, or nearly so where
         it is detectable. In (0, 1).

@@ -157,7 +157,7 @@ def estimate_performance(
         their proportions matter.
     sample_weight_new : array-like of shape (n_new,), default=None
         Non-negative weights of the new rows.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label of two classes; by default the last label. A single column needs it, or
         `labels`, unless labels are {0, 1} or {-1, 1}.
     labels : array-like of shape (n_classes,), default=None

@@ -29,7 +29,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         small groups 1024 cells are enough.
     reduction : {"auto", "confidence", "classwise", "top-label", "full"}, default="auto"
         How class probabilities become binary predictions, see `CalibrationSummary`.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label, see `CalibrationSummary`.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, see `CalibrationSummary`.

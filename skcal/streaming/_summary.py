@@ -56,7 +56,7 @@ class CalibrationSummary:
         How class probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. "classwise" and "top-label" keep a set of
         cells for each class, the others one.
-    pos_label : label, default=None
+    pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
         against the rest. Without `labels`, and with one column of `y_proba`,
