@@ -13,12 +13,14 @@ class FixedPoint(NamedTuple):
     ----------
     transform : callable or None
         From predictions to the scale that is smoothed; None for that of probabilities.
-    is_plain : bool
-        Whether the scale is that of probabilities.
     """
 
     transform: Callable[..., Any] | None
-    is_plain: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the scale is that of probabilities."""
+        return self.transform is None
 
 
 class Traits(NamedTuple):

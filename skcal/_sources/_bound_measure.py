@@ -22,7 +22,7 @@ from skcal._numerics.errors._binned import count_bins
 from skcal.metrics import MEASURES, Measure
 
 # Arguments of measures that say what is measured, not how.
-_DATA = {"sample_weight", "pos_label", "labels", "reduction"}
+_DATA = {"sample_weight", "pos_label", "labels"}
 
 
 class BoundMeasure(NamedTuple):
@@ -68,9 +68,16 @@ class BoundMeasure(NamedTuple):
 
     @property
     def known(self):
-        """All options of a measure of the table, as they are set."""
+        """All options of a measure of the table, as they are set.
+
+        Random numbers of a measure are the same for all samples, so that it is one function.
+        """
         defaults = _find_defaults(self.function)
-        return defaults | {name: self.options[name] for name in defaults if name in self.options}
+        found = {name: self.options.get(name, value) for name, value in defaults.items()}
+        found.pop("reduction", None)
+        if "random_state" in found and found["random_state"] is None:
+            found["random_state"] = 0
+        return found
 
     @property
     def traits(self):
@@ -93,7 +100,7 @@ class BoundMeasure(NamedTuple):
         """How a measure of the table reduces class probabilities, None for whole vectors."""
         if self.row is None or not self.row.reduces:
             return None
-        return self.reduction or self.find_option("reduction")
+        return self.reduction or (_find_defaults(self.function) | self.options)["reduction"]
 
     def __call__(self, y_true, y_proba, sample_weight=None, **keywords):
         """The value as a float that is no NaN; it is given the keywords that it takes."""
@@ -223,7 +230,7 @@ def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=N
 
 @functools.cache
 def _find_defaults(function):
-    """Options of a measure of the table, with their defaults."""
+    """Options of a measure of the table, and `reduction`, with their defaults."""
     parameters = inspect.signature(function).parameters.values()
     return {
         parameter.name: parameter.default

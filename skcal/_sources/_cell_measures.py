@@ -50,7 +50,7 @@ def measure_cells(cells, name, options):
     """Value of a measure for the rows that cells stand for."""
     options = _fix_bins(cells, options)
     known = check_measure(name, options)
-    answer = MEASURES[name].cells
+    answer, measure = MEASURES[name].cells, MEASURES[name].bind(**known)
     reason = answer.refuse and answer.refuse(known)
     if reason and cells.facts.spread.any():
         raise ValueError(
@@ -58,7 +58,7 @@ def measure_cells(cells, name, options):
             "two different predictions."
         )
     outcomes, predictions, weights = answer.rows(cells, known)
-    return float(MEASURES[name].bind(**known)(Sample(predictions, outcomes, weights)))
+    return float(measure(Sample(predictions, outcomes, weights)))
 
 
 def is_averaged(cells, name, options):

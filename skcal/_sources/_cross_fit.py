@@ -427,7 +427,7 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     deviation = find_deviation(*residuals.take_off(batches, whole))
     confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
     unit = _find_unit(residuals, whole)
-    if traits.is_square:
+    if is_signed or traits.is_square:
         variance, unit_of_root = residuals.find_chance()
         reach = find_square_reach(estimate, deviation, variance, unit_of_root, factor)
     else:

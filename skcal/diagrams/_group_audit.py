@@ -65,8 +65,8 @@ class GroupAuditDisplay:
 
     Notes
     -----
-    A group may be rejected whose interval contains 0: the default statistic sees also errors that
-    cancel out in the mean, and the intervals are wider than a test of the mean.
+    Where the mean is tested, interval and test agree. The statistics "slope" and "kuiper" also see
+    errors that cancel out in the mean, so that a group may be rejected whose interval contains 0.
 
     Examples
     --------

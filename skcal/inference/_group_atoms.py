@@ -76,19 +76,21 @@ class GroupStatistics:
         A key of `STATISTICS`.
     alternative : {"two-sided", "greater", "less"}
     impossible : ndarray of shape (2, n_groups)
-        How often an outcome came that was predicted to be impossible, 1 and 0.
+        Weights of the rows with an outcome that was predicted to be impossible, 1 and 0.
     atoms : Atoms or None
         None where all outcomes were certain.
     """
 
     def __init__(self, groups, statistic, alternative, impossible, atoms):
         self._n_groups, self._atoms = len(groups.names), atoms
-        self._sign = -1 if alternative == "less" else 1
-        has_one, has_zero = impossible > 0
-        for_it, against = (has_zero, has_one) if alternative == "less" else (has_one, has_zero)
+        ones, zeros = impossible
         if alternative == "two-sided":
-            for_it = has_one | has_zero
-        self._impossible = self._sign * np.select([for_it, against], [np.inf, -np.inf], 0.0)
+            self._extreme, self._contrary = ones + zeros > 0, np.zeros(self._n_groups)
+        else:
+            self._extreme, self._contrary = (
+                (ones > 0, -zeros) if alternative == "greater" else (zeros > 0, ones)
+            )
+        self._sign = -1 if alternative == "less" else 1
         if atoms is None:
             return
         pattern, cell = np.divmod(atoms.number, _N_CELLS[statistic])
@@ -107,19 +109,19 @@ class GroupStatistics:
     def of_mean(self):
         """Groups of which the mean alone is tested."""
         is_certain = self._atoms is None
-        return (self._impossible == 0) & (False if is_certain else self._statistic.of_mean)
+        return ~self._extreme & (False if is_certain else self._statistic.of_mean)
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
         statistics = log_pvalues = np.zeros(self._n_groups)
         if self._atoms is not None:
             residuals = (self._atoms.outcomes - self._atoms.mean)[:, None]
-            statistics = self._statistic.measure(residuals)[:, 0]
+            # Impossible outcomes that speak against the alternative are residuals like others.
+            contrary = self._contrary / self._statistic.error
+            statistics = self._statistic.measure(residuals)[:, 0] + contrary
             log_pvalues = self._statistic.find_log_pvalues(statistics)
-        possible = self._impossible == 0
-        extreme = np.where(self._sign * self._impossible > 0, IMPOSSIBLE, 0.0)
-        return np.where(possible, statistics, self._impossible), np.where(
-            possible, np.maximum(log_pvalues, IMPOSSIBLE), extreme
+        return np.where(self._extreme, self._sign * np.inf, statistics), np.where(
+            self._extreme, IMPOSSIBLE, np.maximum(log_pvalues, IMPOSSIBLE)
         )
 
     def draw(self, rng, n_draws):
@@ -143,7 +145,8 @@ def merge_rows_of_groups(sample, groups, statistic, alternative):
     weights, n_cells = _scale_weights(sample.weights), _N_CELLS[statistic]
     is_certain = (predictions == 0) | (predictions == 1)
     is_wrong = is_certain & (outcomes != predictions)
-    impossible = np.stack([groups.sum_rows(is_wrong & (predictions == k)) for k in (0, 1)])
+    wrong = is_wrong if weights is None else is_wrong * weights
+    impossible = np.stack([groups.sum_rows(wrong * (predictions == k)) for k in (0, 1)])
     variance = predictions * (1 - predictions)
     if weights is not None:
         variance *= weights**2

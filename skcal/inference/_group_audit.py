@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
 _LEAST = 0.05
 _N_SHOWN = 10
-# A bound of a lower level lies on the other side of the estimate.
+# A bound of this level or a lower one is no further out than the estimate.
 _LEAST_ONE_SIDED_LEVEL = 0.5
 
 
@@ -223,7 +223,7 @@ def audit_groups(
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, in (0, 1); of one-sided ones at least 0.5.
+        Confidence of all intervals at once, in (0, 1); of one-sided ones above 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -268,8 +268,9 @@ def audit_groups(
     test, the score test of Cox's model, and Kuiper's [1]_. By their asymptotic laws (normal;
     chi-squared of 2 degrees of freedom, or 1 where all predictions are equal; the range of Brownian
     motion) they become p-values :math:`q_g`, so that groups of all sizes compare; a one-sided
-    alternative takes one tail of the normal law. An outcome of the predicted probability 0 makes
-    :math:`q_g` smaller than any other.
+    alternative takes one tail of the normal law. An outcome that was predicted to be impossible
+    makes :math:`q_g` smaller than any other; one that speaks against a one-sided alternative is a
+    residual like all others.
 
     The asymptotic laws need not hold: labels are drawn from the predictions, once for all groups,
     and the smallest :math:`q_g` is compared with the smallest of each draw,
@@ -298,7 +299,7 @@ def audit_groups(
     :math:`\alpha` and of the adjusted p-value p [3]_. Elsewhere a group that is named may have an
     interval that holds 0: its errors cancel out in the mean. One-sided alternatives have one-sided
     intervals: those of "greater" end at the largest possible difference, 1 minus the mean
-    prediction.
+    prediction; a group with fewer outcomes than predicted counts as right.
 
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
     count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
@@ -390,9 +391,10 @@ def audit_groups_from_summary(
     adjust : {"min-p", "holm"}, default="min-p"
         How p-values of groups account for all groups, see :func:`audit_groups`.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
-        Whether more or fewer outcomes than predicted are looked for, see :func:`audit_groups`.
+        "greater" asks for groups with more outcomes 1 than predicted, "less" for fewer, see
+        :func:`audit_groups`.
     confidence_level : float, default=0.95
-        Confidence of all intervals at once, in (0, 1); of one-sided ones at least 0.5.
+        Confidence of all intervals at once, in (0, 1); of one-sided ones above 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -467,11 +469,11 @@ def _check_test(statistic, adjust, alternative, confidence_level):
     if statistic != "mean":
         raise ValueError(
             f"alternative must be 'two-sided' for statistic={statistic!r}, which sees errors of "
-            f"both signs; got {alternative!r}: for this choose statistic='mean'."
+            f"both signs; got {alternative!r}, which needs statistic='mean'."
         )
-    if level < _LEAST_ONE_SIDED_LEVEL:
+    if level <= _LEAST_ONE_SIDED_LEVEL:
         raise ValueError(
-            f"confidence_level must be at least {_LEAST_ONE_SIDED_LEVEL} for "
+            f"confidence_level must be above {_LEAST_ONE_SIDED_LEVEL} for "
             f"alternative={alternative!r}; got {level}."
         )
     return level

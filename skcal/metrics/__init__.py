@@ -109,7 +109,7 @@ from skcal.metrics._squared_kernel import (
 )
 from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
 
-# What a row holds stands at the end of the file of the measure.
+# Each row is defined at the end of its measure's file.
 MEASURES = {
     row.name: row
     for row in (

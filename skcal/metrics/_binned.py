@@ -407,7 +407,7 @@ def squared_calibration_error(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind_expected(*, n_bins, strategy, norm, bin_width_penalty):
@@ -468,7 +468,7 @@ def _describe_squared(*, debias, **options):
     return Traits(is_square=True, biased={"debias": False} if debias else None)
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _bound_gaps(cells, value, options):

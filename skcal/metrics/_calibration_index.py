@@ -147,7 +147,7 @@ def integrated_calibration_index(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, curve, quantile):
@@ -173,7 +173,7 @@ def _describe(*, curve, quantile):
     return Traits(is_norm=isinstance(curve, str) and curve == "local" and quantile is None)
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _refuse(options):

@@ -150,7 +150,7 @@ def canonical_calibration_error(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, strategy, n_bins, min_samples, max_bins, distance):

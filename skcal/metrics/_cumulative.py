@@ -189,7 +189,7 @@ def averaged_two_bin_calibration_error(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, deviation):
@@ -203,17 +203,29 @@ def _measure_two_bins(sample):
     return averaged_two_bin_error(ties.predictions, ties.residual)
 
 
-# ----------------------------------------------------------------------------- from a summary
+def _bind_two_bins():
+    return _measure_two_bins
+
+
+def _describe_two_bins():
+    return Traits(is_square=True)
+
+
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _bound(cells, value, options):
     return (bound_range if options["deviation"] == "range" else bound_maximum)(cells.facts)
 
 
+def _bound_two_bins(cells, value, options):
+    return bound_two_bins(cells.facts)
+
+
 CUMULATIVE = Measure(cumulative_calibration_error, _bind, cells=CellAnswer(take_averages, _bound))
 TWO_BINS = Measure(
     averaged_two_bin_calibration_error,
-    lambda: _measure_two_bins,
-    lambda: Traits(is_square=True),
-    CellAnswer(take_averages, lambda cells, value, options: bound_two_bins(cells.facts)),
+    _bind_two_bins,
+    _describe_two_bins,
+    CellAnswer(take_averages, _bound_two_bins),
 )

@@ -526,20 +526,23 @@ def _is_counted(sample):
     return sample.weights is None and sample.outcomes.dtype.kind in "bui"
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _measure(sample):
     return _find_worst(sample).error
 
 
+def _bind():
+    return _measure
+
+
 def _describe():
     return Traits(is_norm=False, bound_by_smooth=lambda value: _PART_OF_SQUARE * value**2)
 
 
-DECISION = Measure(
-    decision_calibration_error,
-    lambda: _measure,
-    _describe,
-    CellAnswer(take_averages, lambda cells, value, options: bound_decisions(cells.facts)),
-)
+def _bound(cells, value, options):
+    return bound_decisions(cells.facts)
+
+
+DECISION = Measure(decision_calibration_error, _bind, _describe, CellAnswer(take_averages, _bound))

@@ -378,7 +378,7 @@ def calibration_distance_bounds(
     return average_bounds(lambda sample: _bracket_distance(sample, tol), samples)
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind_lower(*, tol):
@@ -429,12 +429,16 @@ def _bracket_distance(sample, tol):
     return min(_measure_sample(sample, tol).lower, upper), upper
 
 
+def _bound_lower(cells, value, options):
+    return cells.facts.distance
+
+
+def _find_accuracy(cells, value, options):
+    return 2 * options["tol"]
+
+
 LOWER = Measure(
     lower_calibration_distance,
     _bind_lower,
-    cells=CellAnswer(
-        take_averages,
-        lambda cells, value, options: cells.facts.distance,
-        find_accuracy=lambda cells, value, options: 2 * options["tol"],
-    ),
+    cells=CellAnswer(take_averages, _bound_lower, None, _find_accuracy),
 )

@@ -283,12 +283,16 @@ def surrogate_interval_calibration_error(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _measure(sample):
     ties = sample.sorted
     return interval_error(ties.predictions, ties.weight / ties.total_weight, ties.residual)
+
+
+def _bind():
+    return _measure
 
 
 def _bind_random(*, width):
@@ -306,11 +310,15 @@ def _measure_surrogate(sample):
     return surrogate_interval_error(ties.predictions, ties.residual)
 
 
+def _bind_surrogate():
+    return _measure_surrogate
+
+
 def _describe():
     return Traits(is_norm=False, bound_by_smooth=take_quarter)
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _bound_random(cells, value, options):
@@ -333,7 +341,7 @@ def _refuse(options):
 
 INTERVAL = Measure(
     interval_calibration_error,
-    lambda: _measure,
+    _bind,
     _describe,
     CellAnswer(take_averages, refuse=_refuse),
 )
@@ -344,7 +352,7 @@ RANDOM = Measure(
 )
 SURROGATE = Measure(
     surrogate_interval_calibration_error,
-    lambda: _measure_surrogate,
+    _bind_surrogate,
     _describe,
     CellAnswer(take_averages, _bound_surrogate),
 )

@@ -159,7 +159,7 @@ def kernel_calibration_error(
     )
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, kernel, bandwidth, squared, method, n_terms, random_state):
@@ -217,7 +217,7 @@ def _estimate_square(sample, kernel, bandwidth, method, n_terms, rng):
     return estimate_by_bins(predictions, residual, bandwidth, n_terms, rng)
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _choose_rows(cells, options):

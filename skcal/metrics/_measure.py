@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from skcal._estimates._traits import CellAnswer, Traits
 
 
-def _assume_nothing(**options):
+def _describe_norm(**options):
     return Traits()
 
 
@@ -21,12 +21,13 @@ class Measure(NamedTuple):
         ``f(y_true, y_proba, *, sample_weight, pos_label, labels, ...) -> float``; 0 means
         calibrated, and larger is worse.
     bind : callable
-        The inner door: ``bind(**options)`` checks all options of the measure and returns a function
-        of a checked sample, or of checked vectors where the measure does not reduce, to a float.
+        For the package itself: ``bind(**options)`` takes all options of the measure by name, checks
+        them, and returns a function that gives the value of rows that are checked already.
     describe : callable
-        ``describe(**options) -> Traits``.
-    cells : CellAnswer or None
-        How summaries answer it; None where they do not.
+        For the package itself: what tests and intervals may assume of the measure with options that
+        `bind` has accepted. By default that it is a norm of the residuals.
+    cells : object or None
+        For the package itself: how summaries answer the measure; None where they do not.
     is_signed : bool
         Whether the value is an unbiased estimate of a square, which may be negative and says
         nothing about a single row.
@@ -37,7 +38,7 @@ class Measure(NamedTuple):
 
     function: Callable[..., float]
     bind: Callable[..., Callable[[Any], float]]
-    describe: Callable[..., Traits] = _assume_nothing
+    describe: Callable[..., Traits] = _describe_norm
     cells: CellAnswer | None = None
     is_signed: bool = False
     reduces: bool = True

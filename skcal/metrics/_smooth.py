@@ -282,7 +282,7 @@ def smooth_ece_curve(
     return SmoothECECurve(*trace_curve(samples[0], value, bandwidth, n_points, scale)[0])
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, bandwidth, scale):
@@ -302,7 +302,7 @@ def _describe(*, bandwidth, scale):
     if bandwidth is not None:
         return Traits()
     transform = find_transform(scale)
-    fixed_point = FixedPoint(transform, is_plain=transform is None)
+    fixed_point = FixedPoint(transform)
     if callable(scale):  # on which distances may mean anything
         return Traits(is_norm=False, fixed_point=fixed_point)
 
@@ -317,7 +317,7 @@ def _describe(*, bandwidth, scale):
     )
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _bound(cells, value, options):
@@ -325,11 +325,11 @@ def _bound(cells, value, options):
     if options["bandwidth"] is not None:
         bound = bound_smoothed(facts, options["bandwidth"])
     else:
-        bound = bound_fixed_point(facts, value, _find_accuracy(value, options))
+        bound = bound_fixed_point(facts, value, _find_own_accuracy(value, options))
     return min(bound, max(facts.absolute, value))
 
 
-def _find_accuracy(value, options):
+def _find_own_accuracy(value, options):
     """How far smooth_ece is from its definition; see its documentation."""
     return 1e-5 if options["bandwidth"] is None and value < 2e-5 else 1e-6
 
@@ -340,6 +340,10 @@ def _refuse_scale(options):
     return 'cells of equal width have no bound on another scale; scale="probability" has an answer.'
 
 
+def _find_accuracy(cells, value, options):
+    return 2 * _find_own_accuracy(value, options)
+
+
 SMOOTH = Measure(
     smooth_ece,
     _bind,
@@ -348,6 +352,6 @@ SMOOTH = Measure(
         take_matches,
         _bound,
         _refuse_scale,
-        lambda cells, value, options: 2 * _find_accuracy(value, options),
+        _find_accuracy,
     ),
 )

@@ -318,7 +318,7 @@ def smooth_calibration_witness(
     return SmoothCalibrationWitness(ties.predictions, find_witness(ties.predictions, ties.residual))
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, method):
@@ -363,7 +363,7 @@ def _solve_exactly(sample):
     return value, value
 
 
-# ----------------------------------------------------------------------------- from a summary
+# ----------------------------------------------------------------------- answers of a summary
 
 
 def _find_accuracy(cells, value, options):
@@ -374,13 +374,17 @@ def _find_accuracy(cells, value, options):
     )
 
 
+def _bound(cells, value, options):
+    return cells.facts.displacement
+
+
 SMOOTH_CALIBRATION = Measure(
     smooth_calibration_error,
     _bind,
     _describe,
     CellAnswer(
         take_averages,
-        lambda cells, value, options: cells.facts.displacement,
+        _bound,
         find_accuracy=_find_accuracy,
     ),
 )

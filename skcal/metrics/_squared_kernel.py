@@ -256,7 +256,7 @@ def calibration_mean_embedding_error(
     return float(np.mean((total / mass) ** 2))
 
 
-# ------------------------------------------------------------------------------- the inner door
+# ------------------------------------------------------------- for tests, intervals and summaries
 
 
 def _bind(*, kernel, bandwidth, unbiased, block_size, label_kernel):

@@ -365,10 +365,10 @@ def test_impossible_outcomes(rng):
 
 @pytest.mark.parametrize("of_rows", [True, False])
 @pytest.mark.parametrize(("alternative", "sign"), [("greater", 1), ("less", -1)])
-def test_impossible_outcomes_of_one_sign(rng, of_rows, alternative, sign):
-    """Each speaks for one alternative, and against the other; both in one group for both."""
+def test_impossible_outcomes_of_one_sign(of_rows, alternative, sign):
+    """Those for the alternative decide; those against it are residuals of 1 like all others."""
     v = np.concatenate([np.full(90, 0.5), [0.0, 1.0, 0.0, 1.0]])
-    y = np.concatenate([rng.permutation(np.arange(90) % 2), [1, 0, 1, 0]])
+    y = np.concatenate([np.arange(90) % 2, [1, 0, 1, 0]])
     group = np.append(np.repeat(["one", "zero", "both"], 30), ["one", "zero", "both", "both"])
     options = {"statistic": "mean", "alternative": alternative, "n_resamples": 39}
     if of_rows:
@@ -378,10 +378,22 @@ def test_impossible_outcomes_of_one_sign(rng, of_rows, alternative, sign):
         options |= {"key_names": ["site"], "min_samples": 1, "random_state": 0}
         audit = audit_groups_from_summary(summary, **options)
     table = audit.to_frame().set_index("group").rename(index=lambda name: name.split(" = ")[-1])
-    table = table.loc[["one", "zero", "both"]]
-    assert table["statistic"].tolist() == [np.inf, -np.inf, sign * np.inf]
     named, other = ("one", "zero") if sign == 1 else ("zero", "one")
-    assert table["pvalue"][[named, "both", other]].tolist() == [1 / 40, 1 / 40, 1]
+    assert table["statistic"][[named, "both"]].tolist() == [sign * np.inf, sign * np.inf]
+    assert table["statistic"][other] == pytest.approx(-sign / np.sqrt(30 / 4))
+    assert table["pvalue"][[named, "both"]].tolist() == [1 / 40, 1 / 40]
+    assert table["pvalue"][other] > 0.3
+
+
+def test_an_impossible_outcome_hides_no_others(rng):
+    """One outcome 0 that was predicted as 1 does not outweigh hundreds of outcomes 1 too many."""
+    y, v = np.append(rng.random(1000) < 0.3, False), np.append(np.full(1000, 0.1), 1.0)
+    options = {"statistic": "mean", "alternative": "greater", **FEW}
+    audit = audit_groups(y, v, np.zeros(1001), **options)
+    almost = audit_groups(y, np.append(v[:-1], 1 - 1e-12), np.zeros(1001), **options)
+    assert audit.pvalue == almost.pvalue == 1 / 40
+    assert audit.low[0] > 0
+    assert audit.statistics[0] == pytest.approx(almost.statistics[0], rel=1e-6)
 
 
 @every_statistic
@@ -490,6 +502,9 @@ def test_one_sided_ends_that_are_fitted_to_tests():
     np.testing.assert_allclose(found, [[end, -0.4], [0.9, 0.9]])
     found = fit_to_tests(-difference, -high, -low, pvalues, 0.05, "less")
     np.testing.assert_allclose(found, [[-0.9, -0.9], [-end, 0.4]])
+    # A test of unequal weights may reject where the mean is on the other side.
+    found = fit_to_tests(-difference, low, high, pvalues[[0, 0]], 0.05, "greater")
+    np.testing.assert_allclose(found, [[-0.4, end], [0.9, 0.9]])
 
 
 def test_ends_that_are_fitted_to_tests():
@@ -569,7 +584,7 @@ ONE_SIDED = {"statistic": "mean", "alternative": "less"}
         (TWO, {"statistic": "ece"}, "statistic must be one of"),
         (TWO, {"alternative": "larger"}, "alternative must be one of"),
         (TWO, {"alternative": "less"}, "alternative must be 'two-sided' for statistic='slope'"),
-        (TWO, ONE_SIDED | {"confidence_level": 0.4}, "confidence_level must be at least 0.5 for"),
+        (TWO, ONE_SIDED | {"confidence_level": 0.5}, "confidence_level must be above 0.5 for"),
         ([[1, 2], [3]], {}, "groups must be a table, a label for each row, or a matrix of bool"),
         (np.ma.array(np.eye(120), mask=np.eye(120)), {}, "groups must not be masked"),
         ({"x": pd.Series([[1]] * 120)}, {}, "Column 'x' must hold values to group by; unhashable"),

@@ -9,7 +9,8 @@ functions with slopes of at most 1, sum_i r_i w(v_i) changes by at most D when r
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
+
+from skcal._numerics._roots import find_root
 
 # Sizes of derivatives: integrals of |phi'''| and |phi''''| of the standard normal density, and
 # norms of those of the feature map of the kernel exp(-u^2).
@@ -226,7 +227,7 @@ def bound_fixed_point(facts, value, accuracy):
 
     above = max(-root, 0.0) + 1e-12
     if excess(above, 1) > 0:
-        above = brentq(excess, above, 1.0, args=(1,), xtol=1e-12) if excess(1.0, 1) < 0 else 1.0
+        above = find_root(excess, above, 1.0, args=(1,), xtol=1e-12) if excess(1.0, 1) < 0 else 1.0
     below = value
     if root > 1e-9:
         steps = np.geomspace(1e-9, root, _N_STEPS)[:-1]

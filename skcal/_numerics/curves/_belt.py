@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, expit, xlogy
 
+from skcal._numerics._roots import find_root
 from skcal._numerics.cells._cell_moments import (
     CHUNK,
     add_rows,
@@ -74,7 +74,7 @@ def find_critical(level, n_selected, n_free):
     high = low + 1.0
     while excess(high) > 0:
         high *= 2
-    return float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+    return float(find_root(excess, low, high, xtol=1e-12, rtol=1e-12))
 
 
 def _interval_length(squared):

@@ -1,7 +1,8 @@
 """One factor for all predicted standard deviations of normal predictions."""
 
 import numpy as np
-from scipy.optimize import brentq
+
+from skcal._numerics._roots import find_root
 
 
 def scale_by_likelihood(ratios, weights):
@@ -31,4 +32,4 @@ def scale_by_crps(ratios, mass):
     # sqrt(1/2) at the upper one.
     low = np.log(positive.min() / 1600) / 2
     high = np.log(positive.max() * 1.5) / 2
-    return float(np.exp(brentq(excess, low, high, xtol=1e-15)))
+    return float(np.exp(find_root(excess, low, high, xtol=1e-15)))

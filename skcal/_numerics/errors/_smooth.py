@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 from scipy.fft import dct, irfft, next_fast_len
-from scipy.optimize import brentq
+
+from skcal._numerics._roots import find_root
 
 # Each of the two discretisations may add this much to smECE_s; together they stay below 1e-6.
 TOLERANCE = 4e-7
@@ -116,9 +117,7 @@ def find_fixed_point(error_at, upper, smallest):
         gap = error_at(s) - s
         return gap if abs(gap) > _CLOSE else 0.0
 
-    root = brentq(miss, low, high, xtol=1e-9)
-    error_at = None  # brentq leaves a cycle behind, which would keep the rows with it
-    return root
+    return find_root(miss, low, high, xtol=1e-9)
 
 
 def _damping(n_modes, bandwidth):

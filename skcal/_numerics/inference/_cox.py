@@ -5,9 +5,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, expit, logit, xlogy
 
+from skcal._numerics._roots import find_root
 from skcal._numerics.inference._effective_rows import count_jointly, divide_squares, find_shares
 
 # Log odds that are worked on at a time: their arrays stay in the cache, and BLAS in one thread.
@@ -429,7 +429,7 @@ def find_crossing(deviance, estimate, step, critical):
         step *= 2
         beyond += step
     # The first step may be far too long: accuracy is relative to the distance that is found.
-    return within + brentq(
+    return within + find_root(
         lambda distance: excess(within + distance),
         0.0,
         beyond - within,

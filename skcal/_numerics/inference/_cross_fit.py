@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.fft import next_fast_len
-from scipy.optimize import brentq
 from scipy.special import stdtrit
 
+from skcal._numerics._roots import find_root
 from skcal._numerics.cells._grid import share_places
 from skcal._numerics.errors._smooth import cosine_moments, evaluate_cosines
 
@@ -209,7 +209,7 @@ class SmoothResiduals:
         n_bandwidths = int(min(n_steps + 1, _MOST_BANDWIDTHS))
         for end, start in pairwise(np.geomspace(estimate, self._smallest, n_bandwidths)):
             if exceed(start) >= 0:
-                return brentq(exceed, start, end, xtol=_PRECISION)
+                return find_root(exceed, start, end, xtol=_PRECISION)
         return 0.0
 
     def find_high(self, unit, factor):
@@ -230,7 +230,7 @@ class SmoothResiduals:
             end = min(start + above + _PRECISION, 1.0)
             beyond = exceed(end)
             if beyond <= 0:
-                return brentq(exceed, start, end, xtol=_PRECISION)
+                return find_root(exceed, start, end, xtol=_PRECISION)
             start, above = end, beyond
         return float(start)
 

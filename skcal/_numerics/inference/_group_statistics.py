@@ -56,7 +56,7 @@ def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
     ----------
     difference, low, high, pvalues : ndarray of shape (n_groups,)
     alpha : float
-        At most 1/2 with one tail.
+        Below 1/2 with one tail.
     alternative : {"two-sided", "greater", "less"}
 
     Returns
@@ -67,7 +67,8 @@ def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
     is_found = (pvalues <= alpha) & (difference != 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         near = difference * (1 - ndtri(alpha / n_tails) / ndtri(pvalues / n_tails))
-    is_above, is_below = is_found & (difference > 0), is_found & (difference < 0)
+    is_above = is_found & (difference > 0) & (alternative != "less")
+    is_below = is_found & (difference < 0) & (alternative != "greater")
     low = np.where(is_above, np.maximum(low, near), np.where(is_found, low, np.minimum(low, 0.0)))
     high = np.where(is_below, np.minimum(high, near), np.where(is_found, high, np.maximum(high, 0)))
     return low, high
@@ -84,18 +85,23 @@ class MeanStatistic:
     cell : ndarray of int of shape (n_atoms,)
     places, variance : ndarray of shape (n_atoms,)
         Mean predictions, in (0, 1), and variances of the sums of outcomes, positive.
+
+    Attributes
+    ----------
+    error : ndarray of shape (n_groups,)
+        Standard deviation of the sum of the residuals, infinite for certain outcomes alone.
     """
 
     def __init__(self, members, pattern, cell, places, variance):
         self._members = members.astype(np.float64)
         self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
         error = np.sqrt(self._sum(variance))
-        self._error = np.where(error > 0, error, np.inf)  # of certain outcomes alone
+        self.error = np.where(error > 0, error, np.inf)
         self.of_mean = np.ones(len(error), dtype=bool)  # groups of which it tests the mean alone
 
     def measure(self, residuals):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
-        return self._sum(residuals) / self._error[:, None]
+        return self._sum(residuals) / self.error[:, None]
 
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values, of statistics of shape (n_draws, n_groups)."""
@@ -141,7 +147,7 @@ class SlopeStatistic(MeanStatistic):
         level = self._sum(residuals)
         slope = self._sum(residuals * self._log_odds) - self._centre * level
         with np.errstate(over="ignore"):  # of an outcome that was next to impossible
-            return (level / self._error[:, None]) ** 2 + slope**2 / self._information
+            return (level / self.error[:, None]) ** 2 + slope**2 / self._information
 
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values."""
@@ -168,7 +174,7 @@ class KuiperStatistic(MeanStatistic):
         sums = self._cells @ residuals
         running = np.cumsum(sums.reshape(-1, self._n_cells, residuals.shape[1]), axis=1)
         high, low = (np.maximum(sign * running, 0).max(axis=1) for sign in (1, -1))
-        return (high + low) / self._error[:, None]
+        return (high + low) / self.error[:, None]
 
     @staticmethod
     def find_log_pvalues(statistics):

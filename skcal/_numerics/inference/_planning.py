@@ -1,8 +1,9 @@
 """Rows that a study needs: how much each tells of an error, and a search for their number."""
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr, chndtrinc, expit, ndtri, rel_entr
+
+from skcal._numerics._roots import find_root
 
 # Most that the number of rows is multiplied by between two steps of a search, and least.
 _LONGEST_STEP = 8.0
@@ -33,7 +34,7 @@ def find_shift(log_odds, weights, slope, mean):
     end = 0.0
     while not excess(-end) <= 0 <= excess(end):
         end = 2 * end + 1
-    return brentq(excess, -end, end, xtol=1e-14)
+    return find_root(excess, -end, end, xtol=1e-14)
 
 
 def find_variances(log_odds, chances, weights):

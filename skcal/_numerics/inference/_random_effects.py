@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 from scipy.stats import t
+
+from skcal._numerics._roots import find_root
 
 # Standard deviations among groups that are weighed, and between which, in typical errors of an
 # estimate and in ranges of the estimates.
@@ -81,7 +83,7 @@ def pool_effects(values, errors, confidence_level):
             ends = 1.0
             while exceed(-ends) > 0 or exceed(ends) < 0:
                 ends *= 4
-            return brentq(exceed, -ends, ends)
+            return find_root(exceed, -ends, ends)
 
         low, high = find_low(means), -find_low(-means)
     ends = np.array([mean, mean - reach, mean + reach, low, high])

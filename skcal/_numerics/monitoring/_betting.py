@@ -7,8 +7,9 @@ with a confidence of 95 % (Waudby-Smith and Ramdas 2024).
 """
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
+
+from skcal._numerics._roots import find_root
 
 # No round can cost more than this part of the capital.
 _MOST = 0.75
@@ -42,7 +43,7 @@ def find_lower_bound(gains, floors, confidence_level):
     if find_excess(0.0) < 0:
         return 0.0
     # With m above all gains, every bet is lost.
-    return brentq(find_excess, 0.0, gains.max(), xtol=1e-12, rtol=1e-10)
+    return find_root(find_excess, 0.0, gains.max(), xtol=1e-12, rtol=1e-10)
 
 
 def choose_bets(gains, floors, log_goal):

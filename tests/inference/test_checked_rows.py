@@ -1,6 +1,7 @@
 """Tests and intervals measure samples that are checked already, and call no public function."""
 
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -48,6 +49,21 @@ def test_of_cells(rng, name):
     assert 0 < calibration_test_from_summary(summary, statistic=name, **QUICK).pvalue <= 1
     found = confidence_interval_from_summary(summary, measure=name, **QUICK)
     assert found.low <= found.estimate <= found.high
+
+
+@pytest.mark.parametrize("row", MEASURES.values(), ids=MEASURES)
+def test_rows_of_the_table_go_to_other_processes(row):
+    assert pickle.loads(pickle.dumps(row)) == row
+
+
+def test_random_numbers_of_a_measure_are_those_of_one_function(rng):
+    """The sample and all draws are compared by the same features, whoever calls."""
+    rows, options = draw_binary(rng, 60), {"method": "fourier", "n_terms": 5}
+    found = [
+        calibration_test(*rows, statistic="kernel_calibration_error", **options, **QUICK)
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("measure", [name for name, row in MEASURES.items() if not row.reduces])
