@@ -360,7 +360,7 @@ def test_intervals_cover(kind, population, monkeypatch):
     Intervals for these rows alone are a little too wide; those of the population are not.
     """
     monkeypatch.setattr(module, "make_metric", list_metrics)
-    distort, n_samples, found = DISTORTIONS[kind], 80, []
+    distort, n_samples, found = DISTORTIONS[kind], 40, []
     scores = np.random.default_rng(99).normal(-0.5, 1.2, 10**6)
     true = list_metrics(None, both(expit(distort(scores))), None)(
         both(expit(scores)), np.ones(10**6)
