@@ -516,7 +516,23 @@ class _Stack:
         kept = find_plausible(likelihoods, mass, self.limits)
         weights = np.zeros(len(kept))
         weights[kept] = fit_mixture_weights(likelihoods[kept], self.prior[kept], mass)
+        weights = self._expect_an_error(weights, (1 - likelihoods) @ mass)
         return dict(zip(self.names, weights.tolist(), strict=True))
+
+    @staticmethod
+    def _expect_an_error(weights, errors):
+        """Weights for which one error is expected among the rows, or as many as by the scores.
+
+        Rows that are all right do not tell how often others will be wrong: without this a
+        temperature near 0 would be the best map for them, and nearly infinitely wrong for those.
+        """
+        expected, least = weights @ errors, min(1.0, errors[0])
+        if expected >= least:
+            return weights
+        share = (least - expected) / (errors[0] - expected)
+        weights = (1 - share) * weights
+        weights[0] += share
+        return weights
 
     def weigh_others(self, split):
         return self.weigh([k for k in range(len(self.masses)) if k != split])
