@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -493,3 +494,33 @@ def test_recalibrators_without_weights_are_tried_for_harm_too():
     X, y = make_features(2)
     model = RecalibratedClassifierCV(GaussianNB(), KNeighborsClassifier(25), ensemble=False)
     assert model.fit(X, y).predict_proba(X).shape == (150, 2)
+
+
+@pytest.mark.parametrize("n_rows", [50, 100, 300])
+def test_rows_that_are_all_right_promise_no_others(n_rows):
+    """Where none of few rows is wrong, a temperature near 0 is best for them, and ruin for others.
+
+    One row in thirty of the new ones is wrong: the loss must fall all the same, because the scores
+    are far too cautious.
+    """
+    rng = np.random.default_rng(n_rows)
+    top = rng.integers(10, size=n_rows + 4000)
+    scores = np.full((len(top), 10), 0.045)
+    scores[np.arange(len(top)), top] = rng.uniform(0.5, 0.7, len(top))
+    scores /= scores.sum(axis=1, keepdims=True)
+    y = np.where(rng.random(len(top)) < 1 / 30, (top + 1) % 10, top)
+    y[:n_rows] = top[:n_rows]
+    auto = AutoRecalibration().fit(scores[:n_rows], y[:n_rows])
+    new, proba = scores[n_rows:], auto.predict_proba(scores[n_rows:])
+    assert log_loss(y[n_rows:], proba) < 0.8 * log_loss(y[n_rows:], new)
+    # One error is expected among so many rows, or a little less after the fit to all of them.
+    assert (1 - proba.max(axis=1)).mean() > 0.8 / n_rows
+
+
+def test_rows_that_are_all_right_make_confident_scores_no_more_confident():
+    """Of 100 rows at .9999 all were to be right: nothing is learnt."""
+    scores = np.full((100, 3), 0.00005)
+    y = np.arange(100) % 3
+    scores[np.arange(100), y] = 0.9999
+    proba = AutoRecalibration().fit(scores, y).predict_proba(scores)
+    assert proba.max() < 0.99995
