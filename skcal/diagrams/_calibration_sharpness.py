@@ -333,10 +333,10 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         --------
         >>> from skcal.diagrams import CalibrationSharpnessDisplay
         >>> display = CalibrationSharpnessDisplay.from_predictions(
-        ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.8], pos_label="yes"
+        ...     ["no", "yes", "yes", "no"] * 3, [0.1, 0.9, 0.2, 0.9] * 3, pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.125, calibration = 0.0035)'
+        'Classifier (Brier = 0.367, calibration = 0.049)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)

@@ -133,6 +133,10 @@ class AutoRecalibration(BaseRecalibrator):
     from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
 
+    Rows that are all right do not tell how often others will be wrong. So the scores get the weight
+    for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one error among
+    the held-out rows, or as many as the scores expect if these are fewer.
+
     The mixture then gets an intercept for each class, so that it predicts as many rows of each
     class as there are: those of largest likelihood, times :math:`\max(0, 1 - c / D)` [3]_. Here D
     is their deviance, twice the log likelihood that they gain, and c the 90 % quantile of the
