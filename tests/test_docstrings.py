@@ -90,7 +90,10 @@ SHARED = {
     "labels": ("array-like of shape (n_classes,)", r"^(Label of every column|The classes in)"),
     "n_jobs": ("int, default=None", r"joblib"),
     "progress": ("bool or callable, default=None", r"^A progress bar.*tqdm"),
-    "random_state": ("int, RandomState, Generator or None, default=None", r"."),
+    "random_state": (
+        "int, RandomState, Generator or None, default=None",
+        r"^(Source|Seed) of",
+    ),
     "confidence_level": (
         "float",
         r"in \(0, 1\)|^See|legend|None draws no bands|^Level of intervals",

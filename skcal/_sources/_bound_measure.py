@@ -22,7 +22,7 @@ from skcal._numerics.errors._binned import count_bins
 from skcal.metrics import MEASURES, Measure
 
 # Arguments of measures that say what is measured, not how.
-_DATA = {"sample_weight", "pos_label", "labels"}
+DATA = ("sample_weight", "pos_label", "labels")
 
 
 class BoundMeasure(NamedTuple):
@@ -72,8 +72,8 @@ class BoundMeasure(NamedTuple):
 
         Random numbers of a measure are the same for all samples, so that it is one function.
         """
-        defaults = _find_defaults(self.function)
-        found = {name: self.options.get(name, value) for name, value in defaults.items()}
+        defaults = find_defaults(self.function)
+        found = {name: self.options.get(name, defaults[name]) for name in defaults}
         found.pop("reduction", None)
         if "random_state" in found and found["random_state"] is None:
             found["random_state"] = 0
@@ -100,7 +100,7 @@ class BoundMeasure(NamedTuple):
         """How a measure of the table reduces class probabilities, None for whole vectors."""
         if self.row is None or not self.row.reduces:
             return None
-        return self.reduction or (_find_defaults(self.function) | self.options)["reduction"]
+        return self.reduction or (find_defaults(self.function) | self.options)["reduction"]
 
     def __call__(self, y_true, y_proba, sample_weight=None, **keywords):
         """The value as a float that is no NaN; it is given the keywords that it takes."""
@@ -138,8 +138,9 @@ class BoundMeasure(NamedTuple):
         target = rows.target
         if target.ndim == 2:  # soft labels of all columns need no names
             return self(target, rows.proba, rows.weights)
-        labels = np.arange(rows.proba.shape[1]) if rows.is_multiclass else np.array([0, 1])
-        labels = labels if rows.labels is None else rows.labels
+        labels = rows.labels
+        if labels is None:
+            labels = np.arange(rows.proba.shape[1]) if rows.is_multiclass else np.array([0, 1])
         keywords = {"labels": labels}
         if not rows.is_multiclass:
             keywords["pos_label"] = labels[rows.positive_column]
@@ -213,13 +214,12 @@ def bind_for_labels(measure, options, caller=None):
 
 def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=None, others=()):
     """`bind_measure` for a measure that is called for other labels or other rows of a sample."""
-    own = ("sample_weight", "pos_label", "labels", "reduction")
     bound = bind_measure(
         argument,
         measure,
         options,
         reduction=reduction,
-        set_elsewhere=own,
+        set_elsewhere=(*DATA, "reduction"),
         caller=caller,
         others=others,
     )
@@ -229,13 +229,13 @@ def bind_for_rows(argument, measure, options, reduction, sample_weight, caller=N
 
 
 @functools.cache
-def _find_defaults(function):
+def find_defaults(function):
     """Options of a measure of the table, and `reduction`, with their defaults."""
     parameters = inspect.signature(function).parameters.values()
     return {
         parameter.name: parameter.default
         for parameter in parameters
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in _DATA
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in DATA
     }
 
 

@@ -4,16 +4,14 @@ No measure is computed here. It is taken of a few weighted rows that have the sa
 as the rows of the stream.
 """
 
-import inspect
-
 from skcal._input._sample import Sample
 from skcal._input._validation import check_option
 from skcal._numerics.errors._binned import count_bins
+from skcal._sources._bound_measure import DATA, find_defaults
 from skcal.metrics import MEASURES
 
 # What rounding may add, for the rows and for the cells.
 _ROUNDING = 1e-12
-_SET_BY_SUMMARY = ("sample_weight", "pos_label", "labels", "reduction")
 
 
 def check_measure(name, options):
@@ -26,11 +24,10 @@ def check_measure(name, options):
         )
     if MEASURES[name].cells is None:
         raise ValueError(f"name must be a measure that summaries answer; {name} has no bound yet.")
-    parameters = inspect.signature(MEASURES[name].function).parameters.values()
-    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    known = {p.name: p.default for p in keywords if p.name not in _SET_BY_SUMMARY}
+    known = find_defaults(MEASURES[name].function)
+    known = {option: known[option] for option in known if option != "reduction"}
     for option in options:
-        if option in _SET_BY_SUMMARY:
+        if option in (*DATA, "reduction"):
             raise ValueError(f"{option} is a setting of the summary, not an option of measures.")
         check_option("option", option, list(known))
     known.update(options)

@@ -102,7 +102,7 @@ class GroupStatistics:
         self._statistic = (
             STATISTICS[statistic](*terms)
             if alternative == "two-sided"
-            else OneSidedMeanStatistic(*terms, alternative)
+            else OneSidedMeanStatistic(*terms, self._sign)
         )
 
     @property

@@ -378,14 +378,6 @@ def calibration_distance_bounds(
     return average_bounds(lambda sample: _bracket_distance(sample, tol), samples)
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
-
-
-def _bind_lower(*, tol):
-    tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)
-    return lambda sample: _measure_sample(sample, tol).value
-
-
 def _measure_sample(sample, tol):
     """Lower distance of one sample, with bounds at most twice the tolerance apart."""
     # Half a cell is four fifths of the width; the rest is for the curvature and for rounding.
@@ -427,6 +419,14 @@ def _bracket_distance(sample, tol):
     upper = cost * ties.weight[heavy].sum() / ties.total_weight
     upper = float(upper + np.abs(ties.residual[~heavy]).sum())
     return min(_measure_sample(sample, tol).lower, upper), upper
+
+
+# ------------------------------------------------------------- for tests, intervals and summaries
+
+
+def _bind_lower(*, tol):
+    tol = check_number("tol", tol, minimum=_SMALLEST_TOLERANCE)
+    return lambda sample: _measure_sample(sample, tol).value
 
 
 def _bound_lower(cells, value, options):

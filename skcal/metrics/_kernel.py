@@ -88,7 +88,8 @@ def kernel_calibration_error(
         Number of pairs, by default 10 for each row; or of frequencies or binnings, by default 100
         and at most 2^24. Not used by ``method="exact"``.
     random_state : int, RandomState, Generator or None, default=None
-        Source of randomness of the estimates. Not used by ``method="exact"``.
+        Source of randomness of the estimates. Not used by ``method="exact"``. Tests and intervals
+        take the same random numbers for all samples, and at every call.
 
     Returns
     -------

@@ -348,10 +348,5 @@ SMOOTH = Measure(
     smooth_ece,
     _bind,
     _describe,
-    CellAnswer(
-        take_matches,
-        _bound,
-        _refuse_scale,
-        _find_accuracy,
-    ),
+    CellAnswer(take_matches, _bound, _refuse_scale, _find_accuracy),
 )

@@ -16,7 +16,11 @@ from skcal._fitting._held_out import fit_to_columns, predict_columns, predict_sp
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
-from skcal._numerics.recalibration._mixture import find_plausible, fit_mixture_weights
+from skcal._numerics.recalibration._mixture import (
+    expect_an_error,
+    find_plausible,
+    fit_mixture_weights,
+)
 from skcal._tools._progress import as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
@@ -520,23 +524,8 @@ class _Stack:
         kept = find_plausible(likelihoods, mass, self.limits)
         weights = np.zeros(len(kept))
         weights[kept] = fit_mixture_weights(likelihoods[kept], self.prior[kept], mass)
-        weights = self._expect_an_error(weights, (1 - likelihoods) @ mass)
+        weights = expect_an_error(weights, (1 - likelihoods) @ mass)
         return dict(zip(self.names, weights.tolist(), strict=True))
-
-    @staticmethod
-    def _expect_an_error(weights, errors):
-        """Weights for which one error is expected among the rows, or as many as by the scores.
-
-        Rows that are all right do not tell how often others will be wrong: without this a
-        temperature near 0 would be the best map for them, and nearly infinitely wrong for those.
-        """
-        expected, least = weights @ errors, min(1.0, errors[0])
-        if expected >= least:
-            return weights
-        share = (least - expected) / (errors[0] - expected)
-        weights = (1 - share) * weights
-        weights[0] += share
-        return weights
 
     def weigh_others(self, split):
         return self.weigh([k for k in range(len(self.masses)) if k != split])

@@ -38,7 +38,7 @@ class RandomizedSmoothing(BaseRecalibrator):
         Standard deviation s of the noise and of the kernel, at least 0.001. None takes SmoothECE
         of the fitted rows, but not less than 0.001.
     random_state : int, RandomState, Generator or None, default=None
-        Where the noise comes from. With an integer every call draws the same numbers, one for
+        Source of the noise. With an integer every call draws the same numbers, one for
         each row in their order; otherwise every call draws new ones, so that `predict` and
         `predict_proba` may disagree.
 

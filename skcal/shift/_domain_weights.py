@@ -67,7 +67,7 @@ def domain_weights(
         A progress bar over folds: True for that of tqdm, which must be installed, or a function
         that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
-        Deals rows into folds. An integer makes the result repeatable.
+        Source of the folds. An integer makes the result repeatable.
 
     Returns
     -------

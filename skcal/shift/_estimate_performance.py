@@ -182,7 +182,7 @@ def estimate_performance(
         A progress bar over fits to random weights: True for that of tqdm, which must be installed,
         or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
-        Draws the weights. An integer makes the result repeatable.
+        Source of the weights. An integer makes the result repeatable.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
-from skcal._numerics.recalibration._mixture import fit_mixture_weights
+from skcal._numerics.recalibration._mixture import expect_an_error, fit_mixture_weights
 from skcal.recalibration import (
     AutoRecalibration,
     BaseRecalibrator,
@@ -494,6 +494,21 @@ def test_recalibrators_without_weights_are_tried_for_harm_too():
     X, y = make_features(2)
     model = RecalibratedClassifierCV(GaussianNB(), KNeighborsClassifier(25), ensemble=False)
     assert model.fit(X, y).predict_proba(X).shape == (150, 2)
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([5.0, 0, 0], [0.2, 0.4, 0.4]),
+        ([5.0, 0.5, 0.5], [1 / 9, 4 / 9, 4 / 9]),
+        ([0.3, 0.1, 0], [1, 0, 0]),
+        *((errors, [0, 0.5, 0.5]) for errors in ([5.0, 2, 0], [0.0, 0, 0], [0.3, 0.4, 0.2])),
+    ],
+)
+def test_weights_that_expect_an_error(errors, expected):
+    """In closed form: one error among the rows, or as many as the scores expect, or more."""
+    found = expect_an_error(np.array([0.0, 0.5, 0.5]), np.array(errors))
+    np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("n_rows", [50, 100, 300])

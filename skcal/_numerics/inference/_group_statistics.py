@@ -115,9 +115,9 @@ class MeanStatistic:
 class OneSidedMeanStatistic(MeanStatistic):
     """The mean residual of each group, as evidence for one sign; see `MeanStatistic`."""
 
-    def __init__(self, members, pattern, cell, places, variance, alternative):
+    def __init__(self, members, pattern, cell, places, variance, sign):
         super().__init__(members, pattern, cell, places, variance)
-        self._sign = 1 if alternative == "greater" else -1
+        self._sign = sign
 
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values."""

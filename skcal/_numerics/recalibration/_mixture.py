@@ -122,3 +122,31 @@ def _minimize(likelihoods, mass, start):
         return value, gradient, step
 
     return minimize_convex(evaluate, start, 0.0, _LAST_DECREMENT)[0]
+
+
+def expect_an_error(weights, errors):
+    """Weights for which one error is expected among the rows, or as many as by the first member.
+
+    Rows that are all right do not tell how often others will be wrong. The map that is best for the
+    former, such as a temperature near 0, would be nearly infinitely wrong for the latter.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_members,)
+        They sum to 1.
+    errors : ndarray of shape (n_members,)
+        Number of errors that each member expects: the sum over rows of one minus the probability of
+        what came true.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        The weights; where they expect fewer errors, with as much more of the first member.
+    """
+    expected, least = weights @ errors, min(1.0, errors[0])
+    if expected >= least:
+        return weights
+    share = (least - expected) / (errors[0] - expected)
+    raised = (1 - share) * weights
+    raised[0] += share
+    return raised
