@@ -27,7 +27,7 @@ from skcal.recalibration import (
 from skcal.scorers import get_scorer, make_calibration_scorer
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo, Scores
-from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
+from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import find_values, options
 from tests.fuzz.strategies import (
     LABEL_SETS,
@@ -58,8 +58,7 @@ def scored(draw, R):
 
 
 def fit_recalibrator(R, X, y, sample_weight, **settings):
-    with documented_warnings_ignored():
-        model = make(R, **settings).fit(X, y, sample_weight=sample_weight)
+    model = make(R, **settings).fit(X, y, sample_weight=sample_weight)
     state = pickle.dumps(model)
     proba = predict(model, X)
     assert pickle.dumps(model) == state, "predicting changed the estimator"
@@ -163,8 +162,7 @@ def test_recalibrated_classifiers(
     if frozen and classifier != "text":
         estimator = FrozenEstimator(estimator.fit(X, y))
     model = RecalibratedClassifierCV(estimator, recalibrator=recalibrator, **settings)
-    with documented_warnings_ignored():
-        model.fit(X, y, **choose_weights(classifier, sample_weight))
+    model.fit(X, y, **choose_weights(classifier, sample_weight))
     return predict(model, X)
 
 
@@ -179,8 +177,7 @@ def test_multicalibrated_classifiers(labels, X, y, sample_weight, classifier, fr
     if frozen and classifier != "text":
         estimator = FrozenEstimator(estimator.fit(X, y))
     model = MulticalibratedClassifierCV(estimator, **settings)
-    with documented_warnings_ignored():
-        model.fit(X, y, **choose_weights(classifier, sample_weight))
+    model.fit(X, y, **choose_weights(classifier, sample_weight))
     return predict(model, X)
 
 
@@ -188,9 +185,8 @@ def test_multicalibrated_classifiers(labels, X, y, sample_weight, classifier, fr
 def test_out_of_fold_scores(labels, X, y, sample_weight, classifier, **settings):
     model = CrossFitProba(CLASSIFIERS[classifier](), **settings)
     weighted = choose_weights(classifier, sample_weight)
-    with documented_warnings_ignored():
-        scores = model.fit_transform(X, y, **weighted)
-        fitted = clone(model).fit(X, y, **weighted)
+    scores = model.fit_transform(X, y, **weighted)
+    fitted = clone(model).fit(X, y, **weighted)
     assert len(model.get_feature_names_out()) == scores.shape[1]
     transformed = model.transform(X)
     np.testing.assert_array_equal(fitted.transform(X), transformed)
@@ -214,8 +210,7 @@ def test_scorers(labels, X, y, sample_weight, name, settings):
         scorer = make_calibration_scorer(smooth_ece, greater_is_better=True, **settings)
     else:
         scorer = get_scorer(name, **settings)
-    with documented_warnings_ignored():
-        return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
+    return scorer(Echo(labels).fit(None, None), X, y, sample_weight=sample_weight)
 
 
 @hostile(
@@ -229,9 +224,8 @@ def test_scorers(labels, X, y, sample_weight, name, settings):
 def test_cross_validation(labels, sample_weight, measure, named, weighted, settings, **arguments):
     if isinstance(measure, str) and weighted:
         arguments["sample_weight"] = sample_weight
-    with documented_warnings_ignored():
-        model = Echo(labels if named else None)
-        return pooled_cross_val_score(model, measure=measure, **arguments, **settings)
+    model = Echo(labels if named else None)
+    return pooled_cross_val_score(model, measure=measure, **arguments, **settings)
 
 
 @st.composite
@@ -260,8 +254,7 @@ FOLDS = mostly([None, 2, 5], [1, "x", 2.5])
 
 @hostile(some.problems(), options(stop_by_refinement), cv=FOLDS, n_stages=mostly([1, 2], [0, 3]))
 def test_stages(y_true, y_proba, reduction, n_stages, **arguments):
-    with documented_warnings_ignored():
-        return stop_by_refinement([y_proba] * n_stages, y_true, **arguments)
+    return stop_by_refinement([y_proba] * n_stages, y_true, **arguments)
 
 
 @hostile(some.problems(), options(refinement_metric), cv=FOLDS)
@@ -269,5 +262,4 @@ def test_metrics_of_boosting(
     y_true, y_proba, sample_weight, pos_label, labels, reduction, library, **settings
 ):
     metric = refinement_metric(library, **settings)
-    with documented_warnings_ignored():
-        return metric(y_true, y_proba, sample_weight)
+    return metric(y_true, y_proba, sample_weight)

@@ -19,7 +19,7 @@ from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNorm
 from skcal.recalibration import RecalibratedRegressorCV
 from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
-from tests.fuzz.hostile import documented_warnings_ignored, hostile, hostile_calls
+from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import NO_SCALES, PROBABILITIES, REALS, SCALES, mostly, rarely, reals
 from tests.recalibration.family import REGRESSION_CLASSES, lay_out
@@ -267,8 +267,7 @@ def recalibrate(R, mean, std, y, sample_weight, **settings):
         raise ValueError("Columns of other lengths make no predictions.")
     with np.errstate(over="ignore"):
         X = lay_out(R, np.asarray(mean, dtype=float), np.asarray(std, dtype=float))
-    with documented_warnings_ignored():
-        model = R(**settings).fit(X, y, sample_weight=sample_weight)
+    model = R(**settings).fit(X, y, sample_weight=sample_weight)
     state = pickle.dumps(model)
     found = [model.predict(X), model.transform(X), model.predict_interval(X)]
     assert (found[-1][:, 0] <= found[-1][:, 1]).all()
@@ -298,8 +297,7 @@ SIZES = st.sampled_from([12, 20, 6, 5, 2, 1, 0])
 def test_recalibrated_regressors(X, y, sample_weight, estimator, recalibrator, cv):
     regressor = {"frozen": FrozenEstimator(Echo()), "fitted": Echo(), "text": "x"}[estimator]
     model = RecalibratedRegressorCV(regressor, NAMED[recalibrator], cv=cv)
-    with documented_warnings_ignored():
-        model.fit(X, y, sample_weight=sample_weight)
+    model.fit(X, y, sample_weight=sample_weight)
     return model.predict(X), model.predict_interval(X)
 
 

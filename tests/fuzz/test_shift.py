@@ -20,7 +20,7 @@ from skcal.shift import (
 )
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
-from tests.fuzz.hostile import documented_warnings_ignored, few, hostile
+from tests.fuzz.hostile import few, hostile
 from tests.fuzz.options import options
 from tests.fuzz.test_estimators import predict, scored
 
@@ -47,12 +47,11 @@ def test_prior_shift(R, X, y, sample_weight, new, **settings):
 )
 def test_estimate_prior(new, reduction, **arguments):
     new = arguments if new is None else new
-    with documented_warnings_ignored():
-        found = estimate_prior(
-            **arguments,
-            y_proba_new=new["y_proba"],
-            sample_weight_new=new["sample_weight"],
-        )
+    found = estimate_prior(
+        **arguments,
+        y_proba_new=new["y_proba"],
+        sample_weight_new=new["sample_weight"],
+    )
     assert ((found.low <= found.estimate) & (found.estimate <= found.high)).all()
     assert 0 < found.change_test.pvalue <= 1
     assert 0 < found.fit_test.pvalue <= 1
@@ -78,8 +77,7 @@ def features(draw):
     cv=st.sampled_from([2, 3, 3, KFold(2), 1, "x", [([0], [1])]]),
 )
 def test_domain_weights(**arguments):
-    with documented_warnings_ignored():
-        weights = domain_weights(**arguments)
+    weights = domain_weights(**arguments)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights.mean(), 1)
     return weights
@@ -98,12 +96,11 @@ def test_estimate_performance(new, check, reduction, **arguments):
     new = arguments if new is None else new
     if check is not None:
         arguments |= {f"{name}_check": check[name] for name in ("y_true", "y_proba")}
-    with documented_warnings_ignored():
-        found = estimate_performance(
-            **arguments,
-            y_proba_new=new["y_proba"],
-            sample_weight_new=new["sample_weight"],
-        )
+    found = estimate_performance(
+        **arguments,
+        y_proba_new=new["y_proba"],
+        sample_weight_new=new["sample_weight"],
+    )
     assert 0 <= found.share_outside <= 1
     if found.reason is None:
         assert np.all(found.low <= found.high)
@@ -153,8 +150,7 @@ def both(rows, before):
 @hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
 def test_d_calibration(rows, before, **arguments):
     rows, known = both(rows, before)
-    with documented_warnings_ignored():
-        found = d_calibration(*rows, **known, **arguments)
+    found = d_calibration(*rows, **known, **arguments)
     np.testing.assert_allclose(found.shares.sum(), 1)
     assert (found.shares > -1e-9).all()
     assert 0 < found.pvalue <= 1
@@ -164,8 +160,7 @@ def test_d_calibration(rows, before, **arguments):
 @hostile(rows=SURVIVAL, before=BEFORE)
 def test_martingale_test(rows, before):
     rows, known = both(rows, before)
-    with documented_warnings_ignored():
-        found = martingale_test(*rows, **known)
+    found = martingale_test(*rows, **known)
     assert found.expected >= 0
     assert 0 < found.pvalue <= 1
     return found
@@ -180,8 +175,7 @@ def test_martingale_test(rows, before):
 )
 def test_aj_calibration(rows, times, risk, **arguments):
     risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
-    with documented_warnings_ignored():
-        found = aj_calibration(*rows, risk, times=times, **arguments)
+    found = aj_calibration(*rows, risk, times=times, **arguments)
     assert 0 <= found.value <= 1
     assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
     return found

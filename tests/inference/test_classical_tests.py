@@ -259,6 +259,13 @@ def test_rare_events_are_announced(rng, n, mean):
         assert level < 0.075 + 0.02
 
 
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_square_without_variance(n):
+    """A single row with a prediction of 1/2 has the square 1, whatever happens."""
+    found = hosmer_lemeshow_test(np.arange(n) % 2, np.full(n, 0.5), labels=[0, 1], groups=range(n))
+    assert found.statistic == n
+
+
 @pytest.mark.slow
 def test_level_on_training_data(rng):
     """Of a logistic regression, as Hosmer and Lemeshow found by simulation."""

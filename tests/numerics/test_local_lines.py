@@ -90,3 +90,11 @@ def test_sums_over_windows(own):
     expected = [(counts * value).sum(axis=1) for value in values]
     found = _local_lines._sum_onwards(places, mass, total, reach, own=own)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_that_vanish_beside_the_largest():
+    places, weight = np.array([0.0, 0.25, 1.0]), np.array([2.0, 5e-324, 2.0])
+    found = fit_local_lines(places, weight, weight * [0.5, -1.0, 0.25], 0.75)
+    np.testing.assert_allclose(found[[0, 2]], [0.5, 0.25], atol=1e-12)
+    assert -1 <= found[1] <= 1
+    assert fit_local_lines(places[:2], weight[:2], weight[:2] * -1.0, 0.75)[0] == -1

@@ -13,6 +13,8 @@ _N_MOMENTS = 12
 _CANCELLED = 1e-6
 # Reaches of one pass differ by a factor of up to 2^64, of which the 11th power is no overflow.
 _OCTAVES = 64
+# Of weights, so that what is next to nothing beside the largest is still more than 0.
+_TINY = np.finfo(np.float64).tiny
 # Pairs of places and rows that are worked on at a time.
 _PAIRS = 1 << 17
 
@@ -62,7 +64,8 @@ def fit_local_lines(places, weight, total, span):
     summed row by row.
     """
     unit = weight.max()
-    mass, total = weight / unit, total / unit
+    mass, heavy = weight / unit, weight >= unit * _TINY
+    mass, total = mass.clip(_TINY), np.where(heavy, total / unit, _TINY * (total / weight))
     reach = find_reach(places, mass, span)
     if len(places) <= _FEW_PLACES:
         return _fit_row_by_row(np.arange(len(places)), places, mass, total, reach)

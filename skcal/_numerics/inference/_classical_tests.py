@@ -113,9 +113,12 @@ def predict_level(counts, mean_predictions, alpha=0.05):
         NaN where a group is next to certain.
     """
     n_groups, spread = len(counts), mean_predictions * (1 - mean_predictions)
+    critical = chdtri(n_groups, alpha)
     with np.errstate(over="ignore"):
         excess = 1 + np.sum((1 - 6 * spread) / (counts * spread)) / (2 * n_groups)
-    return float(gammaincc(n_groups / 2 / excess, chdtri(n_groups, alpha) / 2 / excess))
+    if excess <= 0:  # every square is 1, as that of a single row with a prediction of 1/2
+        return float(n_groups > critical)
+    return float(gammaincc(n_groups / 2 / excess, critical / 2 / excess))
 
 
 def cumulative_error(predictions, weights):
