@@ -113,7 +113,7 @@ def test_no_gain_is_below_its_floor(loss, n_classes, rng):
 @pytest.mark.parametrize("loss", ["brier", "log"])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_bounds_of_populations(loss, name):
-    rng, find_rate, n_samples, n = np.random.default_rng(0), POPULATIONS[name], 500, 300
+    rng, find_rate, n_samples, n = np.random.default_rng(0), POPULATIONS[name], 250, 300
     truth = diverge(find_rate(GRID), GRID, loss).mean()
     options = {"loss": loss, "recalibrator": "platt", "random_state": 0}
     results = [recalibration_gain(*draw(rng, n, find_rate), **options) for _ in range(n_samples)]

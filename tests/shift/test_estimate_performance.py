@@ -360,7 +360,7 @@ def test_intervals_cover(kind, population, monkeypatch):
     Intervals for these rows alone are a little too wide; those of the population are not.
     """
     monkeypatch.setattr(module, "make_metric", list_metrics)
-    distort, n_samples, found = DISTORTIONS[kind], 40, []
+    distort, n_samples, found = DISTORTIONS[kind], 25, []
     scores = np.random.default_rng(99).normal(-0.5, 1.2, 10**6)
     true = list_metrics(None, both(expit(distort(scores))), None)(
         both(expit(scores)), np.ones(10**6)
@@ -384,7 +384,7 @@ def test_intervals_cover(kind, population, monkeypatch):
 def check_coverage(draw_rows, true, find, monkeypatch, **options):
     """Both intervals hold all metrics with 93 % at least; `true` is that of the population."""
     monkeypatch.setattr(module, "make_metric", find)
-    n_samples, found = 40, []
+    n_samples, found = 25, []
     options |= {"metric": "accuracy", "n_resamples": 99}
     for seed in range(n_samples):
         y, old, new, y_new = draw_rows(np.random.default_rng(seed))

@@ -131,7 +131,7 @@ def test_band_covers_the_population_smoothed_alike(name, n):
     places, find_truth = POPULATIONS[name]
     rng = np.random.default_rng(0)
     drawn, covered = np.zeros(201), np.zeros(201)
-    n_times = 400 if n < 20_000 else 200
+    n_times = 200
     for _ in range(n_times):
         v = rng.choice(places, n)
         y = rng.random(n) < find_truth(v)
