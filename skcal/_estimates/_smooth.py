@@ -92,7 +92,7 @@ def bound_curve(source, curve, line, confidence_level):
 
     Parameters
     ----------
-    source : RowSource or CellSource
+    source : DiagramRows or DiagramCells
         With `mass_and_squares`.
     curve : SmoothedCurve
     line : Line

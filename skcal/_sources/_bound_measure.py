@@ -292,12 +292,12 @@ def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
         rows = Predictions(
             sample.predictions.astype(np.float64, copy=False), sample.outcomes, sample.weights
         )
-        return bound._replace(reduction="auto"), _count_outcomes(rows), True
+        return bound._replace(reduction="auto"), count_outcomes(rows), True
     if not rows.is_multiclass:
         rows = rows._replace(proba=rows.proba.astype(np.float64, copy=False))
-    return bound, _count_outcomes(rows), False
+    return bound, count_outcomes(rows), False
 
 
-def _count_outcomes(rows):
+def count_outcomes(rows):
     """Rows whose outcomes are integers, but for soft labels."""
     return rows._replace(target=rows.target.astype(np.float64 if rows.is_soft else np.intp))

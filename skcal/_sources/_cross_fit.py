@@ -393,6 +393,20 @@ def _list_problems(rows, reduction, weights):
     return problems
 
 
+def cross_fit_source(source, confidence_level, n_pairs, rng):
+    """Ends of the cross-fitted interval of a RowSource or CellSource, with the estimate inside."""
+    residuals, estimate = source.make_residuals(), source.estimate
+    low, high = find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng)
+    return widen_for_rows(source, min(low, estimate), max(high, estimate))
+
+
+def widen_for_rows(source, low, high):
+    """Ends of an interval that hold whatever the rows were, where only a summary is left."""
+    row, reach = source.statistic.row, source.error_bound
+    may_be_negative = low < 0 or (row is not None and row.is_signed)
+    return max(low - reach, -np.inf if may_be_negative else 0.0), high + reach
+
+
 def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     """Ends of the cross-fitted interval.
 

@@ -19,7 +19,7 @@ from skcal.diagrams._response import (
     predict_folds,
 )
 from skcal.diagrams._sharpness_curve import HIGHEST, SharpnessBandLayer, SharpnessCurve
-from skcal.diagrams._source import RowSource
+from skcal.diagrams._source import DiagramRows
 from skcal.metrics import (
     BregmanDivergence,
     calibration_decomposition,
@@ -449,7 +449,7 @@ def _estimate_curve(y_true, y_proba, data, options):
             estimator="cross-fitted",
         ).calibration
     reduction, pos_label = name_reduction(predictions, "auto")
-    source = RowSource(sample)
+    source = DiagramRows(sample)
     found = SharpnessCurve(
         prob_pred=curve.grid,
         prob_true=curve.prob_true,

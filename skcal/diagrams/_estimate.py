@@ -27,7 +27,7 @@ from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS
 from skcal.diagrams._reliability_curve import KINDS, ReliabilityCurve
 from skcal.diagrams._response import name_reduction
-from skcal.diagrams._source import CellSource, RowSource
+from skcal.diagrams._source import DiagramCells, DiagramRows
 from skcal.streaming import CalibrationSummary
 
 # Layers that are computed unless the user says otherwise.
@@ -123,7 +123,7 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
             "dependent ones. Choose another reduction, or one class with pos_label."
         )
     predictions = check_predictions(y_true, y_proba, **data, reduction=reduction)
-    sources = [RowSource(sample) for sample in ALL_REDUCTIONS[reduction](predictions)]
+    sources = [DiagramRows(sample) for sample in ALL_REDUCTIONS[reduction](predictions)]
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
 
 
@@ -160,7 +160,7 @@ def estimate_summary(summary, options):
     problems = [pair for pair in summary.to_cells() if pair[1].total_weight > 0]
     if not problems:
         raise ValueError("summary must hold rows; got an empty summary.")
-    sources = [CellSource(cells) for _, cells in problems]
+    sources = [DiagramCells(cells) for _, cells in problems]
     named = name_problem(summary, [label for label, _ in problems])
     return _estimate_curves(sources, *named, options)
 
@@ -201,7 +201,7 @@ class Estimate:
 
     Parameters
     ----------
-    source : RowSource or CellSource
+    source : DiagramRows or DiagramCells
     options : CurveOptions
 
     Attributes

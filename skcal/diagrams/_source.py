@@ -6,16 +6,17 @@ from skcal._estimates._counts import count_rows
 from skcal._input._independent_rows import check_single_rows
 from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
-from skcal._numerics.cells._cell_moments import average_cells
 from skcal._numerics.cells._merging import count_effectively
 from skcal._numerics.errors._binned import bin_index
-from skcal._sources._bound_measure import bind_measure
-from skcal._sources._cell_measures import bound_cells, measure_cells
-from skcal._sources._cross_fit import N_PAIRS, CountParts, Residuals, find_cross_fitted
-from skcal.inference import confidence_interval
+from skcal._sources._bound_measure import bind_measure, count_outcomes
+from skcal._sources._cell_measures import bound_cells
+from skcal._sources._cell_source import CellSource
+from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
+from skcal._sources._resamples import Units
+from skcal._sources._row_source import RowSource
 
 
-class RowSource:
+class DiagramRows:
     """Rows of one binary problem.
 
     Parameters
@@ -64,16 +65,10 @@ class RowSource:
 
     def find_interval(self, scale, confidence_level, rng):
         """Ends of the confidence interval of SmoothECE."""
-        rows = self.rows
-        _, low, high = confidence_interval(
-            rows.outcomes,
-            rows.predictions,
-            sample_weight=rows.weights,
-            confidence_level=confidence_level,
-            random_state=rng,
-            scale=scale,
-        )
-        return low, high
+        predictions, outcomes, weights = self._read_rows()
+        rows = count_outcomes(Predictions(predictions, outcomes, weights))
+        source = RowSource(_bind(scale), rows, True, Units(rows.n_rows))
+        return cross_fit_source(source, confidence_level, N_PAIRS, rng)
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
@@ -90,7 +85,7 @@ class RowSource:
         return next(self.rows.present_chunks(size=len(self.rows.predictions)))
 
 
-class CellSource:
+class DiagramCells:
     """Cells of one binary problem of a summary, as few rows that have the same sums.
 
     Parameters
@@ -136,17 +131,8 @@ class CellSource:
 
     def find_interval(self, scale, confidence_level, rng):
         """Ends of the confidence interval of SmoothECE."""
-        cells, question = self._cells, ("smooth_ece", {"scale": scale})
-        counts = count_rows("summary", cells)
-        predictions, _, _, filled = average_cells(*cells.moments_and_places)
-        outcomes, cell = np.nonzero(counts[:, filled])
-        counts = counts[outcomes, filled[cell]]
-        rows = Predictions(predictions[cell], outcomes, counts.astype(np.float64))
-        statistic = bind_measure("measure", *question, reduction="auto")
-        residuals = Residuals(statistic, rows, CountParts(counts), is_binary=True)
-        estimate, bound = measure_cells(cells, *question), bound_cells(cells, *question)
-        low, high = find_cross_fitted(residuals, estimate, confidence_level, N_PAIRS, rng)
-        return max(min(low, estimate) - bound, 0.0), max(high, estimate) + bound
+        source = CellSource(_bind(scale), self._cells)
+        return cross_fit_source(source, confidence_level, N_PAIRS, rng)
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
@@ -157,3 +143,7 @@ class CellSource:
         """Numbers of rows in the bins that hold any."""
         mass = np.bincount(bin_index(self.rows.predictions, edges), self.rows.weights)
         return mass[mass > 0]
+
+
+def _bind(scale):
+    return bind_measure("measure", "smooth_ece", {"scale": scale}, reduction="auto")

@@ -15,7 +15,7 @@ from skcal._numerics.inference._bootstrap import (
 )
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
-from skcal._sources._cross_fit import N_PAIRS, find_cross_fitted
+from skcal._sources._cross_fit import N_PAIRS, cross_fit_source, widen_for_rows
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource, check_groups
 from skcal._tools._typing import ArrayLike, RandomState, Reduction
@@ -365,30 +365,23 @@ def find_interval(source, draws, method, confidence_level):
     -------
     Interval
     """
-    estimate = source.estimate
     if method == "cross-fit":
-        residuals = source.make_residuals()
         if source.statistic.row is None:
-            _check_soft_labels(residuals)
-        low, high = find_cross_fitted(
-            residuals, estimate, confidence_level, draws.n_resamples, draws.rng
-        )
-        low, high = min(low, estimate), max(high, estimate)
+            _check_soft_labels(source.make_residuals())
+        low, high = cross_fit_source(source, confidence_level, draws.n_resamples, draws.rng)
     else:
         resamples = source.make_resamples()
         (values,) = draws.run(resamples.draw)
         if method == "percentile":
             low, high = percentile_interval(values, confidence_level)
         elif method == "basic":
-            low, high = basic_interval(values, confidence_level, estimate)
+            low, high = basic_interval(values, confidence_level, source.estimate)
         else:
             left_out = source.leave_parts_out(_N_PARTS, draws.rng)
             observed = resamples.observed
             low, high = accelerated_interval(values, confidence_level, observed, left_out)
-    # Where the rows are gone, the interval holds whatever they may have been.
-    row, reach = source.statistic.row, source.error_bound
-    may_be_negative = low < 0 or (row is not None and row.is_signed)
-    return Interval(estimate, max(low - reach, -np.inf if may_be_negative else 0.0), high + reach)
+        low, high = widen_for_rows(source, low, high)
+    return Interval(source.estimate, low, high)
 
 
 def _check_soft_labels(residuals):
