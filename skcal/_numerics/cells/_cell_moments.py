@@ -22,10 +22,10 @@ _NIL_VARIANCE = 1e-14
 def make_cells(n_cells):
     """Sums and places of no rows, for `add_rows` to fill.
 
-    The sums, (ORDER / 2, n_cells + 1, 2), are those of weight * (place^k + i place^(k + 1)), k = 0,
-    2, by cell and outcome; a further cell, before the first, is for predictions of 0. They come in
-    pairs because most of the time goes into finding the cells. The places, (n_cells + 1,), are the
-    one prediction of each cell, `NONE` or `SEVERAL`.
+    The sums, (ORDER / 2, n_cells + 1, 2), are those of weight * (place^k + i place^(k + 1)),
+    k = 0, 2, by cell and outcome; a further cell, before the first, is for predictions of 0. They
+    come in pairs because most of the time goes into finding the cells. The places, (n_cells + 1,),
+    are the one prediction of each cell, `NONE` or `SEVERAL`.
     """
     sums = np.zeros((ORDER // 2, n_cells + 1, 2), dtype=np.complex128)
     return sums, np.full(n_cells + 1, NONE)
@@ -158,8 +158,8 @@ def match_moments(moments, places):
     """Few predictions of hard outcomes that have the moments of the rows, with their weights.
 
     There are at most two for each outcome in each cell. With mean m, standard deviation s and
-    skewness g of the places, the two places m + s (g -+ sqrt(g^2 + 4)) / 2 carry the moments 0 to
-    3: this is the Gauss rule of the rows, whose nodes never leave their range.
+    skewness g of the places, the two places m + s (g -+ sqrt(g^2 + 4)) / 2 carry the moments
+    0 to 3: this is the Gauss rule of the rows, whose nodes never leave their range.
     """
     n_cells = moments.shape[2]
     outcome, cell = np.nonzero(moments[:, 0])

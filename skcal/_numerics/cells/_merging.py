@@ -95,8 +95,8 @@ def average_kinds(kind, predictions, weights):
 def count_effectively(kind, weights, n_kinds):
     """Effective numbers of rows by kind, (sum of weights)^2 / sum of their squares.
 
-    So many rows of equal weight have a sum that varies as much, if rows come at random. The number
-    is at least 1, and 0 for kinds without rows. Weights are positive.
+    The sum of so many rows of equal weight varies as much, if rows come at random. The number is at
+    least 1, and 0 for kinds without rows. Weights are positive.
     """
     largest = np.ones(n_kinds)
     largest[kind] = 0.0

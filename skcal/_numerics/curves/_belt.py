@@ -38,8 +38,9 @@ _MAX_CLIMBS, _CLIMBED = 8, 1e-5
 def exceed_selected(statistic, n_selected, n_free):
     """P(T >= statistic) of a likelihood ratio whose last terms were selected for being large.
 
-    T is the sum of a chi-squared of `n_free` (1 or 2) degrees of freedom and of `n_selected` (0 to
-    3) of one degree each, given that each of these is at least c^2, which has the chance p.
+    T is the sum of a chi-squared variable of `n_free` (1 or 2) degrees of freedom and of
+    `n_selected` (0 to 3) of one degree each, given that each of these is at least c^2, which has
+    the chance p.
 
     The vector of roots has the density (2 / pi)^(n/2) exp(-r^2 / 2) in the corner where each
     selected root is above c and the free one above 0, over p^k for k selected ones. So the tail is
@@ -135,14 +136,14 @@ class PolynomialLikelihood:
     """Log-likelihood of outcomes whose log odds are a polynomial of the predicted ones.
 
     There are at least two `log_odds`, all distinct, and numbers or weights of outcomes 1 and 0 at
-    each. Polynomials are to be known at the log odds `places`. With weights, `squares` has their
-    squared sums for outcomes 1 and 0, and `n_rarer` is the number of rows of the rarer outcome.
-    `most_telling` is the largest degree whose polynomials do not separate the outcomes wherever
-    they are.
+    each. `places` are the log odds at which polynomials are evaluated. With weights, `squares` has
+    the sums of their squares for outcomes 1 and 0, and `n_rarer` is the number of rows of the rarer
+    outcome. `most_telling` is the largest degree whose polynomials do not separate the outcomes
+    wherever they are.
 
-    Polynomials are sums of those that are orthonormal over the rows. With weights a gain, and the
-    distance to a bound, count as in as many rows of equal weight as tell as much of it, see
-    `_effective_rows`.
+    Polynomials are sums of those that are orthonormal over the rows. With weights, a gain and the
+    distance to a bound count as they would in the number of rows of equal weight that tell as much,
+    see `_effective_rows`.
     """
 
     def __init__(self, log_odds, positive, negative, places=(), squares=None, n_rarer=None):

@@ -122,7 +122,7 @@ def bound_mean(values, shares, n_rows, critical):
     `values` and `shares`, (n_values, n_means), are the possible values and the shares of rows that
     have them.
 
-    This is the larger one of two ends. Both take, of all laws with a mean, the one under which the
+    This is the larger of two ends. Both take, of all laws with a mean, the one under which the
     sample is most likely. One end is the largest mean for which twice the logarithm of the
     likelihood ratio is at most critical^2, the other the largest within `critical` standard errors
     of that law. The first is right where few rows have a large value, the second where none has.

@@ -44,9 +44,9 @@ def fit_local_lines(places, weight, total, span):
     On either side of a place this is a polynomial, so that sums over the rows of a window follow
     from their moments. Differences of cumulative moments would lose all digits. Instead the rows
     from a to b are split at the multiple of the largest power of two that lies between, where the
-    cumulative sums start, towards both sides: only rows of the window are added up. A pass for each
-    power of two makes O(n log n). What cancels all the same, next to isolated places, is summed row
-    by row.
+    cumulative sums start, towards both sides: only rows of the window are added up. With one pass
+    for each power of two this takes O(n log n). What cancels all the same, next to isolated places,
+    is summed row by row.
     """
     unit = weight.max()
     mass, heavy = weight / unit, weight >= unit * _TINY
@@ -71,9 +71,10 @@ def fit_local_lines(places, weight, total, span):
 def find_reach(places, weight, span):
     """Smallest distance from each place within which lies this part of the weight.
 
-    Among the stretches of places that hold so much and cannot do without their last one, a place
-    takes that whose farther end is nearest. First and last ends rise together, so that the best is
-    the first whose middle is not below the place, or the one before it.
+    Take the stretches of places that hold so much weight and cannot do without their last place.
+    The window of a place is the one whose farther end is nearest. First and last ends rise
+    together, so the best stretch is the first whose middle is not below the place, or the one
+    before it.
     """
     cumulative = np.cumsum(weight)
     cumulative /= cumulative[-1]

@@ -151,8 +151,8 @@ def score_recalibrated(targets, weights, find_keys, *, is_fixed, tolerance):
     result may be off by `tolerance` as a share of the second. Weights are positive.
 
     Between two targets the indicators stay as they are, and only the order of the predictions
-    changes. Each gap is cut into as many equal parts, and the score is taken in the middle of each;
-    three parts in place of one keep these middles.
+    changes. Each gap is cut into the same number of equal parts, and the score is taken in the
+    middle of each; cutting a part into three keeps its middle.
     """
     edges, place = np.unique(targets, return_inverse=True)
     gaps, total = np.diff(edges), weights.sum()

@@ -49,8 +49,8 @@ def score_ensemble(targets, members, is_fair):
 
     This is the mean of |x - y| minus half of the mean of |x - x'| over all pairs, which is a sum
     over sorted members: sum_{i<j} (x_j - x_i) = sum_k (2 k - m - 1) x_k. All are taken relative to
-    the target, so that what is large in both cancels before it is summed. The fair score takes the
-    pairs of different members alone.
+    the target, so that what is large in both cancels before it is summed. The fair score takes only
+    pairs of different members.
     """
     n_members = members.shape[1]
     scores = np.empty(len(targets))
@@ -92,8 +92,8 @@ def score_on_lattice(targets, first, last, cdf, tolerance):
     where too many numbers matter, scores where their sum diverges.
 
     The sum goes to the end of the distribution or, if S(k) = 1 - F(k) falls like a power of k, up
-    to 2^j numbers, for j = 1, 2, ...: these partial sums of the squares of S are a limit and a sum
-    of geometric sequences, whose limit the epsilon algorithm finds: Wynn (1956),
+    to 2^j numbers, for j = 1, 2, ...: these partial sums of the squares of S are a limit plus a sum
+    of geometric sequences, and the epsilon algorithm finds the limit: Wynn (1956),
     :doi:`10.2307/2002183`.
     """
     inside = np.maximum(targets, first)

@@ -34,9 +34,9 @@ def bound_coupling_cost(mass, knots, slack):
     """Certified lower and upper bound of the optimum, at most `slack` apart.
 
     The lower bound is the value of feasible potentials, the upper one the cost of a feasible way to
-    carry the mass; the lower is the more accurate. Mass is that of outcomes 0 and 1, (2, n_knots),
-    on knots that increase from 0 to 1. RuntimeError if neither the interior point method nor HiGHS
-    comes within the slack.
+    carry the mass; the lower one is the more accurate. Mass is that of outcomes 0 and 1,
+    (2, n_knots), on knots that increase from 0 to 1. Raises RuntimeError if neither the interior
+    point method nor HiGHS comes within the slack.
     """
     lower, upper = 0.0, np.inf
     for solve in (solve_interior_point, solve_highs):

@@ -80,7 +80,7 @@ def sum_gaussian(nodes, bandwidth):
 def read_between_nodes(sums, predictions):
     """Sums at the predictions, by cubic Lagrange weights of the four nodes around.
 
-    `sums` is a list of arrays over the nodes, and so is the answer, over the predictions.
+    `sums` is a list of arrays over the nodes; the answer is a list of arrays over the predictions.
     """
     n_cells = len(sums[0]) - 3
     a = predictions * n_cells

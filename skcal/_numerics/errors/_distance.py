@@ -75,8 +75,8 @@ def bound_lower_distance(layers, width, limit=np.inf):
     between knots linear potentials exceed their constraint by h^2 / 2 at most, and mass was moved
     to the knots at that cost. The potentials (u, u - 1) and (-u, 1 - u) are feasible and give the
     bias |E r| as another lower bound; carrying everything to 0 and 1 is another upper bound, and
-    `limit` is one that the caller knows. RuntimeError if the linear program is not solved well
-    enough.
+    `limit` is one that the caller knows. Raises RuntimeError if the linear program is not solved
+    well enough.
     """
     (negative, positive), knots, moved = layers
     ones, zeros = (positive * (1 - knots)).sum(), (negative * knots).sum()

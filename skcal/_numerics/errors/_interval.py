@@ -242,7 +242,7 @@ def _bound_random_errors(predictions, residual):
 def best_interval_postprocessing(predictions, weight, positive):
     """The least mean distance between predictions and the mean outcome of their group.
 
-    To predict the mean outcome of each group is calibrated, so that this is an upper bound on the
+    A forecast of the mean outcome of each group is calibrated, so this is an upper bound on the
     distance from calibration. Exact over all partitions into groups; the time grows with the square
     of the number of predictions (about a second for 8000, see `bound_interval_postprocessing` for
     more).

@@ -20,7 +20,7 @@ def average_gaussian(moments, bandwidth):
 
     `moments` are two arrays of shape (4, n_cells + 2), on the grid of `place_on_grid`.
 
-    Beside what `count_cells` says of the regression, the sum over the nodes errs by at most
+    On top of the error of the regression, see `count_cells`, the sum over the nodes errs by at most
     (3/128) h^4 F for a row, F the fourth derivative of the squared gap there. Derivatives of the
     regression are joint cumulants of the outcome and of z, the distance from the row, under the
     weights of the kernel: with central moments m_k of z, 4 m_3 and 11 m_4 bound the third and the

@@ -88,8 +88,8 @@ def predict_level(counts, mean_predictions, alpha=0.05):
     """How often the Hosmer-Lemeshow test of the level `alpha` rejects calibrated samples.
 
     The square of a standardised binomial variable of n, p and the variance V = n p q has itself the
-    variance 2 + (1 - 6 p q) / V. Their sum is taken for a gamma variable of its mean and variance.
-    NaN where a group is next to certain; mean predictions are neither 0 nor 1.
+    variance 2 + (1 - 6 p q) / V. Their sum is taken as a gamma variable of the same mean and
+    variance. NaN where a group is next to certain; mean predictions are neither 0 nor 1.
     """
     n_groups, spread = len(counts), mean_predictions * (1 - mean_predictions)
     critical = chdtri(n_groups, alpha)

@@ -37,9 +37,9 @@ def count_telling(shares, influence):
 def count_for_mean(shares, outcomes, *chances):
     """Rows of equal weight that would tell as much of the mean outcome.
 
-    Rows of outcome k have weights of the mean square q_k over their mean, each counted with its
-    weight, so that the weighted mean has the variance p (1 - p) ((1 - p) q_1 + p q_0) if p is the
-    probability of outcome 1. Of several `chances` p, that with the fewest rows counts.
+    Let q_k be the sum of squared shares over the sum of shares of the rows of outcome k. The
+    weighted mean has the variance p (1 - p) ((1 - p) q_1 + p q_0) if p is the probability of
+    outcome 1. Of several `chances` p, the one with the fewest rows counts.
     """
     positive = outcomes == 1
     parts = shares[positive], shares[~positive]

@@ -40,8 +40,8 @@ def find_smallest_pvalue(values):
     `values` has a row for each statistic and a column for each draw; the first is the observed one.
     The smallest p-value of each draw is compared with that of all draws (Westfall and Young's
     min-p). Several draws have the smallest p-value that is possible, each with another statistic;
-    they are told apart by the scores of `rank_draws`. Both depend on the set of all draws alone,
-    not on which of them was observed, so that the test is exact.
+    the scores of `rank_draws` tell them apart. Both depend on the set of all draws alone, not on
+    which of them was observed, so that the test is exact.
     """
     pvalues, scores = np.stack([rank_draws(row) for row in values], axis=1)
     smallest = pvalues.min(axis=0)

@@ -50,9 +50,9 @@ class SmoothECEOnPlaces:
     (L noise)^(1/3) / 2, or of about noise^(1/2) where that is more. The first grid is made for it;
     smaller values are found again on finer grids. With h = 1/n_cells of the grid that a value s was
     found on, it is within 0.103 (h/s)^8 E|r| + 1e-5 of SmoothECE, r the merged residuals and s
-    above 3 h: within 2e-5, and thousand times nearer as a rule. A value below 5e-5 is within 5e-5.
-    Where all predictions are small, and where they are transformed, these are shares of the length
-    that they take.
+    above 3 h: within 2e-5, and a thousand times nearer as a rule. A value below 5e-5 is within
+    5e-5. Where all predictions are small, and where they are transformed, these are shares of the
+    length that they take.
 
     Transformed predictions near 0 and 1 may take most of the length and have hardly any residuals.
     To move residuals of the mean size m changes SmoothECE by at most 2 m: here by 4e-5 at most, and

@@ -16,7 +16,7 @@ def find_shift(log_odds, weights, slope, mean):
     """The intercept a with which expit(a + slope * log odds) has a given mean.
 
     Log odds may be infinite, but not all; weights sum to 1; the slope is positive. The mean lies
-    between the sums of the weights of log odds of infinity, and of more than minus infinity.
+    between the weight of log odds of infinity and that of log odds above minus infinity.
     """
     stretched = slope * log_odds
 
@@ -69,8 +69,8 @@ def find_best_size(divergence, power, alpha):
 def search_size(find_power, power, alpha, start, largest, slack):
     """A number of rows with the wanted power, and not much more; None if `largest` is not enough.
 
-    The power may be more than wanted by `slack`. Else the search ends where 2 % fewer rows, or one
-    less, have too little.
+    The power may exceed the wanted one by `slack`. Otherwise the search ends where 2 % fewer rows,
+    or one row fewer, give too little power.
 
     Quantiles of the normal law at the powers are interpolated over the root of the number of rows,
     of which they are about linear functions; no rows have the power alpha.

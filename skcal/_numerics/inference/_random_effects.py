@@ -31,8 +31,8 @@ def pool_effects(values, errors, confidence_level):
     There are at least two groups, with standard errors above 0. The standard deviation among groups
     is the most likely one by the restricted likelihood. The interval of the mean is that of Hartung
     and Knapp, no narrower than with the usual standard error. That of one more group averages over
-    standard deviations, weighed by their restricted likelihood: to take the most likely one for the
-    true one makes it too narrow. It is infinite with two groups.
+    standard deviations, weighed by their restricted likelihood: it would be too narrow if the most
+    likely one were taken as true. It is infinite with two groups.
     """
     n_groups, scale, centre = len(values), np.median(errors), np.median(values)
     values, variances = (values - centre) / scale, (errors / scale) ** 2

@@ -143,7 +143,7 @@ def find_discrimination_pvalue(shares, proba, codes):
 
     Labels, whose `codes` are the numbers of their columns, are permuted: of the sum of the
     probabilities that the true labels get, less their means, the mean and the variance over all
-    permutations are known. Its law is taken for normal.
+    permutations are known. Its law is taken to be normal.
     """
     n_rows, n_classes = proba.shape
     if n_rows < 2:

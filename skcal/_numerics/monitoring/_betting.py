@@ -40,9 +40,9 @@ def find_lower_bound(gains, floors, confidence_level):
 def choose_bets(gains, floors, log_goal):
     """Bets that may depend on earlier rounds only, per unit of gain.
 
-    A bet x on n gains of mean M and mean square q multiplies capital by about exp(n (x
-    (M - m) - x^2 q / 2)). The x that makes it reach the goal at the largest m is sqrt(2
-    log_goal / (n q)). One player of several has to reach as many times the goal.
+    A bet x on n gains of mean M and mean square q multiplies capital by about
+    exp(n (x (M - m) - x^2 q / 2)). The x that makes it reach the goal at the largest m is
+    sqrt(2 log_goal / (n q)). One player of several has to reach as many times the goal.
     """
     n_players, n_rounds = gains.shape
     squares = gains**2

@@ -20,11 +20,11 @@ def log_mean_exp(logs):
 
 
 def list_payments(n_before, n):
-    """What is paid in before each row, and what is kept back after it, for `n` after `n_before`.
+    """What is paid in before each of some rows, and what is kept back after it.
 
-    Half of the wealth is bet from the start. The other half is paid in bit by bit, so that after
-    many calm rows there is money for bets that have not lost yet: 1 / (2 + log(1 + t)) is kept back
-    after row t.
+    These are `n` rows after `n_before` others. Half of the wealth is bet from the start. The other
+    half is paid in bit by bit, so that after many calm rows there is money for bets that have not
+    lost yet: 1 / (2 + log(1 + t)) is kept back after row t.
     """
     kept = 1 / (2 + np.log1p(np.arange(n_before, n_before + n + 1)))
     return kept[:-1] - kept[1:], kept[1:]
@@ -91,8 +91,9 @@ def advance_detector(log_detectors, log_sums, log_level):
 def merge_delayed(log_maxima):
     """Logarithm of one over the p-value of several streams that depend on each other in any way.
 
-    One over the largest wealth of each stream is a p-value; `log_maxima` has a row for each. Their
-    harmonic mean times e log K (2 for two of them) is a p-value too (Vovk and Wang 2020).
+    `log_maxima` has a row for each stream. One over the largest wealth of a stream is a p-value.
+    The harmonic mean of these K p-values times e log K (2 for two of them) is a p-value too
+    (Vovk and Wang 2020).
     """
     return log_mean_exp(log_maxima) - np.log(find_price(len(log_maxima)))
 

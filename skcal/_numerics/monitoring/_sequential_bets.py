@@ -63,9 +63,9 @@ def find_cells(predictions, n_bins):
 def _list_discounts(memories, n):
     """Discounts of `n` rows for each memory.
 
-    Not to shrink the sums at each row, terms grow instead, and so does the penalty. Returns the
-    growth by the terms of each row, the penalty before each row, and what is left, after all rows,
-    of a sum at the start; it makes sums what they are.
+    Instead of shrinking sums at each row, terms grow, and so does the penalty. Returns the growth
+    of the terms of each row, the penalty before each row, and what is left, after all rows, of a
+    sum at the start; this factor turns sums of grown terms into discounted sums.
     """
     rates = np.array([0.0 if rows is None else 1 / rows for rows in memories])[:, None]
     ages = np.arange(n)

@@ -37,7 +37,7 @@ _DOUBT = 5.0
 class GroupDesign:
     """Rows in overlapping groups, sorted by partitions: each row is in one group of each, or none.
 
-    `codes` has an array for each partition, the number of the group of each row, and the number of
+    `codes` has an array for each partition: the number of the group of each row, or that of all
     groups, as in `sizes`, for rows in none. Groups of the first `n_sloped` partitions have slopes,
     the factors of `scores`, beside intercepts.
     """
@@ -123,12 +123,14 @@ class GroupDesign:
 def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs=()):
     """Coefficients, their penalties, the correction of held-out rows, and the pairs that count.
 
-    The coefficients minimise the penalised log loss sum_i m_i
-    loss(y_i, offset_i + correction_i) + sum_f penalty_f |c_f|^2 / 2 with a penalty for each family
-    f of coefficients. It is the inverse variance of a normal prior, of the largest marginal
-    likelihood, by Laplace's approximation, times 1/s, the density of the standard deviation s.
-    Without 1/s, of many families that are 0 half would seem not to be. There is a mode at s = 0,
-    too; what is found is the one near the start, if there is any.
+    The coefficients minimise the penalised log loss
+
+        sum_i m_i loss(y_i, offset_i + correction_i) + sum_f penalty_f |c_f|^2 / 2
+
+    with a penalty for each family f of coefficients. This is the inverse variance of a normal
+    prior, of the largest marginal likelihood, by Laplace's approximation, times 1/s, the density of
+    the standard deviation s. Without 1/s, half of many families that are 0 would seem not to be.
+    There is a mode at s = 0, too; what is found is the one near the start, if there is any.
 
     Pairs of columns are chosen by what a fit without any leaves of the outcomes. Held-out
     corrections are learned from other rows. So are their pairs and penalties, by a loss that is
@@ -168,12 +170,12 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
 def choose_pairs(numbers, pairs, residuals, weights, fold):
     """Yield the pairs of columns that tell something: by all rows, then by those out of each fold.
 
-    They are places in `pairs`, of the strongest first. Arguments are those of `fit_group_scaling`,
-    and what is left of the outcomes, with its variance as the weights.
+    They are places in `pairs`, of the strongest first. Some arguments are those of
+    `fit_group_scaling`; `residuals` are what is left of the outcomes, and `weights` its variance.
 
     The strongest ones that hold 1000 cells at most are taken, among those that the procedure of
-    Benjamini and Hochberg finds where half of them may be false: the more of them tell something,
-    the weaker ones are worth a try. Those that do not will be shrunk.
+    Benjamini and Hochberg finds where half of them may be false: the more pairs tell something, the
+    weaker a pair may be that is worth a try. Pairs that tell nothing will be shrunk.
     """
     n_folds = fold.max() + 1
     scores = np.empty((1 + n_folds, len(pairs)))

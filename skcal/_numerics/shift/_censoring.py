@@ -79,10 +79,10 @@ def expect_events(event, survival, before):
     before.
 
     Under the prediction -log U is the time of the event in units of the cumulative hazard, with U
-    uniform on [0, 1]. A row is followed up to -log U if it has an event, with U in [survival,
-    before], and else to -log(survival). Their means, given which of the two is the case and the
-    interval, are what is expected: the number of events, 0 or 1, minus this has mean 0 and as
-    variance the mean of what is expected minus the variance of -log U within the interval.
+    uniform on [0, 1]. A row is followed up to -log U if it has an event, with U in
+    [survival, before], and else to -log(survival). Their means, given which of the two is the case
+    and the interval, are what is expected. The number of events, 0 or 1, minus this has mean 0, and
+    its variance is the mean of what is expected minus the variance of -log U within the interval.
     """
     top = np.where(event, before, survival)
     with np.errstate(divide="ignore"):

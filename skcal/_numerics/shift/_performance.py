@@ -134,7 +134,7 @@ def draw_labels(chances, rng):
 
 
 def find_ends(values, confidence_level):
-    """Percentiles of resampled values, in which the truth is as likely anywhere as they are.
+    """Percentiles of resampled values, as if the truth were one more of them.
 
     They are the order statistics at (n + 1) times the tails, and the outermost ones where these are
     fewer than one. Resamples, on the first axis, are NaN where they have no value; so are the ends
