@@ -8,32 +8,16 @@ from skcal._numerics.errors._binned import TWO_ROWS, bin_index, gap_norm
 
 
 class BinRanges(NamedTuple):
-    """Smallest and largest sums over the rows of each bin, divided by the total weight.
+    """Smallest and largest sums over the rows of each bin, (2, n_bins), over the total weight."""
 
-    Attributes
-    ----------
-    residual, mass, positive, squares : ndarray of shape (2, n_bins)
-        Sums of residuals, of weights, of outcomes and of squared residuals.
-    """
-
-    residual: np.ndarray
-    mass: np.ndarray
-    positive: np.ndarray
-    squares: np.ndarray
+    residual: np.ndarray  # sums of residuals
+    mass: np.ndarray  # of weights
+    positive: np.ndarray  # of outcomes
+    squares: np.ndarray  # of squared residuals
 
 
 def range_bins(facts, edges):
-    """Limits of the sums of bins; any part of a cell that an edge cuts may lie on either side.
-
-    Parameters
-    ----------
-    facts : CellFacts
-    edges : ndarray of shape (n_bins + 1,)
-
-    Returns
-    -------
-    BinRanges
-    """
+    """Limits of the sums of bins; any part of a cell that an edge cuts may lie on either side."""
     top = np.arange(1, facts.n_cells + 1) / facts.n_cells
     first = np.searchsorted(edges[1:-1], top - 1 / facts.n_cells, side="right")
     last = bin_index(top, edges)
@@ -72,13 +56,7 @@ def limit_gap_norm(ranges, norm):
 def limit_squared_gaps(ranges, total, debias):
     """Limits of the squared calibration error with the bias that `debias` takes off.
 
-    Parameters
-    ----------
-    ranges : BinRanges
-    total : float
-        Total weight, by which sums of the ranges become counts.
-    debias : bool or str
-        As in `squared_calibration_error`.
+    `total` is the total weight, by which sums of the ranges become counts.
     """
     smallest, largest = _limit_sizes(ranges)
     least, most = ranges.mass

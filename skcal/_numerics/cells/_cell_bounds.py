@@ -23,33 +23,14 @@ _N_STEPS = 200
 
 
 class CellFacts:
-    """What is known of the rows of each cell.
+    """What is known of the rows of each cell, from `moments` and `places` of `fold_zero`.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (2, ORDER, n_cells)
-    places : ndarray of shape (n_cells,)
-
-    Attributes
-    ----------
-    n_cells : int
-    total : float
-        Total weight.
-    places : ndarray of shape (n_cells,)
-    spread : ndarray of shape (n_cells,)
-        Whether a cell holds several predictions.
-    mass : ndarray of shape (2, n_cells)
-        For outcome 0 and outcome 1.
-    above, below : ndarray of shape (n_cells,)
-        Sums of the positive and of the negative residuals; at most that for soft labels.
-    squares : ndarray of shape (n_cells,)
-        Squared residuals, summed; a soft label counts in its proportion.
-    variance : ndarray of shape (2, n_cells)
-        Squared distances from the mean of cell and outcome, summed.
-    displaced : ndarray of shape (n_cells,)
-        Each cell's part of D, by Cauchy and Schwarz.
-    distance : float
-        Mean distance of rows from the mean prediction of their cell, or more.
+    `spread` tells whether a cell holds several predictions. `mass` and `variance`, (2, n_cells),
+    are by outcome; `variance` sums squared distances from the mean of cell and outcome. `above` and
+    `below` sum the positive and the negative residuals (at most that for soft labels), `squares`
+    the squared ones (a soft label counts in its proportion). `displaced` is each cell's part of D,
+    by Cauchy and Schwarz; `distance` is the mean distance of rows from the mean prediction of their
+    cell, or more.
     """
 
     def __init__(self, moments, places):
@@ -165,14 +146,8 @@ def bound_intervals(facts, width):
 def bound_surrogate(facts, value, errors):
     """Bound for the infimum over k of the error in intervals of width 2^-k, plus 2^-k.
 
-    Parameters
-    ----------
-    facts : CellFacts
-    value : float
-        The infimum for rows at the means of their cells.
-    errors : ndarray of shape (n_widths,)
-        The error for k = 0, 1, ... for the same rows. Those of the rows as they were do not
-        decrease with k.
+    `value` is that infimum, and `errors` are the errors for k = 0, 1, ..., for rows at the means of
+    their cells. The errors of the rows as they were do not decrease with k.
     """
     widths = 0.5 ** np.arange(len(errors))
     slack = 2 * facts.displacement / widths

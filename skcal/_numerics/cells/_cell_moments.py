@@ -20,16 +20,12 @@ _NIL_VARIANCE = 1e-14
 
 
 def make_cells(n_cells):
-    """Sums and places of no rows, to be handed to `add_rows`.
+    """Sums and places of no rows, for `add_rows` to fill.
 
-    Returns
-    -------
-    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
-        Sums of weight * (place^k + i place^(k + 1)), k = 0, 2, by cell and outcome; before the
-        first cell there is one for predictions of 0. In pairs, because the time goes into finding
-        the cells.
-    places : ndarray of shape (n_cells + 1,)
-        The one prediction of each cell, `NONE` or `SEVERAL`.
+    The sums, (ORDER / 2, n_cells + 1, 2), are those of weight * (place^k + i place^(k + 1)),
+    k = 0, 2, by cell and outcome; a further cell, before the first, is for predictions of 0. They
+    come in pairs because most of the time goes into finding the cells. The places, (n_cells + 1,),
+    are the one prediction of each cell, `NONE` or `SEVERAL`.
     """
     sums = np.zeros((ORDER // 2, n_cells + 1, 2), dtype=np.complex128)
     return sums, np.full(n_cells + 1, NONE)
@@ -38,22 +34,11 @@ def make_cells(n_cells):
 def add_rows(sums, places, chunks, kernel=None):
     """Add rows to the sums and places of `make_cells`, in place.
 
-    Parameters
-    ----------
-    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
-        n_cells is a power of two.
-    places : ndarray of shape (n_cells + 1,)
-    chunks : iterable of (predictions, outcomes, weights)
-        At most `CHUNK` rows each; predictions float64, outcomes of type bool or float64 in [0, 1],
-        weights float64 and positive, or None for ones. An outcome of 0.3 counts as an outcome 1
-        of weight 0.3 and an outcome 0 of weight 0.7.
-    kernel : callable or None, default=None
-        A compiled `add_chunk`, which leaves the same sums in less time.
-
-    Returns
-    -------
-    bool
-        Whether all outcomes are of type bool.
+    Tells whether all outcomes are of type bool. The number of cells is a power of two. Chunks are
+    (predictions, outcomes, weights) of at most `CHUNK` rows: predictions are float64, outcomes bool
+    or float64 in [0, 1], weights positive float64 or None for ones. An outcome of 0.3 counts as an
+    outcome 1 of weight 0.3 and an outcome 0 of weight 0.7. `kernel`, a compiled `add_chunk`, leaves
+    the same sums in less time.
     """
     adder, is_hard = None, True
     for predictions, outcomes, weights in chunks:
@@ -138,10 +123,7 @@ def split_pairs(sums):
 def fold_zero(sums, places):
     """Moments by outcome and the one prediction of each cell, with 0 in the first cell.
 
-    Returns
-    -------
-    moments : ndarray of shape (2, ORDER, n_cells)
-    places : ndarray of shape (n_cells,)
+    The moments have shape (2, ORDER, n_cells).
     """
     powers = split_pairs(sums)
     moments = powers[:, 1:].transpose(2, 0, 1).copy()
@@ -173,23 +155,11 @@ def merge_places(one, other):
 
 
 def match_moments(moments, places):
-    """Few predictions of hard outcomes that have the moments of the rows.
+    """Few predictions of hard outcomes that have the moments of the rows, with their weights.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (2, ORDER, n_cells)
-    places : ndarray of shape (n_cells,)
-
-    Returns
-    -------
-    predictions, outcomes, weights : ndarray of shape (n_atoms,)
-        At most two predictions for each outcome in each cell.
-
-    Notes
-    -----
-    With mean m, standard deviation s and skewness g of the places, the two places
-    m + s (g -+ sqrt(g^2 + 4)) / 2 carry the moments 0 to 3: the Gauss rule of the rows, whose nodes
-    never leave their range.
+    There are at most two for each outcome in each cell. With mean m, standard deviation s and
+    skewness g of the places, the two places m + s (g -+ sqrt(g^2 + 4)) / 2 carry the moments
+    0 to 3: this is the Gauss rule of the rows, whose nodes never leave their range.
     """
     n_cells = moments.shape[2]
     outcome, cell = np.nonzero(moments[:, 0])
@@ -216,14 +186,7 @@ def match_moments(moments, places):
 
 
 def average_cells(moments, places):
-    """Mean prediction, mean outcome and weight of every cell that is not empty.
-
-    Returns
-    -------
-    predictions, outcomes, weights : ndarray of shape (n_filled,)
-    cells : ndarray of shape (n_filled,)
-        Their numbers.
-    """
+    """Mean prediction, mean outcome, weight and number of every cell that is not empty."""
     n_cells = moments.shape[2]
     weights = moments[:, 0].sum(axis=0)
     cells = np.flatnonzero(weights)

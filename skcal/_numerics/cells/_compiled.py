@@ -30,15 +30,8 @@ def load_kernel():
 def add_chunk(sums, places, predictions, outcomes, weights, is_hard):
     """Add rows to sums and places, in the order and with the products of `add_rows`.
 
-    Parameters
-    ----------
-    sums : float ndarray of shape (ORDER / 2, n_cells + 1, 2, 2)
-        Those of `make_cells`, real and imaginary parts last.
-    places : ndarray of shape (n_cells + 1,)
-    predictions, outcomes, weights : ndarray of shape (n,)
-        As in `add_rows`; weights may be None.
-    is_hard : bool
-        Whether outcomes are booleans.
+    The sums are those of `make_cells` as floats, real and imaginary parts last:
+    (ORDER / 2, n_cells + 1, 2, 2). `is_hard` tells whether outcomes are booleans.
     """
     n_cells = len(places) - 1
     for row in range(len(predictions)):

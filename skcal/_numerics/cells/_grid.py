@@ -17,16 +17,7 @@ _WEIGHTS = np.array([np.prod(k - _AROUND[k != _AROUND]) for k in _AROUND])
 def sum_moments(chunks, n_cells, order):
     """Sums of value * a^k, k < order, in each of `n_cells` cells; a in [0, 1] is the place inside.
 
-    Parameters
-    ----------
-    chunks : iterable of (predictions, values)
-        Float arrays of one length and any one library; `values` may be overwritten.
-    n_cells : int
-    order : int
-
-    Returns
-    -------
-    ndarray of shape (order, n_cells)
+    Chunks are (predictions, values), float arrays of any one library; `values` may be overwritten.
     """
     moments = np.zeros((order, n_cells))
     for predictions, values in chunks:
@@ -69,17 +60,10 @@ def find_cells(predictions, n_cells):
 def share_by_cubics(moments):
     """Mass that each cell gives by cubic Lagrange weights to four nodes, and their numbers.
 
-    A row at place a between two nodes is shared among the four nodes -1, 0, 1, 2 around it, so
-    that sums of any smooth function over the nodes are those over the rows up to a fourth-order
-    error. Nodes outside [0, 1] are reflected, as the functions to be summed are.
-
-    Parameters
-    ----------
-    moments : ndarray of shape (4, n_cells)
-
-    Returns
-    -------
-    shares, nodes : ndarray of shape (4, n_cells)
+    Both have shape (4, n_cells), as the moments. A row at place a between two nodes is shared among
+    the four nodes -1, 0, 1, 2 around it. So the sum of any smooth function over the nodes is that
+    over the rows up to a fourth-order error. Nodes outside [0, 1] are reflected, as are the
+    functions to be summed.
     """
     n_cells = moments.shape[1]
     nodes = np.arange(-1, 3)[:, None] + np.arange(n_cells)

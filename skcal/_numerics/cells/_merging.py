@@ -25,24 +25,12 @@ _BYTE = 255
 
 
 class MergedRows(NamedTuple):
-    """Sorted rows, cut in cells; equal predictions share a cell.
+    """Sorted rows, cut in cells; equal predictions share a cell."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_rows,)
-        The rows in the order of their predictions.
-    starts : ndarray of shape (n_cells,)
-        Where cells begin among the sorted rows.
-    places : ndarray of shape (n_cells,)
-        Weighted mean prediction of each cell.
-    mass : ndarray of shape (n_cells,)
-        Sum of the weights of each cell.
-    """
-
-    order: np.ndarray
-    starts: np.ndarray
-    places: np.ndarray
-    mass: np.ndarray
+    order: np.ndarray  # the rows in the order of their predictions
+    starts: np.ndarray  # where cells begin among the sorted rows
+    places: np.ndarray  # weighted mean prediction of each cell
+    mass: np.ndarray  # sum of the weights of each cell
 
     def sum_rows(self, values):
         """Sums over the rows of each cell, of values in the order of the sorted rows."""
@@ -60,20 +48,8 @@ def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
     """Merge equal predictions; where more than 2 `n_cells` are left, merge those of small cells.
 
     Cells are closed on the right. No cell is wider than 1 / `n_cells`, holds more than a share of
-    1 / `n_cells` of the rows unless they are equal, or extends over one of `edges`.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,) or None
-        All positive.
-    edges : array-like, default=()
-        Places in [0, 1] that no cell may extend over.
-    n_cells : int, default=N_CELLS
-
-    Returns
-    -------
-    MergedRows
+    1 / `n_cells` of the rows unless they are equal, or extends over one of `edges`. Weights are
+    positive.
     """
     order = np.argsort(predictions)
     predictions = predictions[order] + 0.0
@@ -101,23 +77,10 @@ def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
 
 
 def average_kinds(kind, predictions, weights):
-    """Mean predictions of rows of the same kind.
+    """Mean predictions of rows of the same kind, given the number of the kind of each row.
 
-    Parameters
-    ----------
-    kind : ndarray of int of shape (n_rows,)
-        Number of the kind of each row.
-    predictions, weights : ndarray of shape (n_rows,)
-        Weights are positive.
-
-    Returns
-    -------
-    kinds : ndarray of shape (n_kinds,)
-        Sorted numbers of the kinds that there are.
-    index : ndarray of shape (n_rows,)
-        Where the kind of each row is among them.
-    places, mass : ndarray of shape (n_kinds,)
-        Weighted mean prediction and sum of the weights of each kind.
+    Returns the sorted numbers of the kinds that there are, where the kind of each row is among
+    them, and the weighted mean prediction and the sum of the (positive) weights of each kind.
     """
     kinds, index = np.unique(kind, return_inverse=True)
     mass = np.bincount(index, weights)
@@ -132,19 +95,8 @@ def average_kinds(kind, predictions, weights):
 def count_effectively(kind, weights, n_kinds):
     """Effective numbers of rows by kind, (sum of weights)^2 / sum of their squares.
 
-    So many rows of equal weight have a sum that varies as much, if rows come at random.
-
-    Parameters
-    ----------
-    kind : ndarray of int of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-        Positive.
-    n_kinds : int
-
-    Returns
-    -------
-    ndarray of shape (n_kinds,)
-        At least 1; 0 for kinds without rows.
+    The sum of so many rows of equal weight varies as much, if rows come at random. The number is at
+    least 1, and 0 for kinds without rows. Weights are positive.
     """
     largest = np.ones(n_kinds)
     largest[kind] = 0.0
@@ -159,16 +111,10 @@ def count_effectively(kind, weights, n_kinds):
 class BernoulliSums:
     """Draws of sums of independent outcomes by cell, when all rows count alike.
 
-    The laws of all sums are tabulated once; a sum is then the inverse of its cumulative
-    distribution at a uniform number. A table tells the answer for each of 256 parts of [0, 1] in
-    which the inverse is constant; in the others the distribution itself is read.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_rows,)
-        Probabilities of outcome 1, of the rows of one cell after those of another.
-    starts : ndarray of shape (n_cells,)
-        Where cells begin among the rows.
+    The rows of a cell follow each other; `starts` tells where cells begin. The laws of all sums are
+    tabulated once; a sum is then the inverse of its cumulative distribution at a uniform number. A
+    table tells the answer for each of 256 parts of [0, 1] in which the inverse is constant; in the
+    others the distribution itself is read.
     """
 
     def __init__(self, predictions, starts):
@@ -227,14 +173,8 @@ class WeightedBernoulliSums:
 class BinomialSums:
     """Draws of sums of outcomes by cell, when only numbers of rows are known.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_places,)
-        Sorted probabilities of outcome 1.
-    n_rows : ndarray of int of shape (n_places,)
-        Numbers of rows with these predictions.
-    starts : ndarray of shape (n_cells,)
-        Where cells begin among the places.
+    `n_rows` has the number of rows with each of the sorted `predictions`; cells begin among these
+    at `starts`.
     """
 
     def __init__(self, predictions, n_rows, starts):
@@ -250,15 +190,8 @@ class BinomialSums:
 class CategoricalSums:
     """Draws of weighted sums of outcomes by cell, where the outcomes of a row are its one label.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_rows, n_classes)
-        Probabilities of the labels; rows are divided by their sums.
-    cells : ndarray of int of shape (n_classes * n_rows,)
-        Number of the cell that counts a row of each label, row after row of the first label, then
-        of the second.
-    n_cells : int
-    weights : ndarray of shape (n_rows,) or None, default=None
+    Rows of `proba` are divided by their sums. `cells` has the number of the cell that counts a row
+    of each label, (n_classes * n_rows,): all rows for the first label, then all for the second, ...
     """
 
     def __init__(self, proba, cells, n_cells, weights=None):

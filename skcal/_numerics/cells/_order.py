@@ -17,12 +17,7 @@ _ROUNDING_STEPS = 32
 def sort_labelled(predictions, outcomes):
     """Sorted predictions and, of equal ones the zeros first, their outcomes; both as float64.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (n,)
-        Numbers in [0, 1] of any real type.
-    outcomes : ndarray of shape (n,)
-        Each 0 or 1.
+    Predictions are numbers in [0, 1] of any real type, outcomes 0 or 1.
     """
     is_short = predictions.dtype.kind == "f" and predictions.dtype.itemsize <= 4
     real, whole = (np.float32, np.uint32) if is_short else (np.float64, np.uint64)
@@ -89,17 +84,9 @@ def _sort_stretches(predictions, order, n_digits):
 def find_begins(predictions):
     """Whether each of sorted predictions is apart from the one before, or the first of all.
 
-    Those that agree to rounding, to 32 steps of float64 from the first of them, are one. None but
-    themselves are 0 and 1, which are certain.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n,)
-        Sorted float64 in [0, 1]; no -0.0.
-
-    Returns
-    -------
-    ndarray of bool of shape (n,)
+    Those that agree to rounding, to 32 steps of float64 from the first of them, are one. Only 0
+    itself and 1 itself count as 0 and 1, which are certain. Predictions are float64 in [0, 1],
+    without -0.0.
     """
     keys, n_near = predictions.view(np.int64), 0
     begins = np.ones(len(keys), dtype=bool)
@@ -133,12 +120,7 @@ def _split_stretches(keys, begins):
 def unite_rounded(predictions):
     """Predictions of which those that agree to rounding are equal, as `merge_ties` has them.
 
-    The array itself where they are equal already.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n,)
-        Float64 in [0, 1].
+    They are float64 in [0, 1]; the array itself comes back where they are equal already.
     """
     order = np.argsort(predictions)
     found = predictions[order] + 0.0

@@ -36,20 +36,19 @@ _MAX_CLIMBS, _CLIMBED = 8, 1e-5
 
 
 def exceed_selected(statistic, n_selected, n_free):
-    r"""P(T >= statistic) of a likelihood ratio whose last terms were selected for being large.
+    """P(T >= statistic) of a likelihood ratio whose last terms were selected for being large.
 
-    T is the sum of a chi-squared of `n_free` (1 or 2) degrees of freedom and of `n_selected` (0 to
-    3) of one degree each, given that each of these is at least c^2, which has the chance p.
+    T is the sum of a chi-squared variable of `n_free` (1 or 2) degrees of freedom and of
+    `n_selected` (0 to 3) of one degree each, given that each of these is at least c^2, which has
+    the chance p.
 
-    Notes
-    -----
     The vector of roots has the density (2 / pi)^(n/2) exp(-r^2 / 2) in the corner where each
     selected root is above c and the free one above 0, over p^k for k selected ones. So the tail is
     an integral over spheres: of the area of each in the corner. Two free degrees have an
-    exponential law, and integration by parts turns it into that of the volume of the ball,
+    exponential law, and integration by parts turns the integral into that of the volume V_k of the
+    ball,
 
-    .. math:: P(T \ge t) = \left(\sqrt{2 / \pi} / p\right)^k
-       \int_{\sqrt t}^\infty r e^{-r^2/2}\, V_k(r)\, dr.
+        P(T >= t) = (sqrt(2 / pi) / p)^k int_sqrt(t)^inf r exp(-r^2 / 2) V_k(r) dr.
     """
     if n_selected == 0 or statistic > _FARTHEST:
         return float(chdtrc(n_free, statistic))
@@ -123,52 +122,28 @@ _CORNERS = {
 class PolynomialFit(NamedTuple):
     """Maximum of the likelihood over polynomials of a degree.
 
-    Attributes
-    ----------
-    degree : int
-    coefficients : ndarray of shape (degree + 1,) or None
-        Factors of the orthonormal polynomials; None where the degree separates the outcomes, so
-        that they are infinite.
-    loss : float
-        Mean log loss there.
-    statistic : float
-        Twice the gain in log-likelihood over the predictions themselves, by the steps that selected
-        the degree.
+    The coefficients are factors of the orthonormal polynomials. They are None where the degree
+    separates the outcomes, so that they are infinite.
     """
 
     degree: int
     coefficients: np.ndarray | None
-    loss: float
+    loss: float  # mean log loss there
     statistic: float = np.nan
 
 
 class PolynomialLikelihood:
     """Log-likelihood of outcomes whose log odds are a polynomial of the predicted ones.
 
-    Parameters
-    ----------
-    log_odds : ndarray of shape (n_places,)
-        Distinct, at least two.
-    positive, negative : ndarray of shape (n_places,)
-        Numbers of outcomes 1 and 0 there, or their weights.
-    places : ndarray of shape (n_points,), default=()
-        Log odds at which polynomials are to be known.
-    squares : pair of ndarray of shape (n_places,) or None, default=None
-        Sums of the squared weights of outcomes 1 and 0; None where these are numbers.
-    n_rarer : int or None, default=None
-        Number of rows of the rarer outcome; None where it is in the numbers.
+    There are at least two `log_odds`, all distinct, and numbers or weights of outcomes 1 and 0 at
+    each. `places` are the log odds at which polynomials are evaluated. With weights, `squares` has
+    the sums of their squares for outcomes 1 and 0, and `n_rarer` is the number of rows of the rarer
+    outcome. `most_telling` is the largest degree whose polynomials do not separate the outcomes
+    wherever they are.
 
-    Attributes
-    ----------
-    max_degree : int
-    most_telling : int
-        Largest degree whose polynomials do not separate the outcomes wherever they are.
-
-    Notes
-    -----
-    Polynomials are sums of those that are orthonormal over the rows. With weights a gain, and the
-    distance to a bound, count as in as many rows of equal weight as tell as much of it, see
-    `_effective_rows`.
+    Polynomials are sums of those that are orthonormal over the rows. With weights, a gain and the
+    distance to a bound count as they would in the number of rows of equal weight that tell as much,
+    see `_effective_rows`.
     """
 
     def __init__(self, log_odds, positive, negative, places=(), squares=None, n_rarer=None):
@@ -389,12 +364,7 @@ def _find_tangent(hessian, direction):
 
 
 def merge_places(log_odds, positive, negative):
-    """At most four places in each of many cells, with the moments of those of either outcome.
-
-    Returns
-    -------
-    log_odds, positive, negative : ndarray of shape (n_places,)
-    """
+    """At most four places in each of many cells, with the moments of those of either outcome."""
     low, width = log_odds[0], log_odds[-1] - log_odds[0]
     scaled, cells = (log_odds - low) / width, make_cells(_N_CELLS)
     for outcome, counts in enumerate((negative, positive)):

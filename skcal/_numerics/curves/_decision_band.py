@@ -16,25 +16,12 @@ _ROUNDING = 1e-9
 
 
 def band_decisions(acting, baseline, outcomes, weights, gains, level):
-    """Mean gain of decisions over those of a baseline at each threshold, with a band.
+    """Mean gain of decisions over those of a baseline at each threshold, and both ends of a band.
 
-    Parameters
-    ----------
-    acting : ndarray of int, shape (n_samples,)
-        Number of thresholds at which a row acts.
-    baseline : ndarray of int, shape (n_samples,), or tuple of two int
-        The same for other decisions; or for each outcome, 0 and 1, where these know no more.
-    outcomes : ndarray of shape (n_samples,)
-        0 or 1.
-    weights : ndarray of shape (n_samples,) or None
-    gains : ndarray of shape (2, n_thresholds)
-        What a row with outcome 0, and with 1, gains by acting.
-    level : float
-        Probability that the whole band covers.
-
-    Returns
-    -------
-    mean, low, high : ndarray of shape (n_thresholds,)
+    `acting` has the number of thresholds at which each row acts. `baseline` has the same for other
+    decisions, or is a pair: the numbers for outcomes 0 and 1, where these decisions know no more.
+    `gains`, (2, n_thresholds), is what a row with outcome 0, and with 1, gains by acting. The whole
+    band covers with probability `level`.
     """
     n_thresholds = gains.shape[1]
     outcomes = outcomes.astype(np.intp)
@@ -115,18 +102,9 @@ def _spread_row(gains):
 def find_critical_value(covariance, level):
     """Quantile of the largest absolute value of normal variables, each in its standard deviations.
 
-    By a rule with fixed points, those of Sobol, that serves the components of large variance best.
-    Where it has too few points, at levels above 0.99, by Bonferroni's inequality.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (n, n)
-        With a positive diagonal.
-    level : float
-
-    Returns
-    -------
-    float
+    The diagonal of their covariance is positive. A rule with fixed points, those of Sobol, serves
+    the components of large variance best. At levels above 0.99 it has too few points, and
+    Bonferroni's inequality takes its place.
     """
     if level > _HIGHEST_LEVEL:
         return float(-ndtri((1 - level) / (2 * len(covariance))))
@@ -141,21 +119,13 @@ def find_critical_value(covariance, level):
 def bound_mean(values, shares, n_rows, critical):
     """Upper ends of intervals for means of variables that take few known values.
 
-    The larger one of two ends. Both take, of all laws with a mean, the one under which the sample
-    is most likely. One end is the largest mean for which twice the logarithm of the likelihood
-    ratio is at most critical^2, the other one the largest within `critical` standard errors, of
-    that law. The first is right where few rows have a large value, the second where none has.
+    `values` and `shares`, (n_values, n_means), are the possible values and the shares of rows that
+    have them.
 
-    Parameters
-    ----------
-    values, shares : ndarray of shape (n_values, n_means)
-        Possible values, and the shares of rows that have them.
-    n_rows : ndarray of shape (n_means,)
-    critical : float
-
-    Returns
-    -------
-    ndarray of shape (n_means,)
+    This is the larger of two ends. Both take, of all laws with a mean, the one under which the
+    sample is most likely. One end is the largest mean for which twice the logarithm of the
+    likelihood ratio is at most critical^2, the other the largest within `critical` standard errors
+    of that law. The first is right where few rows have a large value, the second where none has.
     """
     top = values.max(axis=0)
     reach = np.maximum(top - values.min(axis=0), np.finfo(np.float64).tiny)

@@ -13,17 +13,9 @@ _SHARE = 1 / 200
 def find_blocks(predictions, counts):
     """First places of blocks of neighbouring predictions, found without a look at outcomes.
 
-    A block reaches as long as its predictions share a cell of three grids: of mass, of [0, 1], and
-    of the number of rows to the nearer end in powers of two, which keeps both tails fine.
-
-    Parameters
-    ----------
-    predictions, counts : ndarray of shape (n_distinct,)
-        Sorted, and how many rows have each.
-
-    Returns
-    -------
-    ndarray of shape (n_blocks,)
+    Predictions are sorted and distinct; `counts` tells how many rows have each. A block reaches as
+    long as its predictions share a cell of three grids: of mass, of [0, 1], and of the number of
+    rows to the nearer end in powers of two, which keeps both tails fine.
     """
     if len(predictions) <= MOST_BLOCKS:
         return np.arange(len(predictions))
@@ -38,22 +30,11 @@ def find_blocks(predictions, counts):
 def bound_isotonic_curve(counts, positive, alpha):
     """Simultaneous bounds of a non-decreasing success probability in each of ordered blocks.
 
-    In an interval of blocks no row succeeds with a smaller probability than the first one, and
-    none with a larger one than the last, so that Clopper-Pearson bounds of the pooled rows hold
-    there. All intervals share the error `alpha` evenly, and both of their ends do.
+    Lower bounds hold at the last prediction of each block, upper bounds at the first.
 
-    Parameters
-    ----------
-    counts, positive : ndarray of shape (n_blocks,)
-        Numbers of rows, and of rows with outcome 1.
-    alpha : float
-
-    Returns
-    -------
-    low : ndarray of shape (n_blocks,)
-        Lower bounds at the last prediction of each block.
-    high : ndarray of shape (n_blocks,)
-        Upper bounds at the first prediction of each block.
+    In an interval of blocks no row succeeds with a smaller probability than the first one, and none
+    with a larger one than the last, so that Clopper-Pearson bounds of the pooled rows hold there.
+    All intervals share the error `alpha` evenly, and so do the two ends of each.
     """
     share = alpha / len(counts) / (len(counts) + 1)
     low = _bound_from_below(counts, positive, share)

@@ -59,29 +59,17 @@ def share_mass(places, mass, positive, bandwidth):
 def trace_curve(places, mass, positive, bandwidth):
     """Knots and values of the Nadaraya-Watson curve on [0, 1].
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-        Distinct and sorted, in [0, 1].
-    mass, positive : ndarray of shape (n_places,)
-        Masses at the places, of all rows and of the positive ones.
-    bandwidth : float
-        At least SMALLEST_BANDWIDTH.
+    Places are distinct and sorted, `mass` is that of all rows there and `positive` that of the
+    positive ones; the bandwidth is at least SMALLEST_BANDWIDTH. Linear interpolation errs by at
+    most TOLERANCE where the curvature changes its sign once at most between two knots. Values keep
+    a distance of HARD from 0 and 1.
 
-    Returns
-    -------
-    knots, values : ndarray of shape (n_knots,)
-        Linear interpolation errs by at most TOLERANCE where the curvature changes its sign once
-        at most between two knots. Values are HARD away from 0 and 1.
-
-    Notes
-    -----
     With slopes a and b of the curve at the ends of an interval of length h, and c that of its
     chord, the difference from the chord has the slopes a - c and b - c at the ends and is 0 there.
     If its slope first rises and then falls, or the other way, it is smallest, or largest, at the
-    ends, so that the difference is at most h max(|a - c|, |b - c|): intervals are halved until
-    that is below TOLERANCE. The first ones are a sixteenth to an eighth of the bandwidth long, too
-    short for a curve that bends twice to hide it from the ends.
+    ends, so that the difference is at most h max(|a - c|, |b - c|): intervals are halved until that
+    is below TOLERANCE. The first ones are a sixteenth to an eighth of the bandwidth long, too short
+    for a curve that bends twice to hide it from the ends.
     """
     bandwidth = min(bandwidth, _LARGEST_BANDWIDTH)
     # How many bandwidths an image matters beyond the nearest, the one light, the other heavy.

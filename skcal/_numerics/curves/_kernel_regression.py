@@ -30,17 +30,9 @@ class KernelMeans(NamedTuple):
 def regress_on_kernel(moments, bandwidth, n_points):
     """Means of predictions and of outcomes under the kernel at `n_points` points of [0, 1].
 
-    Parameters
-    ----------
-    moments : ndarray of shape (3, 4, n_cells)
-        Sums of mass * f * a^k, k < 4, over the rows of each cell, for f = 1, the prediction, and
-        outcome minus prediction; a in [0, 1] is the place of the row inside its cell.
-    bandwidth : float
-    n_points : int
-
-    Returns
-    -------
-    KernelMeans
+    `moments`, (3, 4, n_cells), has the sums of mass * f * a^k, k < 4, over the rows of each cell,
+    for f = 1, the prediction, and outcome minus prediction; a in [0, 1] is the place of the row
+    inside its cell.
     """
     bandwidth = min(bandwidth, 1e100)  # whose multiples do not overflow
     density, predicted, residual = (
@@ -61,24 +53,11 @@ def regress_on_kernel(moments, bandwidth, n_points):
 
 
 def count_on_kernel(mass, squares, bandwidth, n_points):
-    r"""Effective numbers of rows behind the means of `regress_on_kernel`.
+    """Effective numbers of rows behind the means of `regress_on_kernel`.
 
-    That is :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2`, with weights w and the kernel K at the
-    point.
+    They are (sum_i w_i K_i)^2 / sum_i (w_i K_i)^2, with weights w and the kernel K at the point.
+    `mass` and `squares`, (n_cells + 1,), are the sums of w and of w^2 on the nodes j / n_cells.
 
-    Parameters
-    ----------
-    mass, squares : ndarray of shape (n_cells + 1,)
-        Sums of w and of w^2 on the nodes j / n_cells.
-    bandwidth : float
-    n_points : int
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-
-    Notes
-    -----
     The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
     of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
     theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)

@@ -35,33 +35,18 @@ _KERNELS = [_expand(Polynomial([0, 3, -3, 1]) ** 3 * Polynomial([1, -1]) ** k) f
 def fit_local_lines(places, weight, total, span):
     """Heights at all places of the lines that are fitted to the rows near them.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-        Distinct and sorted, in [0, 1].
-    weight : ndarray of shape (n_places,)
-        Positive.
-    total : ndarray of shape (n_places,)
-        Sums of weight times value at the places.
-    span : float
-        In (0, 1).
+    Places are distinct and sorted, in [0, 1]; `total` has the sums of weight times value there.
 
-    Returns
-    -------
-    ndarray of shape (n_places,)
-
-    Notes
-    -----
-    The window of a place reaches as far as it must to hold that part of the weight. A row at a
-    distance of u < 1, in units of that reach, counts (1 - u^3)^3 times its weight. Where all other
-    places count nothing, the height is the mean value of the place.
+    The window of a place reaches as far as it must to hold the share `span`, in (0, 1), of the
+    weight. A row at a distance of u < 1, in units of that reach, counts (1 - u^3)^3 times its
+    weight. Where all other places count nothing, the height is the mean value of the place.
 
     On either side of a place this is a polynomial, so that sums over the rows of a window follow
     from their moments. Differences of cumulative moments would lose all digits. Instead the rows
     from a to b are split at the multiple of the largest power of two that lies between, where the
-    cumulative sums start, towards both sides: nothing but rows of the window is added up. A pass
-    for each power of two makes O(n log n). What cancels all the same, next to isolated places, is
-    summed row by row.
+    cumulative sums start, towards both sides: only rows of the window are added up. With one pass
+    for each power of two this takes O(n log n). What cancels all the same, next to isolated places,
+    is summed row by row.
     """
     unit = weight.max()
     mass, heavy = weight / unit, weight >= unit * _TINY
@@ -86,11 +71,10 @@ def fit_local_lines(places, weight, total, span):
 def find_reach(places, weight, span):
     """Smallest distance from each place within which lies this part of the weight.
 
-    Notes
-    -----
-    Among the stretches of places that hold so much and cannot do without their last one, a place
-    takes that whose farther end is nearest. First and last ends rise together, so that the best
-    is the first whose middle is not below the place, or the one before it.
+    Take the stretches of places that hold so much weight and cannot do without their last place.
+    The window of a place is the one whose farther end is nearest. First and last ends rise
+    together, so the best stretch is the first whose middle is not below the place, or the one
+    before it.
     """
     cumulative = np.cumsum(weight)
     cumulative /= cumulative[-1]
@@ -107,11 +91,8 @@ def find_reach(places, weight, span):
 def _sum_onwards(places, mass, total, reach, *, own):
     """Sums over the rows from each place on (or after it) that lie within its reach.
 
-    Returns
-    -------
-    ndarray of shape (5, n_places)
-        Sums of mass, times distance and times its square, and of totals, and times distance; all
-        of them times the tricube weight, with distances in units of the reach.
+    There are five for each place: of mass, times distance and times its square, and of totals, and
+    times distance; all of them times the tricube weight, with distances in units of the reach.
     """
     sums = np.zeros((5, len(places)))
     first = np.arange(len(places)) + (not own)

@@ -36,21 +36,9 @@ class Stretch(NamedTuple):
 
 
 def find_regions(predictions, outcomes, weights, *, confidence_level, n_draws, rng):
-    """Regions, none of which touches another one of the same sign.
+    """Regions, none of which touches another one of the same sign, in the order of the predictions.
 
-    Parameters
-    ----------
-    predictions, outcomes : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,) or None
-        All positive; None where all are equal.
-    confidence_level : float
-    n_draws : int
-    rng : Generator
-
-    Returns
-    -------
-    list of Stretch
-        In the order of the predictions.
+    Weights are positive; None where all are equal.
     """
     if weights is not None:
         weights = weights / weights.max()
@@ -80,10 +68,8 @@ def find_regions(predictions, outcomes, weights, *, confidence_level, n_draws, r
 class Intervals:
     """Scores of all intervals of cells, as functions of the sums of w y in the cells alone.
 
-    Parameters
-    ----------
-    mass, moment, squares, variance : ndarray of shape (n_cells,)
-        Sums of w, w v, w^2 and w^2 v (1 - v).
+    `mass`, `moment`, `squares` and `variance` are the sums of w, w v, w^2 and w^2 v (1 - v) by
+    cell.
     """
 
     def __init__(self, mass, moment, squares, variance):

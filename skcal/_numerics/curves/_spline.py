@@ -21,25 +21,13 @@ _SMALLEST_VALUE = 1e-100
 def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, monotone):
     """Natural cubic spline f with P(1) = expit(f(value)), by penalised log loss.
 
-    Parameters
-    ----------
-    values, outcomes : ndarray of shape (n_samples,)
-        Outcomes lie in [0, 1].
-    weights : ndarray of shape (n_samples,) or None
-    n_knots : int
-        At least 2.
-    penalty : float
-        Factor of the distance from the identity, next to the mean log loss: the squared distances
-        of all slopes from 1, times the mean squared distance of the values from the median
-        knot m where it is below 1; and the squared distance at m, relative to m where m is
-        beyond 1, times 4 r (1 - r) with the mean outcome r: the height of a rare event is as free
-        as that of a usual one.
-    monotone : bool
-        Whether the slopes must not be negative.
+    Outcomes lie in [0, 1]; there are at least two knots; `monotone` rules out negative slopes.
 
-    Returns
-    -------
-    PPoly
+    `penalty` is the factor of the distance from the identity, next to the mean log loss. The
+    distance has two parts: the squared distances of all slopes from 1, times the mean squared
+    distance of the values from the median knot m where that is below 1; and the squared distance at
+    m, relative to m where m is beyond 1, times 4 r (1 - r) with the mean outcome r: the height of a
+    rare event is as free as that of a usual one.
     """
     values = np.where(np.abs(values) < _SMALLEST_VALUE, 0.0, values)
     knots = place_knots(values, n_knots, weights)
@@ -83,17 +71,8 @@ def place_knots(values, n_knots, weights=None):
 def weighted_quantiles(values, shares, weights=None):
     """Quantiles by the inverse of the cumulative distribution, averaged where it is flat.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-    shares : ndarray of shape (n_quantiles,)
-        In (0, 1).
-    weights : ndarray of shape (n_samples,) or None
-        Positive; an integer weight equals repetition, and their scale does not matter.
-
-    Returns
-    -------
-    ndarray of shape (n_quantiles,)
+    Shares lie in (0, 1). Weights are positive: an integer weight equals repetition, and their scale
+    does not matter.
     """
     if weights is None:
         values, cumulative = np.sort(values), np.arange(1.0, len(values) + 1)
@@ -107,26 +86,16 @@ def weighted_quantiles(values, shares, weights=None):
 
 
 def build_natural_basis(knots):
-    """Functions that span the natural cubic splines on the knots, but for a constant.
+    """Functions that span the natural cubic splines on increasing knots, but for a constant.
 
-    Parameters
-    ----------
-    knots : ndarray of shape (n_knots,)
-        Increasing.
+    Their values have shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
+    not decrease, are straight beyond the outer knots, and sum to x - knots[0].
 
-    Returns
-    -------
-    PPoly
-        Its values have shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
-        not decrease, are straight beyond the outer knots, and sum to x - knots[0].
-
-    Notes
-    -----
     The slope of a cubic spline is a quadratic spline: a combination of the n_knots + 1 quadratic
     B-splines, which are not negative and sum to 1. It is level at an end, the natural condition,
-    where the two coefficients next to this end are equal. So the first two B-splines are added
-    up, and the last two; the functions are the integrals of what remains. At knot i the B-splines
-    i and i + 1 count, in the proportion of the distances to the knots after and before it.
+    where the two coefficients next to this end are equal. So the first two B-splines are added up,
+    and the last two; the functions are the integrals of what remains. At knot i the B-splines i and
+    i + 1 count, in the proportion of the distances to the knots after and before it.
     """
     n_functions = max(len(knots) - 1, 1)
     if n_functions == 1:  # a straight line

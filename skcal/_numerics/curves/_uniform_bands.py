@@ -9,10 +9,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 
 def bound_histogram(n_samples, n_bins, level):
-    r"""Smallest distance from n / B that no count of B equal bins exceeds with probability `level`.
+    """Smallest distance from n / B that no count of B equal bins exceeds with probability `level`.
 
-    Notes
-    -----
     Counts of uniform numbers are independent Poisson variables given their sum. So the probability
     that all lie in a range is the value at n of the B-fold convolution of the Poisson probabilities
     in this range, divided by the Poisson probability of n.

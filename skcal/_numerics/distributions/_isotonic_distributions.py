@@ -27,22 +27,9 @@ class Blocks(NamedTuple):
 def regress_distributions(places, targets, weights, n_predictors):
     """Fit the distribution at each predictor, which increases stochastically with its place.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n,)
-        Place of the predictor of each row among the sorted distinct ones.
-    targets : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-        Positive.
-    n_predictors : int
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_thresholds,)
-        Sorted distinct targets.
-    center : float
-        What `square` is about: a threshold in the middle.
-    Blocks
+    `places` has the place of the predictor of each row among the sorted distinct ones; weights are
+    positive. Returns the sorted distinct targets as thresholds, a threshold in the middle about
+    which `square` is taken, and the `Blocks`.
     """
     order = np.argsort(targets, kind="stable")
     thresholds, firsts = np.unique(targets[order], return_index=True)
@@ -159,23 +146,13 @@ class StepDistributions:
 def score_recalibrated(targets, weights, find_keys, *, is_fixed, tolerance):
     """Mean CRPS after isotonic recalibration at each threshold, and that of all targets together.
 
-    Parameters
-    ----------
-    targets, weights : ndarray of shape (n,)
-        Weights are positive.
-    find_keys : callable
-        Function of a threshold to n numbers that increase with the predicted probability of a
-        target up to it.
-    is_fixed : bool
-        Whether the order of the keys is the same at all thresholds.
-    tolerance : float
-        What the first result may be off, as a share of the second.
+    `find_keys` maps a threshold to n numbers that increase with the predicted probability of a
+    target up to it; `is_fixed` tells that their order is the same at all thresholds. The first
+    result may be off by `tolerance` as a share of the second. Weights are positive.
 
-    Notes
-    -----
     Between two targets the indicators stay as they are, and only the order of the predictions
-    changes. Each gap is cut into as many equal parts, and the score is taken in the middle of each;
-    three parts in place of one keep these middles.
+    changes. Each gap is cut into the same number of equal parts, and the score is taken in the
+    middle of each; cutting a part into three keeps its middle.
     """
     edges, place = np.unique(targets, return_inverse=True)
     gaps, total = np.diff(edges), weights.sum()

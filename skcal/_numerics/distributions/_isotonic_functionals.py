@@ -32,15 +32,13 @@ def _pool(means, mass):
 
 
 def regress_quantile(targets, weights, starts, level):
-    r"""Isotonic quantiles: non-decreasing values with the least pinball loss.
+    """Isotonic quantiles: non-decreasing values with the least pinball loss.
 
-    Notes
-    -----
-    The best values among a and b > a alone, next to each other among the targets, are a up to some
-    group and b from there on, and some best values of all lie at most at a, and at least at b,
-    there. So the range of the values of each stretch of groups is halved until it is one number:
+    Let a < b be next to each other among the targets. The best values among a and b alone are a up
+    to some group and b from there on, and some best values of all lie at most at a, and at least at
+    b, there. So the range of the values of each stretch of groups is halved until it is one number:
     log2 n passes over all groups. The loss of a rather than b in a row is proportional to
-    1{y <= a} - level. Where several values are best, the smallest ones are taken.
+    1{y <= a} - level. Where several values are best, the smallest are taken.
     """
     distinct, rank = np.unique(targets, return_inverse=True)
     n_groups = len(starts)
@@ -81,8 +79,6 @@ def _find_least(loss, first, lengths, rounding):
 def regress_expectile(targets, weights, starts, level):
     """Isotonic expectiles: non-decreasing values with the least asymmetric squared error.
 
-    Notes
-    -----
     Given which targets lie below their value, the loss is a weighted squared error, whose isotonic
     regression is a step of Newton's method; it is shortened until the loss falls. The loss is
     convex, and a parabola between the targets, so that values which leave the same targets below

@@ -25,11 +25,9 @@ def score_laplace(z):
 
 
 def score_normal_mixture(targets, weights, means, deviations):
-    r"""CRPS of mixtures of normal distributions, rows by components.
+    """CRPS of mixtures of normal distributions, rows by components.
 
-    Notes
-    -----
-    E|Y - y| - E|Y - Y'| / 2, where a normal variable X of mean m and standard deviation s has
+    It is E|Y - y| - E|Y - Y'| / 2, where a normal variable X of mean m and standard deviation s has
     E|X| = 2 s phi(m / s) + m (2 Phi(m / s) - 1).
     """
     first = np.sum(weights * _expect_size(means - targets[:, None], deviations), axis=1)
@@ -47,14 +45,12 @@ def _expect_size(mean, deviation):
 
 
 def score_ensemble(targets, members, is_fair):
-    r"""CRPS of the empirical distribution of the members of each row; NaN is no member.
+    """CRPS of the empirical distribution of the members of each row; NaN is no member.
 
-    Notes
-    -----
-    Mean of |x - y| minus half of the mean of |x - x'| over all pairs, which is a sum over sorted
-    members: :math:`\sum_{i<j} (x_j - x_i) = \sum_k (2 k - m - 1) x_k`. All are taken relative to
-    the target, so that what is large in both cancels before it is summed. The fair score takes
-    the pairs of different members alone.
+    This is the mean of |x - y| minus half of the mean of |x - x'| over all pairs, which is a sum
+    over sorted members: sum_{i<j} (x_j - x_i) = sum_k (2 k - m - 1) x_k. All are taken relative to
+    the target, so that what is large in both cancels before it is summed. The fair score takes only
+    pairs of different members.
     """
     n_members = members.shape[1]
     scores = np.empty(len(targets))
@@ -88,29 +84,17 @@ def score_atoms(targets, values, masses):
 
 
 def score_on_lattice(targets, first, last, cdf, tolerance):
-    r"""CRPS of distributions on the numbers first, first + 1, ..., and its error, for each row.
+    """CRPS of distributions on the numbers first, first + 1, ..., and its error, for each row.
 
-    Parameters
-    ----------
-    targets : ndarray of shape (n_samples,)
-    first, last : ndarray of shape (n_samples,)
-        Numbers outside of which next to nothing is predicted; the last one may be infinite.
-    cdf : callable
-        Probabilities up to points of shape (n_points, n_samples), asked for in ascending order.
-    tolerance : float
-        Relative to the score, what the error of a heavy tail should be below.
+    Next to nothing is predicted outside of `first` and `last`, which may be infinite. `cdf` is
+    asked for the probabilities up to points of shape (n_points, n_samples), in ascending order. The
+    error of a heavy tail should be below `tolerance`, relative to the score. Errors are infinite
+    where too many numbers matter, scores where their sum diverges.
 
-    Returns
-    -------
-    scores, errors : ndarray of shape (n_samples,)
-        Errors are infinite where too many numbers matter, scores where their sum diverges.
-
-    Notes
-    -----
-    Summed to the end of the distribution or, if :math:`S(k) = 1 - F(k)` falls like a power of k, up
-    to :math:`2^j` numbers, for j = 1, 2, ...: these partial sums of the squares of S are a limit
-    and a sum of geometric sequences, whose limit the epsilon algorithm of Wynn finds
-    (:doi:`10.2307/2002183`).
+    The sum goes to the end of the distribution or, if S(k) = 1 - F(k) falls like a power of k, up
+    to 2^j numbers, for j = 1, 2, ...: these partial sums of the squares of S are a limit plus a sum
+    of geometric sequences, and the epsilon algorithm finds the limit: Wynn (1956),
+    :doi:`10.2307/2002183`.
     """
     inside = np.maximum(targets, first)
     scores, square, errors = inside - targets, np.zeros(len(targets)), np.inf

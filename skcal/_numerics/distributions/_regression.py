@@ -34,14 +34,8 @@ def area_to_diagonal(levels, weights):
 def spread_evenly(low, high, weights):
     """Cumulative distribution of rows that are spread evenly over intervals in [0, 1].
 
-    It is linear between the nodes; a row whose interval is next to a point makes it jump.
-
-    Returns
-    -------
-    nodes : ndarray of shape (n_nodes,)
-        From 0 to 1, distinct.
-    before, after : ndarray of shape (n_nodes,)
-        The limit from below and the value at each node.
+    It is linear between the nodes; a row whose interval is next to a point makes it jump. Returns
+    the distinct nodes, from 0 to 1, and the limit from below and the value at each.
     """
     mass = np.ones(len(low)) if weights is None else weights.astype(np.float64)
     mass = mass / mass.sum()

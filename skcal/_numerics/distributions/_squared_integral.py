@@ -24,31 +24,18 @@ _NEARLY_ROUNDED, _PROBES = 1e-12, 32
 
 
 def integrate_squares(targets, cdf, sf, ppf, isf, tolerance):
-    r"""CRPS of distributions given by functions, and an estimate of its error, for each row.
+    """CRPS of distributions given by functions, and an estimate of its error, for each row.
 
-    Parameters
-    ----------
-    targets : ndarray of shape (n_samples,)
-    cdf, sf : callable
-        Probabilities up to points of shape (n_points, n_samples), and beyond them. May jump.
-    ppf, isf : callable
-        Quantile of each row at a probability of each row, from below and from above; they say where
-        to look, and need not be exact.
-    tolerance : float
-        Relative to the score, what the errors should be below.
+    `cdf` and `sf` give the probabilities up to points of shape (n_points, n_samples), and beyond
+    them; they may jump. `ppf` and `isf` give the quantile of each row at a probability of each row;
+    they say where to look, and need not be exact. Errors should be below `tolerance`, relative to
+    the score. A score is infinite where the integral diverges.
 
-    Returns
-    -------
-    scores, errors : ndarray of shape (n_samples,)
-        A score is infinite where the integral diverges.
-
-    Notes
-    -----
-    The score is :math:`\int_{-\infty}^y F^2 + \int_y^\infty (1 - F)^2`. Both halves are cut at
-    quantiles, and further where two rules of Clenshaw and Curtis differ: in the middle, or at the
-    quantile of the middle level, which is where a function jumps. A rule is a mean of values, so
-    that its error is at most their range times the width of the panel. Tails are integrated over
-    the logarithm of the distance.
+    The score is int_-inf^y F^2 + int_y^inf (1 - F)^2. Both halves are cut at quantiles, and further
+    where two rules of Clenshaw and Curtis differ: in the middle, or at the quantile of the middle
+    level, which is where a function jumps. A rule is a mean of values, so that its error is at most
+    their range times the width of the panel. Tails are integrated over the logarithm of the
+    distance.
     """
     knots = [ppf(np.full(len(targets), p)) for p in _LEVELS]
     knots += [isf(np.full(len(targets), p)) for p in _LEVELS]

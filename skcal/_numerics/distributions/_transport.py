@@ -11,17 +11,7 @@ _PROGRAMS = 64
 def transport_cost(cost, mass, other_mass):
     """Least cost of moving one distribution to another, for each pair.
 
-    Parameters
-    ----------
-    cost : ndarray of shape (n_pairs, n_points, n_other_points)
-        Not negative.
-    mass : ndarray of shape (n_pairs, n_points)
-    other_mass : ndarray of shape (n_pairs, n_other_points)
-        Rows of both sum to 1.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
+    Costs, (n_pairs, n_points, n_other_points), are not negative; rows of both masses sum to 1.
     """
     _, n_points, n_others = cost.shape
     if n_points == 1 or n_others == 1:  # there is one plan

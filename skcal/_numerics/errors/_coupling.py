@@ -33,24 +33,10 @@ _HIGHS_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_toler
 def bound_coupling_cost(mass, knots, slack):
     """Certified lower and upper bound of the optimum, at most `slack` apart.
 
-    Parameters
-    ----------
-    mass : ndarray of shape (2, n_knots)
-        Mass of outcome 0 and of outcome 1 on the knots.
-    knots : ndarray of shape (n_knots,)
-        Increasing from 0 to 1.
-    slack : float
-
-    Returns
-    -------
-    lower, upper : float
-        Value of feasible potentials, and cost of a feasible way to carry the mass. The lower
-        one is the more accurate.
-
-    Raises
-    ------
-    RuntimeError
-        If neither the interior point method nor HiGHS comes within the slack.
+    The lower bound is the value of feasible potentials, the upper one the cost of a feasible way to
+    carry the mass; the lower one is the more accurate. Mass is that of outcomes 0 and 1,
+    (2, n_knots), on knots that increase from 0 to 1. Raises RuntimeError if neither the interior
+    point method nor HiGHS comes within the slack.
     """
     lower, upper = 0.0, np.inf
     for solve in (solve_interior_point, solve_highs):
@@ -88,11 +74,8 @@ def evaluate_target(mass, knots, target):
 def solve_interior_point(mass, knots):
     """Solve by Mehrotra's predictor-corrector method from a feasible start.
 
-    Returns
-    -------
-    potentials : ndarray of shape (2, n_knots)
-    target : ndarray of shape (n_knots,)
-        Near the optimum; how near is for the caller to evaluate.
+    Returns potentials, (2, n_knots), and a target near the optimum; how near is for the caller to
+    evaluate.
     """
     program = _Program(mass, knots)
     primal, potentials, slacks = program.start()

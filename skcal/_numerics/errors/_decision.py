@@ -13,19 +13,9 @@ _CHUNK = 1 << 15
 
 
 def sum_before(values, places, *, is_counted):
-    """Sums of the values before each place.
+    """Sums of the values before each place, an index from 0 to n or a slice of them.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    places : ndarray of int or slice
-        From 0 to n.
-    is_counted : bool
-        Whether the sums are numbers of rows, which add up exactly.
-
-    Returns
-    -------
-    ndarray
+    `is_counted` tells that the sums are numbers of rows, which add up exactly.
     """
     return _sum_before(values, is_counted)[places]
 
@@ -41,28 +31,16 @@ def sum_from(values, places, *, is_counted):
 def find_worst_threshold(predictions, weight, positive, starts, levels, *, is_counted):
     """Largest gain of a decision maker from the isotonic regression, and where it is.
 
+    `starts` and `levels` are first places and values of the blocks of the regression. Returns the
+    gain, a mass as `weight` is, its threshold, and whether one acts at predictions equal to the
+    threshold.
+
     Acting from the k-th prediction on loses P_k - t W_k and a constant, P and W the sums of
-    positive and weight of those before. The regression acts where its levels exceed t. Let P and
-    W be the sums of the rows on which the two differ. Either the regression alone acts on them,
-    with the gain (P - t W) / max(t, 1 - t), which falls in t; or it alone does not, with the gain
+    positive and weight of those before. The regression acts where its levels exceed t. Let P and W
+    be the sums of the rows on which the two differ. Either the regression alone acts on them, with
+    the gain (P - t W) / max(t, 1 - t), which falls in t; or it alone does not, with the gain
     (t W - P) / max(t, 1 - t), which never falls. Where t passes a level, the rows that come or go
     gain nothing. So the maximum is at a prediction, from either side.
-
-    Parameters
-    ----------
-    predictions, weight, positive : ndarray of shape (n_distinct,)
-    starts, levels : ndarray of shape (n_blocks,)
-        First places and values of the blocks of the regression.
-    is_counted : bool
-        See `sum_before`.
-
-    Returns
-    -------
-    gain : float
-        A mass, as `weight` is.
-    threshold : float
-    is_inclusive : bool
-        Whether one acts at predictions equal to the threshold.
     """
     levels = np.maximum.accumulate(levels)  # which may be off by rounding
     below = np.searchsorted(predictions, levels)  # predictions below each level

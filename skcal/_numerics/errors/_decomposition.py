@@ -29,17 +29,7 @@ def epanechnikov_kernel(z):
 def sum_directly(points, places, masses, bandwidth, kernel):
     """Kernel sums at every point, one kernel value for each pair of a point and a place.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points,)
-    places : ndarray of shape (n_places,)
-    masses : ndarray of shape (n_places, n_columns)
-    bandwidth : float
-    kernel : callable
-
-    Returns
-    -------
-    ndarray of shape (n_points, n_columns)
+    Masses and sums have a second axis, of columns.
     """
     sums = np.empty((len(points), masses.shape[1]))
     step = max(1, _BLOCK // len(places))
@@ -53,17 +43,15 @@ def sum_directly(points, places, masses, bandwidth, kernel):
 
 
 def count_cells(bandwidth):
-    r"""Cells on [0, 1] for `sum_gaussian`.
+    """Cells on [0, 1] for `sum_gaussian`.
 
-    Notes
-    -----
     Rows are shared among nodes, and sums are read between nodes, by cubic Lagrange weights, as if
-    the kernel K were replaced by its cubic interpolant K~ in both arguments. With cells of length
-    h bandwidths |K~ - K| <= (1 + 5/4) (3/128) 3 h^4 = e, as |K''''| <= 3 and 5/4 is the Lebesgue
+    the kernel K were replaced by its cubic interpolant K~ in both arguments. With cells of length h
+    bandwidths |K~ - K| <= (1 + 5/4) (3/128) 3 h^4 = e, as |K''''| <= 3 and 5/4 is the Lebesgue
     constant. A row of density D (mass-weighted mean of kernel values) then has a regression off by
-    at most 2e/D. Rows within one bandwidth of each other share at least exp(-1/2) of their mass,
-    so that the mean of 1/D over all rows is at most exp(1/2) (1 + 1/s), and that of the error of
-    the regression at most 3.3 e (1 + 1/s), whatever the weights are: 1.3e-10 (1 + 1/s).
+    at most 2e/D. Rows within one bandwidth of each other share at least exp(-1/2) of their mass, so
+    that the mean of 1/D over all rows is at most exp(1/2) (1 + 1/s), and that of the error of the
+    regression at most 3.3 e (1 + 1/s), whatever the weights are: 1.3e-10 (1 + 1/s).
     """
     return int(np.ceil(_CELLS_IN_BANDWIDTH / min(bandwidth, 1.0)))
 
@@ -74,18 +62,10 @@ def place_on_grid(predictions, n_cells):
 
 
 def sum_gaussian(nodes, bandwidth):
-    """Kernel sums at the nodes of the grid of `place_on_grid`.
+    """Kernel sums at the nodes of the grid of `place_on_grid`, n_cells + 3 of them.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_cells + 3,)
-        Masses, as `cubic_nodes` shares the placed predictions. Nothing is reflected, because the
-        outer cells are empty.
-    bandwidth : float
-
-    Returns
-    -------
-    ndarray of shape (n_cells + 3,)
+    `nodes` has the masses as `cubic_nodes` shares the placed predictions. Nothing is reflected,
+    because the outer cells are empty.
     """
     n_cells = len(nodes) - 3
     bandwidth = min(bandwidth, 1e100)  # products with it do not overflow
@@ -100,14 +80,7 @@ def sum_gaussian(nodes, bandwidth):
 def read_between_nodes(sums, predictions):
     """Sums at the predictions, by cubic Lagrange weights of the four nodes around.
 
-    Parameters
-    ----------
-    sums : list of ndarray of shape (n_cells + 3,)
-    predictions : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    list of ndarray of shape (n_samples,)
+    `sums` is a list of arrays over the nodes; the answer is a list of arrays over the predictions.
     """
     n_cells = len(sums[0]) - 3
     a = predictions * n_cells
@@ -124,23 +97,10 @@ def read_between_nodes(sums, predictions):
 
 
 def sum_epanechnikov(places, masses, bandwidth, points=None):
-    """Kernel sums at every place, or at points instead, exact but for rounding.
+    """Kernel sums at every place, or at points instead, exact but for rounding; both are sorted.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-        Sorted.
-    masses : ndarray of shape (n_places, n_columns)
-    bandwidth : float
-    points : ndarray of shape (n_points,), default=None
-        Sorted.
+    Masses and sums have a second axis, of columns.
 
-    Returns
-    -------
-    ndarray of shape (n_points, n_columns)
-
-    Notes
-    -----
     A sum of 1 - (t - x)^2 over a run of places x follows from running sums of mass * x^k, k < 3.
     For all t in a cell, one bandwidth wide, they are taken over this cell and the two beside it,
     from its middle: the support lies within, and powers of such small numbers do not cancel.
@@ -166,16 +126,7 @@ def sum_epanechnikov(places, masses, bandwidth, points=None):
 def regress_at_places(places, masses, bandwidth, kernel):
     """Nadaraya-Watson mean outcome at sorted, distinct places, without approximation.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-    masses : ndarray of shape (n_places, 2)
-    bandwidth : float
-    kernel : {"gaussian", "epanechnikov"}
-
-    Returns
-    -------
-    ndarray of shape (n_places,)
+    Masses, (n_places, 2), are those of outcome 1 and of outcome 0.
     """
     if kernel == "epanechnikov":
         sums = sum_epanechnikov(places, masses, bandwidth)

@@ -54,12 +54,8 @@ def place_on_knots(predictions, weight, positive):
 def place_on_grid(weight_moments, positive_moments):
     """Layers on equally spaced knots from sums of mass * a^k in the cells between them.
 
-    Parameters
-    ----------
-    weight_moments : ndarray of shape (3, n_cells)
-        k = 0, 1, 2; a in [0, 1] is the place inside the cell.
-    positive_moments : ndarray of shape (2, n_cells)
-        The same of the mass of outcome 1, k = 0, 1.
+    The sums are over all mass for k = 0, 1, 2 and over that of outcome 1 for k = 0, 1; a in [0, 1]
+    is the place inside the cell.
     """
     n_cells = weight_moments.shape[1]
     positive = linear_nodes(positive_moments)
@@ -76,15 +72,11 @@ def bound_lower_distance(layers, width, limit=np.inf):
 
         D - h^2 / 2  <=  lower distance  <=  D + moved:
 
-    between knots linear potentials exceed their constraint by h^2 / 2 at most, and mass was
-    moved to the knots at that cost. The potentials (u, u - 1) and (-u, 1 - u) are feasible and
-    give the bias |E r| as another lower bound; carrying everything to 0 and 1 is another upper
-    bound, and `limit` is one that the caller knows.
-
-    Raises
-    ------
-    RuntimeError
-        If the linear program was not solved well enough.
+    between knots linear potentials exceed their constraint by h^2 / 2 at most, and mass was moved
+    to the knots at that cost. The potentials (u, u - 1) and (-u, 1 - u) are feasible and give the
+    bias |E r| as another lower bound; carrying everything to 0 and 1 is another upper bound, and
+    `limit` is one that the caller knows. Raises RuntimeError if the linear program is not solved
+    well enough.
     """
     (negative, positive), knots, moved = layers
     ones, zeros = (positive * (1 - knots)).sum(), (negative * knots).sum()

@@ -48,17 +48,8 @@ def interval_error(predictions, mass, residual):
     """The least sum over groups of |residual| + mass * width, over all partitions into groups.
 
     A dynamic program: with w(i, j) the cost of the group between two nodes, the least cost of the
-    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled by halves,
-    and only those starts of groups are taken into it that may be the best for one of its nodes.
-
-    Parameters
-    ----------
-    predictions, mass, residual : ndarray of shape (n,)
-        Predictions sorted and distinct.
-
-    Returns
-    -------
-    float
+    first j predictions is f_j = min_i f_i + w(i, j). A stretch of nodes is settled by halves, and
+    takes in only those starts of groups that may be the best for one of its nodes.
     """
     nodes = _arrange_nodes(predictions, mass, residual)
     _settle(nodes, _inner_paths(nodes), 1, len(nodes.cost), np.zeros(1, dtype=np.intp))
@@ -251,19 +242,10 @@ def _bound_random_errors(predictions, residual):
 def best_interval_postprocessing(predictions, weight, positive):
     """The least mean distance between predictions and the mean outcome of their group.
 
-    To predict the mean outcome of each group is calibrated, so that this is an upper bound on
-    the distance from calibration. Exact over all partitions into groups; the time grows with the
-    square of the number of predictions (about a second for 8000, see
-    `bound_interval_postprocessing` for more).
-
-    Parameters
-    ----------
-    predictions, weight, positive : ndarray of shape (n,)
-        Predictions sorted and distinct, the mass at each and the mass of its outcomes.
-
-    Returns
-    -------
-    float
+    A forecast of the mean outcome of each group is calibrated, so this is an upper bound on the
+    distance from calibration. Exact over all partitions into groups; the time grows with the square
+    of the number of predictions (about a second for 8000, see `bound_interval_postprocessing` for
+    more).
     """
     sums = _Sums(predictions, weight, positive)
     return _partition(sums, np.arange(len(predictions) + 1))[0]

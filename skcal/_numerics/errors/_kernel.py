@@ -53,20 +53,13 @@ def laplace_error(predictions, residual, bandwidth):
 def gaussian_error(read_chunks, bandwidth):
     """Kernel calibration error of the Gaussian kernel to 5e-8 of the mean |residual|; no sort.
 
+    `read_chunks` returns an iterable of pairs of predictions and residuals, about as many as it is
+    asked for.
+
     Residuals are shared by cubic weights between the nodes of a grid of step d = h / 67. The
-    feature map of the kernel has a fourth derivative of norm sqrt(1680) / h^4, so that this errs
-    by at most 9/384 sqrt(1680) (d/h)^4. On the nodes, the norm is summed over the frequencies of
-    the kernel, repeated with a period that keeps the copies apart.
-
-    Parameters
-    ----------
-    read_chunks : callable
-        Returns an iterable of pairs of predictions and residuals, about as many as are asked for.
-    bandwidth : float
-
-    Returns
-    -------
-    float
+    feature map of the kernel has a fourth derivative of norm sqrt(1680) / h^4, so that this errs by
+    at most 9/384 sqrt(1680) (d/h)^4. On the nodes, the norm is summed over the frequencies of the
+    kernel, repeated with a period that keeps the copies apart.
     """
     step = bandwidth / _STEPS
     n_cells = int(1 / step) + 3  # the outer cells stay empty: nothing is reflected

@@ -6,15 +6,8 @@ import numpy as np
 def cumulate(proba):
     """Probabilities of each class or one before it, but for the last class, which has all.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Rows need not sum to 1: they are divided by their sums.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes - 1)
-        Exactly 1 where no later class is possible.
+    Rows need not sum to 1: they are divided by their sums. A probability is exactly 1 where no
+    later class is possible.
     """
     sums = np.cumsum(proba, axis=1, dtype=np.float64)
     return sums[:, :-1] / sums[:, -1:]

@@ -32,38 +32,21 @@ _SIZE = 1 << 15
 class KernelSums(NamedTuple):
     """Kernel sums at points, up to a factor for each point.
 
-    Attributes
-    ----------
-    positive, negative, divergence : ndarray of shape (n_points,)
-        Sums of mass with outcome 1, with outcome 0, and of the finite divergences, all three
-        divided by some number that is the same at one point; 0 where no row is within reach.
-    is_infinite : ndarray of shape (n_points,)
-        Whether a row of infinite divergence is within reach.
-    gathered : ndarray of shape (n_points,)
-        Sum of mass, not divided by anything.
+    The sums of mass with outcome 1, with outcome 0, and of the finite divergences are all divided
+    by some number that is the same at one point; they are 0 where no row is within reach.
     """
 
     positive: np.ndarray
     negative: np.ndarray
     divergence: np.ndarray
-    is_infinite: np.ndarray
-    gathered: np.ndarray
+    is_infinite: np.ndarray  # whether a row of infinite divergence is within reach
+    gathered: np.ndarray  # sum of mass, not divided by anything
 
 
 def sum_on_grid(list_rows, grid, bandwidth, kernel):
-    """Sums over rows at sorted points of [0, 1].
+    """`KernelSums` over rows at sorted points of [0, 1].
 
-    Parameters
-    ----------
-    list_rows : callable
-        `list_rows(size)` yields places and masses of the rows, `size` rows at a time.
-    grid : ndarray of shape (n_points,)
-    bandwidth : float
-    kernel : {"gaussian", "epanechnikov"}
-
-    Returns
-    -------
-    KernelSums
+    `list_rows(size)` yields places and masses of the rows, `size` rows at a time.
     """
     sum_fast = _sum_on_nodes if kernel == "gaussian" else _sum_running
     sums, totals = sum_fast(list_rows, grid, bandwidth)

@@ -41,21 +41,9 @@ def bin_by_median_variance(proba, weights, min_samples, max_bins=np.inf):
     """Bins that are halved at the median of their widest component, the widest bin first.
 
     The component with the largest standard deviation, the first of those that tie, decides: rows
-    below its median go left, the others right. A bin with fewer than ``2 * min_samples`` rows, or
-    with fewer than `min_samples` on one side, is left as it is. Weights are counts.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-    weights : ndarray of shape (n_samples,) or None
-        None stands for ones.
-    min_samples : int
-        At least 1, and at most the sum of the weights.
-    max_bins : float, default=np.inf
-
-    Returns
-    -------
-    order, sizes : ndarray
+    below its median go left, the others right. A bin with fewer than 2 * min_samples rows, or with
+    fewer than `min_samples` on one side, is left as it is. Weights are counts, None stands for
+    ones; `min_samples` is from 1 to their sum.
     """
     final, waiting, serial = [], [], count()
 
@@ -177,21 +165,8 @@ DISTANCES = {
 def average_over_bins(binning, proba, read_outcomes, weights, distance):
     """Mean over bins, by mass, of the distance of the mean prediction from the mean outcome.
 
-    Parameters
-    ----------
-    binning : pair of ndarray
-        `order` and `sizes`.
-    proba : ndarray of shape (n_samples, n_classes)
-    read_outcomes : callable
-        Returns the outcomes of some rows, of shape (n_rows, n_classes).
-    weights : ndarray of shape (n_samples,) or None
-    distance : callable
-        Takes mean predictions and mean outcomes, both of shape (n_bins, n_classes), and returns
-        n_bins numbers.
-
-    Returns
-    -------
-    float
+    `read_outcomes` returns the outcomes of some rows, (n_rows, n_classes). `distance` turns mean
+    predictions and mean outcomes, (n_bins, n_classes), into n_bins numbers.
     """
     order, sizes = binning
     ends = np.cumsum(sizes)

@@ -105,19 +105,12 @@ def trace_witness(cumulative, gaps, path):
 def bracket_on_grid(moments, absolute):
     """Certified bounds of the smooth calibration error of rows that only a grid has seen.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (2, n_cells)
-        Sums of the residuals and of residual * a in every cell, a in [0, 1] the place inside.
-    absolute : ndarray of shape (n_cells,)
-        Sums of the residuals' sizes in every cell.
+    `moments`, (2, n_cells), has the sums of the residuals and of residual * a in every cell, a in
+    [0, 1] the place inside, and `absolute` the sums of the residuals' sizes.
 
-    Returns
-    -------
-    lower, upper : float
-        The lower bound is attained by a function that is linear in each cell. The upper bound
-        is the cost of a path that is constant in each cell; they are at most half a cell width
-        times the mean size of a residual apart.
+    A function that is linear in each cell attains the lower bound. The upper bound is the cost of a
+    path that is constant in each cell. They are at most half a cell width times the mean size of a
+    residual apart.
     """
     cells = moments[0]
     n_cells = len(cells)

@@ -16,26 +16,16 @@ CELLS = 256
 
 
 def average_gaussian(moments, bandwidth):
-    r"""Mean squared gap with the Gaussian kernel.
+    """Mean squared gap with the Gaussian kernel.
 
-    Parameters
-    ----------
-    moments : list of two ndarray of shape (4, n_cells + 2)
-        Moments of the predictions on the grid of `place_on_grid`.
-    bandwidth : float
+    `moments` are two arrays of shape (4, n_cells + 2), on the grid of `place_on_grid`.
 
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    Beside what `count_cells` says of the regression, the sum over the nodes errs by at most
+    On top of the error of the regression, see `count_cells`, the sum over the nodes errs by at most
     (3/128) h^4 F for a row, F the fourth derivative of the squared gap there. Derivatives of the
     regression are joint cumulants of the outcome and of z, the distance from the row, under the
     weights of the kernel: with central moments m_k of z, 4 m_3 and 11 m_4 bound the third and the
-    fourth, so that F <= 60 m_4, and m_4 <= 16 max(z^4 K(z)) / D for a row of density
-    D. With the mean of 1/D as in `count_cells` that is 2e-8 (1 + 1/s) in all.
+    fourth, so that F <= 60 m_4, and m_4 <= 16 max(z^4 K(z)) / D for a row of density D. With the
+    mean of 1/D as in `count_cells` that is 2e-8 (1 + 1/s) in all.
     """
     nodes = [cubic_nodes(side) for side in moments]
     weight = nodes[0] + nodes[1]
@@ -46,24 +36,15 @@ def average_gaussian(moments, bandwidth):
 
 
 def average_epanechnikov(moments, bandwidth):
-    r"""Mean squared gap with the Epanechnikov kernel, and a bound of its error.
+    """Mean squared gap with the Epanechnikov kernel, and a bound of its error.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (2, 3, n_cells)
-        Sums of mass * a^k, k < 3, in cells from 0 on of which CELLS are one bandwidth long.
-    bandwidth : float
+    `moments`, (2, 3, n_cells), has the sums of mass * a^k, k < 3, in cells from 0 on of which CELLS
+    are one bandwidth long.
 
-    Returns
-    -------
-    value, error : float
-
-    Notes
-    -----
     The reach of a node is made up of whole cells, so that the sums at the nodes are exact. In a
-    cell of length h bandwidths, a row in reach throughout departs by h^2 / 4 at most from the
-    chord between its ends, and a row that comes into reach by h / 2. That bounds the distance of
-    the two sums from their chords, of the regression from its own, and so of its squared gap.
+    cell of length h bandwidths, a row in reach throughout departs by h^2 / 4 at most from the chord
+    between its ends, and a row that comes into reach by h / 2. That bounds the distance of the two
+    sums from their chords, of the regression from its own, and so of its squared gap.
     """
     bandwidth = min(bandwidth, 1e100)  # whose square does not overflow
     step, places = 1 / CELLS, np.arange(moments.shape[2] + 1) * bandwidth / CELLS
@@ -94,19 +75,9 @@ def average_epanechnikov(moments, bandwidth):
 def sum_at_nodes(moments):
     """Epanechnikov sums at the ends of cells of which CELLS are one bandwidth long.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (n_columns, 3, n_cells)
-        Sums of mass * a^k, k < 3, in each cell.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_cells + 1)
-
-    Notes
-    -----
-    In reach of a node are the end of a block of CELLS cells, the block after it and the start of
-    the next: sums from the ends of blocks, about them, do not cancel.
+    `moments`, (n_columns, 3, n_cells), has the sums of mass * a^k, k < 3, in each cell. In reach of
+    a node are the end of a block of CELLS cells, the block after it and the start of the next: sums
+    from the ends of blocks, about them, do not cancel.
     """
     n_columns, _, n_cells = moments.shape
     n_blocks = n_cells // CELLS + 3

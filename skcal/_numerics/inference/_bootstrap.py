@@ -20,18 +20,7 @@ def basic_interval(values, confidence_level, estimate):
 def accelerated_interval(values, confidence_level, estimate, left_out):
     """Bias-corrected and accelerated quantiles (BCa).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_resamples,)
-    confidence_level : float
-    estimate : float
-        Value of the sample, to compare with those of the resamples.
-    left_out : ndarray of shape (n_parts,)
-        Values of the sample without each of its parts.
-
-    Returns
-    -------
-    low, high : float
+    `left_out` has the values of the sample without each of its parts.
     """
     n = len(values)
     below = np.count_nonzero(values < estimate) + np.count_nonzero(values == estimate) / 2

@@ -11,21 +11,10 @@ _N_TERMS = 8
 
 
 def exceed_maximum(level):
-    r"""P(max |W| >= x) for Brownian motion W on [0, 1].
+    """P(max |W| >= x) for Brownian motion W on [0, 1], at any x >= 0, infinity included.
 
-    Parameters
-    ----------
-    level : float or ndarray
-        x >= 0, infinity included.
-
-    Returns
-    -------
-    ndarray of the shape of `level`
-
-    Notes
-    -----
-    :math:`4 \sum_{k \ge 1} (-1)^{k-1} \bar\Phi((2k-1) x) = 1 - \frac{4}{\pi} \sum_{k \ge 0}
-    \frac{(-1)^k}{2k+1} \exp\bigl(-\frac{(2k+1)^2 \pi^2}{8 x^2}\bigr)`.
+    With the upper tail Q of the normal law it is 4 sum_{k>=1} (-1)^(k-1) Q((2k-1) x), and also
+    1 - 4/pi sum_{k>=0} (-1)^k / (2k+1) exp(-(2k+1)^2 pi^2 / (8 x^2)).
     """
     term = np.arange(_N_TERMS)
     odd, sign = 2 * term + 1, (-1.0) ** term
@@ -38,28 +27,12 @@ def exceed_maximum(level):
 
 
 def exceed_range(level):
-    r"""P(max W - min W >= x) for Brownian motion W on [0, 1].
+    """P(max W - min W >= x) for Brownian motion W on [0, 1], at any x >= 0, infinity included.
 
-    Parameters
-    ----------
-    level : float or ndarray
-        x >= 0, infinity included.
-
-    Returns
-    -------
-    ndarray of the shape of `level`
-
-    Notes
-    -----
-    :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, \bar\Phi(k x) = 1 - 8 \sum_{k\ \mathrm{odd}}
-    \bigl(\frac{1}{k^2 \pi^2} + \frac{1}{x^2}\bigr) \exp\bigl(-\frac{k^2 \pi^2}{2 x^2}\bigr)`: the
-    first is the integral of the density in [1]_, the second follows from the probability to stay
-    in an interval of length x.
-
-    References
-    ----------
-    .. [1] W. Feller (1951). The asymptotic distribution of the range of sums of independent
-       random variables. Annals of Mathematical Statistics 22. :doi:`10.1214/aoms/1177729589`
+    With the upper tail Q of the normal law it is 8 sum_{k>=1} (-1)^(k-1) k Q(k x), and also
+    1 - 8 sum_{k odd} (1 / (k^2 pi^2) + 1 / x^2) exp(-k^2 pi^2 / (2 x^2)). The first is the integral
+    of the density of Feller (1951), :doi:`10.1214/aoms/1177729589`; the second follows from the
+    probability to stay in an interval of length x.
     """
     term = np.arange(_N_TERMS)
     large, small = _split(level, _SWITCH_RANGE)

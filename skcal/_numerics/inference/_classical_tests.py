@@ -61,17 +61,9 @@ def bar_chi_squared_pvalue(statistic, n_groups):
 
 
 def sum_squared_groups(counts, mean_predictions, residual):
-    """Hosmer-Lemeshow statistic of groups.
+    """Hosmer-Lemeshow statistic of groups: sum of residual^2 / (counts * mean * (1 - mean)).
 
-    Parameters
-    ----------
-    counts, mean_predictions, residual : ndarray of shape (n_groups,)
-        Number of rows, mean prediction, and number of outcomes minus that of predictions.
-
-    Returns
-    -------
-    float
-        Sum of residual^2 / (counts * mean * (1 - mean)).
+    `residual` is the number of outcomes 1 minus the predicted one.
     """
     variance = counts * mean_predictions * (1 - mean_predictions)
     with np.errstate(over="ignore"):  # next to impossible outcomes make the statistic infinite
@@ -81,13 +73,9 @@ def sum_squared_groups(counts, mean_predictions, residual):
 def sum_positive_scores(counts, mean_predictions, shares):
     """Sum of the squared normal scores of groups with more outcomes than predicted.
 
-    The score belongs to the mid-p-value of the binomial test, P(K > k) + P(K = k) / 2, which a
-    normal variable has instead of a skewed one where outcomes are rare.
-
-    Parameters
-    ----------
-    counts, mean_predictions, shares : ndarray of shape (n_groups,)
-        Numbers of rows, mean predictions and mean outcomes.
+    `shares` are the mean outcomes. The score belongs to the mid-p-value of the binomial test,
+    P(K > k) + P(K = k) / 2, which a normal variable has instead of a skewed one where outcomes are
+    rare.
     """
     ones, zeros = counts * shares, counts * (1 - shares)
     with np.errstate(invalid="ignore"):  # where one of them is 0
@@ -100,17 +88,8 @@ def predict_level(counts, mean_predictions, alpha=0.05):
     """How often the Hosmer-Lemeshow test of the level `alpha` rejects calibrated samples.
 
     The square of a standardised binomial variable of n, p and the variance V = n p q has itself the
-    variance 2 + (1 - 6 p q) / V. Their sum is taken for a gamma variable of its mean and variance.
-
-    Parameters
-    ----------
-    counts, mean_predictions : ndarray of shape (n_groups,)
-        Mean predictions are neither 0 nor 1.
-
-    Returns
-    -------
-    float
-        NaN where a group is next to certain.
+    variance 2 + (1 - 6 p q) / V. Their sum is taken as a gamma variable of the same mean and
+    variance. NaN where a group is next to certain; mean predictions are neither 0 nor 1.
     """
     n_groups, spread = len(counts), mean_predictions * (1 - mean_predictions)
     critical = chdtri(n_groups, alpha)

@@ -38,41 +38,27 @@ class ProfileInterval(NamedTuple):
 class CoxFit(NamedTuple):
     """Maximum of the likelihood.
 
-    Attributes
-    ----------
-    intercept, slope : float
-        May be infinite where a threshold separates the outcomes.
-    loss : float
-        Mean log loss there.
-    is_open : tuple of two pairs of bool
-        Whether the likelihood of intercept and slope tends to its maximum towards minus and plus
-        infinity.
-    centre : float
-        Log odds about which outcomes are uncertain.
+    Intercept and slope may be infinite where a threshold separates the outcomes. `loss` is the mean
+    log loss there. `is_open` has two pairs, of the intercept and of the slope: whether the
+    likelihood tends to its maximum towards minus and towards plus infinity.
     """
 
     intercept: float
     slope: float
     loss: float
     is_open: tuple[tuple[bool, bool], ...] = ((False, False), (False, False))
-    centre: float = 0.0
+    centre: float = 0.0  # log odds about which outcomes are uncertain
 
 
 class CoxLikelihood:
     """Log-likelihood of weighted rows, of which there are as many as tell as much.
 
-    Parameters
-    ----------
-    predictions, outcomes, weights : ndarray of shape (n_samples,)
-        Predictions in (0, 1), whose log odds are not all equal; outcomes of both kinds; weights of
-        any scale.
+    Predictions lie in (0, 1), and not all log odds are equal; there are outcomes of both kinds;
+    weights have any scale. How many rows of equal weight tell as much depends on the coefficient,
+    see `_effective_rows`.
 
-    Notes
-    -----
     Scores are level + slope * (log odds - centre). A point is the array of level and slope, and the
     level at centre 0 is the intercept. Rows of equal log odds are merged.
-
-    How many rows of equal weight tell as much depends on the coefficient, see `_effective_rows`.
     """
 
     def __init__(self, predictions, outcomes, weights):
@@ -104,9 +90,7 @@ class CoxLikelihood:
     def count_for_gains(self):
         """Rows of equal weight that would tell as much of each gain if the model is calibrated.
 
-        Returns
-        -------
-        both, shift, stretch : float
+        There are three numbers: for both gains together, for the shift and for the stretch.
         """
         point, centre = (0.0, 1.0), float((self._positive + self._negative) @ self.log_odds)
         sums = self._sum_squares((centre, 1.0), centre)
@@ -233,14 +217,8 @@ class CoxLikelihood:
     def _minimize(self, point, free, centre=0.0):
         """Newton's method over some coordinates, without those that are fixed.
 
-        Returns
-        -------
-        point : ndarray of shape (2,)
-        centre : float
-            Moved to where the outcomes are uncertain if both coordinates are free.
-        loss : float
-        gradient : ndarray of shape (2,)
-        hessian : ndarray of shape (2, 2)
+        Returns the point, the centre, and loss, gradient and Hessian there. The centre moves to
+        where the outcomes are uncertain if both coordinates are free.
         """
         point = np.array(point)
         best = move = None
@@ -391,19 +369,8 @@ def _find_step(gradient, hessian, free):
 def find_crossing(deviance, estimate, step, critical):
     """Where a convex deviance reaches a critical value on one side of its minimum.
 
-    Parameters
-    ----------
-    deviance : callable
-        Returns the deviance and its derivative; zero at the estimate, or in the limit where that is
-        infinite.
-    estimate : float
-    step : float
-        First step, towards that side.
-    critical : float
-
-    Returns
-    -------
-    float
+    `deviance` returns also its derivative, and is zero at the estimate, or in the limit where that
+    is infinite. `step` is the first step, towards that side.
     """
     if np.isfinite(estimate):
         end = _step_to_crossing(deviance, estimate, step, critical)

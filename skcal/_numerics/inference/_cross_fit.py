@@ -37,16 +37,8 @@ _RATIO, _MOST_BANDWIDTHS = 0.83, 24
 def find_deviation(values, shares):
     """Standard deviation of a sum of the contributions of independent batches.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_batches,)
-    shares : ndarray of shape (n_batches,)
-        Shares of the weight of all rows; sum to 1. The contributions are compared with those of
-        batches that have these shares of the whole.
-
-    Returns
-    -------
-    float
+    `shares` are the batches' shares of the weight of all rows. Each contribution is compared with
+    what a batch of this share of the whole would give.
     """
     n_batches = len(values)
     apart = values - values.sum() * shares
@@ -72,17 +64,9 @@ def find_square_reach(square, deviation, variance, unit, factor):
     """How far a square may be above its estimate, because its root is off by `find_reach`.
 
     (D + d)^2 is 2 D d + d^2 above D^2. Near 0 the second term, which no derivative knows, is the
-    larger one.
-
-    Parameters
-    ----------
-    square : float
-        The estimate, which may be negative where it is free of bias.
-    deviation : float
-        Standard deviation of the square by its derivatives, 2 D times that of the root.
-    variance : float
-        That of the root.
-    unit, factor : float
+    larger one. `square`, the estimate, may be negative where it is free of bias; `deviation` is its
+    standard deviation by its derivatives, 2 D times that of the root, and `variance` is that of the
+    root.
     """
     chance = np.sqrt(variance)
     reach = find_reach(chance, unit, factor)
@@ -93,12 +77,9 @@ def find_square_reach(square, deviation, variance, unit, factor):
 
 
 def find_lower_end(confirmed, deviation, unit, factor):
-    """Below the mean of what pairs of halves confirm, which also varies with the choice of pairs.
+    """Lower end of an interval, below the mean of what pairs of halves confirm.
 
-    Parameters
-    ----------
-    confirmed : ndarray of shape (n_pairs,)
-    deviation, unit, factor : float
+    The choice of pairs adds to the deviation of that mean.
     """
     spread = confirmed.std(ddof=1) / np.sqrt(len(confirmed))
     return float(confirmed.mean() - find_reach(np.hypot(deviation, spread), unit, factor))
@@ -107,18 +88,10 @@ def find_lower_end(confirmed, deviation, unit, factor):
 class SmoothResiduals:
     """SmoothECE at any bandwidth, of the parts of residuals that batches and halves hold.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_kinds,)
-        Where predictions lie on [0, 1], with room at the ends where nothing is to be reflected.
-    residual, weights : ndarray of shape (n_kinds,)
-        The weights sum to 1.
-    batches, halves : iterable of ndarray of shape (n_kinds,)
-        Share of each residual in each batch, and in the first of two halves.
-    estimate : float
-        SmoothECE of the sample.
-    width : float, default=1.0
-        Length of the scale that [0, 1] stands for.
+    `places` are those of the predictions on [0, 1], with room at the ends where nothing is to be
+    reflected; [0, 1] stands for a scale of the length `width`. Weights sum to 1. `batches` and
+    `halves` yield the share of each residual in each batch, and in the first of two halves.
+    `estimate` is the SmoothECE of the sample.
     """
 
     def __init__(self, places, residual, weights, batches, halves, estimate, width=1.0):
@@ -136,13 +109,10 @@ class SmoothResiduals:
         self._halves = cosine_moments(np.array([share @ (half * residual) for half in halves]))
 
     def measure(self, bandwidth):
-        """smECE_s, and what batches contribute to it.
+        """smECE_s, and what each batch contributes to it.
 
-        Returns
-        -------
-        value : float
-        contributions : ndarray of shape (n_batches,)
-            By the signs that all other batches find: those of a small bandwidth follow each row.
+        Contributions are taken by the signs that all other batches find: those of a small bandwidth
+        follow each row.
         """
         whole = self._smooth_whole(bandwidth)
         parts = self._smooth(self._batches, bandwidth)

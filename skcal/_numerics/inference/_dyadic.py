@@ -11,15 +11,8 @@ _ROUNDING = 1e-13
 class DyadicErrors:
     """Squared errors of a sample on 2, 4, 8, ... bins of [0, 1], without their bias.
 
-    Parameters
-    ----------
-    predictions, weights : ndarray of shape (n_samples,)
-        In the order of the predictions.
-
-    Notes
-    -----
-    Bins are right-closed, the first one on both sides. The number of bins ends with the largest
-    power of two that is at most n_samples, or 2.
+    Rows come in the order of their predictions. Bins are right-closed, the first one on both sides.
+    The number of bins ends with the largest power of two that is at most n_samples, or 2.
     """
 
     def __init__(self, predictions, weights):
@@ -40,20 +33,11 @@ class DyadicErrors:
         self._resolution = _ROUNDING * self._add_bins(squares)
 
     def evaluate(self, outcomes):
-        """Debiased squared errors of all scales, from many bins to few.
+        """Debiased squared errors of all scales, from many bins to few, for each row of outcomes.
 
-        Parameters
-        ----------
-        outcomes : ndarray of bool of shape (n_draws, n_samples)
-
-        Returns
-        -------
-        ndarray of shape (n_draws, n_scales)
-
-        Notes
-        -----
-        With the sums over a bin of weighted residuals r and of weights w, the mean over bins by
-        mass of ((sum w r)^2 - sum w^2 r^2) / (sum w)^2, where r^2 = y (1 - 2v) + v^2.
+        Outcomes are bool, (n_draws, n_samples). With the sums over a bin of weighted residuals r
+        and of weights w, an error is the mean over bins by mass of
+        ((sum w r)^2 - sum w^2 r^2) / (sum w)^2, where r^2 = y (1 - 2v) + v^2.
         """
         positive, noise = (
             np.stack([self._sum_cells(drawn * weights) for drawn in outcomes])

@@ -28,35 +28,18 @@ def find_shares(weights):
 def count_telling(shares, influence):
     """Rows of equal weight that would tell as much of an estimate.
 
-    Parameters
-    ----------
-    shares, influence : ndarray of shape (n_samples,)
-        What rows weigh, and how the estimate moves with each of them, on any scale.
-
-    Returns
-    -------
-    float
+    `influence` is how the estimate moves with each row, on any scale.
     """
     squares = influence**2
     return divide_squares(shares @ squares, shares**2 @ squares, shares, shares**2)
 
 
 def count_for_mean(shares, outcomes, *chances):
-    r"""Rows of equal weight that would tell as much of the mean outcome.
+    """Rows of equal weight that would tell as much of the mean outcome.
 
-    Rows of outcome k have weights of the mean square q_k over their mean, each counted with its
-    weight, so that the weighted mean has the variance p (1 - p) ((1 - p) q_1 + p q_0) if p is the
-    probability of outcome 1.
-
-    Parameters
-    ----------
-    shares, outcomes : ndarray of shape (n_samples,)
-    *chances : float
-        Probabilities, for that with the fewest rows.
-
-    Returns
-    -------
-    float
+    Let q_k be the sum of squared shares over the sum of shares of the rows of outcome k. The
+    weighted mean has the variance p (1 - p) ((1 - p) q_1 + p q_0) if p is the probability of
+    outcome 1. Of several `chances` p, the one with the fewest rows counts.
     """
     positive = outcomes == 1
     parts = shares[positive], shares[~positive]
@@ -67,19 +50,8 @@ def count_for_mean(shares, outcomes, *chances):
 def count_by_group(index, weights, predictions, outcomes):
     """The same for the mean outcome of each group, at the mean prediction.
 
-    A group may hold few rows of an outcome: q is a mean over the 30 nearest ones or more, for any
-    prediction on a line between such means.
-
-    Parameters
-    ----------
-    index : ndarray of int of shape (n_samples,)
-        Group of each row.
-    weights, predictions, outcomes : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        0 for groups without rows.
+    Groups without rows have 0. A group may hold few rows of an outcome: q is a mean over the 30
+    nearest ones or more, for any prediction on a line between such means.
     """
     mass = np.bincount(index, weights)
     filled = mass > 0
@@ -124,22 +96,11 @@ def divide_squares(mean_square, variance, shares, squared_shares):
 
 
 def count_jointly(score, mean_squares, variances):
-    r"""The same for several sums at a time, whose quadratic form is to be chi-squared.
+    """The same for several sums at a time, whose quadratic form is to be chi-squared.
 
-    With the covariance matrix V of the score U, and M that of one row, U' V^{-1} U is chi-squared,
-    and so is the number times U' M^{-1} U.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_sums,)
-        Sum over rows of s u.
-    mean_squares, variances : ndarray of shape (n_sums, n_sums)
-        Sums over rows of s u u' and of s^2 u u'.
-
-    Returns
-    -------
-    float
-        NaN where the score is 0.
+    `score`, `mean_squares` and `variances` are the sums over rows of s u, of s u u' and of
+    s^2 u u'. With the covariance matrix V of the score U, and M that of one row, U' V^{-1} U is
+    chi-squared, and so is the number times U' M^{-1} U. NaN where the score is 0.
     """
     one, other = (_standardize(score, matrix) for matrix in (variances, mean_squares))
     return float(one / other) if other > 0 else np.nan

@@ -34,16 +34,10 @@ _LIGHTEST = 1e-100
 class FineError(NamedTuple):
     """A root mean square with the ends of its range, and its exact test.
 
-    Attributes
-    ----------
-    statistic, pvalue, null_mean : float
-        T over the sum of the weights, its place among draws of outcomes, and their mean.
-    size, low, high : float
-        The root mean square of the error; `low` and `high` are confidence bounds, each by itself.
-    width : float
-        Mean width of a cell, 0 where cells are single values.
-    rough_size, rough_high : float
-        The root mean square over a few large cells, which varies less, and its upper bound.
+    The statistic is T over the sum of the weights; `pvalue` is its place among draws of outcomes,
+    and `null_mean` their mean. `size` is the root mean square of the error; `low` and `high` are
+    confidence bounds, each by itself. `rough_size` and `rough_high` are the root mean square over a
+    few large cells, which varies less, and its upper bound.
     """
 
     statistic: float
@@ -52,21 +46,13 @@ class FineError(NamedTuple):
     size: float
     low: float
     high: float
-    width: float
+    width: float  # mean width of a cell, 0 where cells are single values
     rough_size: float
     rough_high: float
 
 
 class Cells:
-    """Sorted rows, cut in cells.
-
-    Parameters
-    ----------
-    predictions, outcomes, weights : ndarray of shape (n_rows,)
-        Sorted by prediction; weights are positive.
-    starts : ndarray of int of shape (n_cells,)
-        Where cells begin.
-    """
+    """Rows sorted by prediction, cut in cells that begin at `starts`; weights are positive."""
 
     def __init__(self, predictions, outcomes, weights, starts):
         def add(values):
@@ -103,21 +89,7 @@ class Cells:
 
 
 def find_fine_error(predictions, outcomes, weights, *, confidence_level, n_draws, rng):
-    """The `FineError` of rows.
-
-    Parameters
-    ----------
-    predictions, outcomes : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,) or None
-        All positive; None where all are equal.
-    confidence_level : float
-    n_draws : int
-    rng : Generator
-
-    Returns
-    -------
-    FineError
-    """
+    """The `FineError` of rows; weights are positive, None where all are equal."""
     order = np.argsort(predictions, kind="stable")
     relative = np.ones(len(order)) if weights is None else weights / weights.max()
     order = order[relative[order] > _LIGHTEST]

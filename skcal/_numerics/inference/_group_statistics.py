@@ -50,18 +50,8 @@ def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
     """Ends of intervals that hold 0 where the test of 0 does not reject at alpha, and only there.
 
     The end towards 0 is moved: to 0, or to what a normal difference of this p-value has, the
-    difference times 1 - z(alpha) / z(p), which is of its sign where p is below alpha.
-
-    Parameters
-    ----------
-    difference, low, high, pvalues : ndarray of shape (n_groups,)
-    alpha : float
-        Below 1/2 with one tail.
-    alternative : {"two-sided", "greater", "less"}
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_groups,)
+    difference times 1 - z(alpha) / z(p), which is of its sign where p is below alpha. With one tail
+    ("greater" or "less") alpha is below 1/2.
     """
     n_tails = 2 if alternative == "two-sided" else 1
     is_found = (pvalues <= alpha) & (difference != 0)
@@ -77,19 +67,10 @@ def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
 class MeanStatistic:
     """Standardised mean residual of each group.
 
-    Parameters
-    ----------
-    members : csr_array of shape (n_groups, n_patterns)
-    pattern : ndarray of int of shape (n_atoms,)
-        Sorted; every pattern has an atom.
-    cell : ndarray of int of shape (n_atoms,)
-    places, variance : ndarray of shape (n_atoms,)
-        Mean predictions, in (0, 1), and variances of the sums of outcomes, positive.
-
-    Attributes
-    ----------
-    error : ndarray of shape (n_groups,)
-        Standard deviation of the sum of the residuals, infinite for certain outcomes alone.
+    `members`, (n_groups, n_patterns), is sparse. Atoms come sorted by `pattern`, and every pattern
+    has one. `places` are their mean predictions, in (0, 1), and `variance` the variances of the
+    sums of their outcomes, positive. `error` is the standard deviation of the sum of the residuals
+    of each group, infinite for certain outcomes alone.
     """
 
     def __init__(self, members, pattern, cell, places, variance):

@@ -13,20 +13,11 @@ _FEW_MEMBERS = 1 << 16
 
 
 def group_cells(first, second):
-    """Where groups of neighbouring cells begin, by the numbers of rows alone.
+    """Where groups of neighbouring cells begin, by the numbers of rows of both samples alone.
 
     A group ends as soon as it holds 10 rows of each sample, or at an edge of 32 equal parts of
     [0, 1]. What is left before such an edge goes to the group before it, if that lies in the part.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_cells,)
-        Numbers of rows of both samples; n_cells is a power of two.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        The first one is 0. Groups may be empty.
+    Groups may be empty. The number of cells is a power of two.
     """
     n_cells = len(first)
     starts = []
@@ -55,17 +46,9 @@ def group_cells(first, second):
 class DealtOutcomes:
     """Cumulative differences of two samples whose outcomes are dealt out by chance.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (2, n_groups)
-        Numbers of rows of outcome 0 and of outcome 1 in both samples.
-
-    Attributes
-    ----------
-    overlap : float
-        Sum over groups of n m / (n + m) with n and m rows.
-    error : float
-        Standard deviation of the sum of all differences, given the totals of groups.
+    `first` and `second`, (2, n_groups), are the numbers of rows of outcome 0 and of outcome 1 in
+    both samples. `overlap` is the sum over groups of n m / (n + m) with n and m rows, and `error`
+    the standard deviation of the sum of all differences, given the totals of groups.
     """
 
     def __init__(self, first, second):
@@ -103,18 +86,9 @@ class DealtOutcomes:
 def draw_overlaps(rng, marked, taken, total, shape):
     """Hypergeometric numbers of marked members among those that are taken from a population.
 
-    Parameters
-    ----------
-    rng : Generator
-    marked, taken, total : ndarray of int of shape (n_populations,)
-    shape : tuple of int
-        Ends with n_populations.
-
-    Returns
-    -------
-    ndarray of int of the given shape
-        Exact for populations below 10^9. In larger ones, few members are drawn as if each were put
-        back (off by n / total in total variation), many from the normal distribution.
+    The last axis of `shape` is that of the populations. Exact for populations below 10^9. In larger
+    ones, few members are drawn as if each were put back (off by n / total in total variation), many
+    from the normal distribution.
     """
     drawn = np.empty(shape, dtype=np.int64)
     small = total < _LIMIT

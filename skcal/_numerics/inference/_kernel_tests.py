@@ -52,30 +52,14 @@ def sum_resampled_pairs(terms, left_counts, right_counts):
 def compare_degenerate(row_sums, own, resampled_pairs, resampled_own, resampled_rows):
     """Statistic of the degenerate bootstrap, and its resamples under calibration.
 
-    The terms of a calibrated model have mean 0 given either row, so that resamples are centred
-    by the row means of h [1]_.
+    Also returns the unbiased estimate of the squared error, and the expected value of a resample.
 
-    Parameters
-    ----------
-    row_sums, own : ndarray of shape (n_rows,)
-        sum_j h_ij and h_ii.
-    resampled_pairs, resampled_own, resampled_rows : ndarray of shape (n_resamples,)
-        Sums of C_i C_j h_ij, of C_i h_ii, and of C_i sum_j h_ij with the counts C of a resample.
-
-    Returns
-    -------
-    statistic : float
-    resampled : ndarray of shape (n_resamples,)
-    estimate : float
-        Unbiased estimate of the squared error.
-    null_mean : float
-        Expected value of a resample. With E[C_i C_j] = 1 - 1/n, and E[C_i^2] = 2 - 1/n, it is minus
-        the mean of h, so that statistic - null_mean = n / (n - 1) estimate.
-
-    References
-    ----------
-    .. [1] M. A. Arcones, E. Giné (1992). On the bootstrap of U and V statistics. Annals of
-       Statistics 20. :doi:`10.1214/aos/1176348650`
+    `row_sums` and `own` are sum_j h_ij and h_ii. The resampled sums are those of C_i C_j h_ij, of
+    C_i h_ii, and of C_i sum_j h_ij with the counts C of a resample. The terms of a calibrated model
+    have mean 0 given either row, so that resamples are centred by the row means of h: Arcones and
+    Giné (1992), :doi:`10.1214/aos/1176348650`. With E[C_i C_j] = 1 - 1/n, and E[C_i^2] = 2 - 1/n,
+    their expected value is minus the mean of h, so that statistic - null_mean = n / (n - 1)
+    estimate.
     """
     n = len(own)
     total = row_sums.sum()

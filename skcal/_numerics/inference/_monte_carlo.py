@@ -37,19 +37,11 @@ class SmallestPValue(NamedTuple):
 def find_smallest_pvalue(values):
     """p-value of the first draw for the smallest of the p-values of several statistics.
 
+    `values` has a row for each statistic and a column for each draw; the first is the observed one.
     The smallest p-value of each draw is compared with that of all draws (Westfall and Young's
-    min-p). Several draws have the smallest p-value that is possible, each with another
-    statistic; they are told apart by the scores of `rank_draws`. Both depend on the set of all
-    draws alone, not on which of them was observed, so that the test is exact.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_statistics, n_draws)
-        The first column is the observed one.
-
-    Returns
-    -------
-    SmallestPValue
+    min-p). Several draws have the smallest p-value that is possible, each with another statistic;
+    the scores of `rank_draws` tell them apart. Both depend on the set of all draws alone, not on
+    which of them was observed, so that the test is exact.
     """
     pvalues, scores = np.stack([rank_draws(row) for row in values], axis=1)
     smallest = pvalues.min(axis=0)
@@ -64,16 +56,8 @@ def find_smallest_pvalue(values):
 def rank_draws(values):
     """p-value of each draw among all of them, and how far it stands out.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_draws,)
-
-    Returns
-    -------
-    pvalues : ndarray of shape (n_draws,)
-        Share of the draws that are at least as large, itself counted.
-    scores : ndarray of shape (n_draws,)
-        Distance from the mean of the draws in standard deviations; 0 where all are equal.
+    The first is the share of the draws that are at least as large, itself counted; the second the
+    distance from the mean of the draws in standard deviations, 0 where all are equal.
     """
     values = values / (np.abs(values).max() or 1.0)  # their squares could overflow or vanish
     smaller = np.searchsorted(np.sort(values), values - _ROUNDING, side="left")
@@ -91,19 +75,10 @@ def _count_at_most(drawn, observed):
 
 
 def find_marginal_pvalues(observed, drawn):
-    """p-value of each group by itself.
+    """p-value of each group by itself, (1 + #{drawn <= observed}) / (1 + n_draws).
 
-    Parameters
-    ----------
-    observed : ndarray of shape (n_groups,)
-        Logarithms of asymptotic p-values.
-    drawn : ndarray of shape (n_groups, n_draws)
-        The same for draws under the hypothesis.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        (1 + #{drawn <= observed}) / (1 + n_draws).
+    Both are logarithms of asymptotic p-values; `drawn`, (n_groups, n_draws), is under the
+    hypothesis.
     """
     return (1 + _count_at_most(drawn, observed)) / (1 + drawn.shape[1])
 

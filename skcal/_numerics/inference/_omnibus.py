@@ -29,16 +29,9 @@ _CERTAIN = 1e-9
 class OmnibusOnPlaces:
     """-log of the smallest of the three p-values, as a function of the outcomes alone.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-        Sorted predictions in [0, 1].
-    mass : ndarray of shape (n_places,)
-        Weights of the places.
-    variance : ndarray of shape (n_places,)
-        Variance of the sum of the outcomes at each place under calibration.
-    n_rows : int
-        There are at most as many bins as its cube root.
+    Places are sorted predictions in [0, 1], with the weights `mass`; `variance` is that of the sum
+    of the outcomes at each under calibration. There are at most as many bins as the cube root of
+    `n_rows`.
     """
 
     def __init__(self, places, mass, variance, n_rows):

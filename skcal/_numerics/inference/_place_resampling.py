@@ -39,31 +39,20 @@ _BUDGET = 1 << 20
 
 
 class SmoothECEOnPlaces:
-    r"""SmoothECE as a function of the outcomes alone.
+    """SmoothECE as a function of the outcomes alone.
 
     Residuals are shared among the nodes of a grid by one sparse matrix; many vectors of outcomes
-    are then measured at once.
+    are then measured at once. `places` are predictions in [0, 1] with the weights `mass`; `noise`
+    has the variances that they give to the mean residual of a calibrated model. `transform` is an
+    increasing function of the predictions, on whose scale they are near each other.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_places,)
-        Predictions in [0, 1].
-    mass : ndarray of shape (n_places,)
-        Weights of the places.
-    noise : ndarray of shape (n_places,)
-        Variances that the places give to the mean residual of a calibrated model.
-    transform : callable or None, default=None
-        Increasing function of the predictions, on whose scale they are near each other.
-
-    Notes
-    -----
     Calibrated outcomes of predictions that spread over a length L give a SmoothECE of about
-    :math:`(L\, \mathrm{noise})^{1/3} / 2`, or of :math:`\mathrm{noise}^{1/2}` where that is more.
-    The first grid is made for it; smaller values are found again on finer grids. With
-    h = 1/n_cells of the grid that a value s was found on, it is within 0.103 (h/s)^8 E|r| + 1e-5
-    of SmoothECE, r the merged residuals and s above 3 h: within 2e-5, and thousand times nearer as
-    a rule. A value below 5e-5 is within 5e-5. Where all predictions are small, and where they are
-    transformed, these are shares of the length that they take.
+    (L noise)^(1/3) / 2, or of about noise^(1/2) where that is more. The first grid is made for it;
+    smaller values are found again on finer grids. With h = 1/n_cells of the grid that a value s was
+    found on, it is within 0.103 (h/s)^8 E|r| + 1e-5 of SmoothECE, r the merged residuals and s
+    above 3 h: within 2e-5, and a thousand times nearer as a rule. A value below 5e-5 is within
+    5e-5. Where all predictions are small, and where they are transformed, these are shares of the
+    length that they take.
 
     Transformed predictions near 0 and 1 may take most of the length and have hardly any residuals.
     To move residuals of the mean size m changes SmoothECE by at most 2 m: here by 4e-5 at most, and

@@ -15,16 +15,8 @@ _EXTREME = 1e-3
 def find_shift(log_odds, weights, slope, mean):
     """The intercept a with which expit(a + slope * log odds) has a given mean.
 
-    Parameters
-    ----------
-    log_odds : ndarray of shape (n_samples,)
-        May be infinite, but not all.
-    weights : ndarray of shape (n_samples,)
-        Sum to 1.
-    slope : float
-        Positive.
-    mean : float
-        Between the sums of the weights of log odds of infinity, and of more than minus infinity.
+    Log odds may be infinite, but not all; weights sum to 1; the slope is positive. The mean lies
+    between the weight of log odds of infinity and that of log odds above minus infinity.
     """
     stretched = slope * log_odds
 
@@ -40,15 +32,8 @@ def find_shift(log_odds, weights, slope, mean):
 def find_variances(log_odds, chances, weights):
     """Inverse Fisher information of a row on the slope, and on an intercept without a slope.
 
-    Parameters
-    ----------
-    log_odds, chances, weights : ndarray of shape (n_samples,)
-        Chances are the probabilities of outcome 1; weights sum to 1.
-
-    Returns
-    -------
-    slope, alone : float
-        The squared standard errors of n rows are 1 / n of these.
+    The squared standard errors of n rows are 1 / n of these. `chances` are the probabilities of
+    outcome 1; weights sum to 1.
     """
     mass = weights * chances * (1 - chances)
     level = mass.sum()
@@ -82,27 +67,13 @@ def find_best_size(divergence, power, alpha):
 
 
 def search_size(find_power, power, alpha, start, largest, slack):
-    """A number of rows with the wanted power, and not much more than that.
+    """A number of rows with the wanted power, and not much more; None if `largest` is not enough.
+
+    The power may exceed the wanted one by `slack`. Otherwise the search ends where 2 % fewer rows,
+    or one row fewer, give too little power.
 
     Quantiles of the normal law at the powers are interpolated over the root of the number of rows,
     of which they are about linear functions; no rows have the power alpha.
-
-    Parameters
-    ----------
-    find_power : callable
-        The power with a number of rows.
-    power, alpha : float
-    start : int
-        Number of rows to begin with.
-    largest : int
-    slack : float
-        Power that may be more than wanted. Else the search ends where 2 % fewer rows, or one less,
-        have too little.
-
-    Returns
-    -------
-    int or None
-        None where the largest number of rows is not enough.
     """
     low, high, n_rows = (0, alpha), None, min(start, largest)
     while True:

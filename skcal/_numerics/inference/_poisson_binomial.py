@@ -16,19 +16,9 @@ _NEGLIGIBLE = 1e-17
 def find_law(probabilities):
     """Probabilities of first, first + 1, ... successes; all others are negligible.
 
-    Laws of neighbours are convolved, then those of pairs, and so on, each kept where it is not
-    negligible, so that n trials need O(n log n) time.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_trials,)
-
-    Returns
-    -------
-    first : int
-    law : ndarray of shape (n_values,)
-        Within 1e-12 of the exact values for up to 10 million trials. Ends with all n_trials
-        successes at the latest.
+    Returns first, and the law within 1e-12 of the exact values for up to 10 million trials; it ends
+    with success in all trials at the latest. Laws of neighbours are convolved, then those of pairs,
+    and so on, each kept where it is not negligible, so that n trials need O(n log n) time.
     """
     certain = np.count_nonzero(probabilities == 1)
     uncertain = probabilities[(probabilities > 0) & (probabilities < 1)]
@@ -43,15 +33,8 @@ def find_law(probabilities):
 def find_laws(probabilities):
     """Laws of the sums of several rows of trials, see `find_law`.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_sums, 2^k)
-
-    Returns
-    -------
-    first : ndarray of int of shape (n_sums,)
-    laws : ndarray of shape (n_sums, n_values)
-        All of one length, padded by zeros.
+    The length of a row is a power of 2. All laws have one length, (n_sums, n_values), padded by
+    zeros.
     """
     first, laws, _, _ = _convolve_pairs(probabilities.ravel(), len(probabilities))
     return first, (laws / laws.sum(axis=0)).T

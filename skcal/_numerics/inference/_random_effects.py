@@ -28,21 +28,11 @@ class RandomEffects(NamedTuple):
 def pool_effects(values, errors, confidence_level):
     """Pool estimates of groups whose true values are normal.
 
-    The standard deviation among groups is the most likely one by the restricted likelihood. The
-    interval of the mean is that of Hartung and Knapp, no narrower than with the usual standard
-    error. That of one more group averages over standard deviations, weighed by their restricted
-    likelihood: to take the most likely one for the true one makes it too narrow.
-
-    Parameters
-    ----------
-    values, errors : ndarray of shape (n_groups,)
-        Estimates and their standard errors, above 0; at least two groups.
-    confidence_level : float
-
-    Returns
-    -------
-    RandomEffects
-        With two groups the interval of one more is infinite.
+    There are at least two groups, with standard errors above 0. The standard deviation among groups
+    is the most likely one by the restricted likelihood. The interval of the mean is that of Hartung
+    and Knapp, no narrower than with the usual standard error. That of one more group averages over
+    standard deviations, weighed by their restricted likelihood: it would be too narrow if the most
+    likely one were taken as true. It is infinite with two groups.
     """
     n_groups, scale, centre = len(values), np.median(errors), np.median(values)
     values, variances = (values - centre) / scale, (errors / scale) ** 2

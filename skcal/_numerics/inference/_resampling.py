@@ -48,14 +48,7 @@ class RowResampler:
 
     Rows of any weights and any outcomes are drawn one by one: this is the bootstrap itself, in
     O(n + n_cells) for each resample. A resample with total weight W* has masses of weight / W*.
-
-    Parameters
-    ----------
-    predictions, outcomes : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,) or None
-        Rows of weight zero are absent: they are never drawn.
-    n_cells : int
-        Number of cells of the grid.
+    Rows of weight zero are never drawn.
     """
 
     def __init__(self, predictions, outcomes, weights, n_cells):
@@ -94,33 +87,25 @@ class RowResampler:
 
 
 class CellResampler:
-    r"""Resamples of the numbers of rows in groups: cells of [0, 1] times outcomes 0 and 1.
+    """Resamples of the numbers of rows in groups: cells of [0, 1] times outcomes 0 and 1.
 
-    In a resample of n rows of equal weight the numbers of rows by group are multinomial. They
-    are drawn exactly; the rows of one group then come in the proportions of the sample, each
-    N/count times. So a resample costs O(n_groups + n_cells) for any n.
+    `moments`, (2, 5, n_cells), has the sums of a^k, k < 5, over the rows of outcome 0 and of
+    outcome 1 in each cell of the grid, or of weights times a^k; a in [0, 1] is the place of the row
+    inside its cell. There are `n_groups` for each outcome, at most n_cells. `squares`,
+    (2, n_cells), has the sums of the squared weights; None for equal weights.
 
-    The weight of a group of rows of unequal weight is drawn as that of
-    :math:`(\sum w)^2 / \sum w^2` rows of equal weight, by a Poisson variable for each group: its
-    mean and its variance are those of the bootstrap, the third moment need not be.
+    In a resample of n rows of equal weight the numbers of rows by group are multinomial. They are
+    drawn exactly; the rows of one group then come in the proportions of the sample, each N/count
+    times. So a resample costs O(n_groups + n_cells) for any n.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (2, 5, n_cells)
-        Sums of a^k, k < 5, over the rows of outcome 0 and of outcome 1 in each cell of the
-        grid, or of weights times a^k; a in [0, 1] is the place of the row inside its cell.
-    n_groups : int
-        Number of groups for each outcome, at most n_cells.
-    squares : ndarray of shape (2, n_cells) or None
-        Sums of squares of the weights; None for equal weights.
+    The weight of a group of rows of unequal weight is drawn as that of (sum w)^2 / sum w^2 rows of
+    equal weight, by a Poisson variable for each group: its mean and its variance are those of the
+    bootstrap, the third moment need not be.
 
-    Notes
-    -----
-    What is lost is chance inside a group: of a function f of the rows, the variance of f around
-    its mean in the group, at most :math:`(\sup|f'|/(2 n_{groups}))^2`, is missing from the
-    bootstrap variance. For the smoothed residual at bandwidth s this is a share of about
-    :math:`(h/s)^2/24` with :math:`h = 1/n_{groups}`: below 3e-3 with 4 groups in a
-    bandwidth. Equal predictions lose nothing.
+    What is lost is chance inside a group: of a function f of the rows, the variance of f around its
+    mean in the group, at most (sup|f'| / (2 n_groups))^2, is missing from the bootstrap variance.
+    For the smoothed residual at bandwidth s this is a share of about (h/s)^2 / 24 with
+    h = 1 / n_groups: below 3e-3 with 4 groups in a bandwidth. Equal predictions lose nothing.
     """
 
     def __init__(self, moments, n_groups, squares=None):
@@ -174,23 +159,11 @@ class CellResampler:
 
 
 def bootstrap_smooth_ece(resampler, n_resamples, rng):
-    """SmoothECE of resamples.
+    """SmoothECE of resamples, which a `RowResampler` or a `CellResampler` draws.
 
-    Parameters
-    ----------
-    resampler : RowResampler or CellResampler
-    n_resamples : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (n_resamples,)
-
-    Notes
-    -----
-    With h = 1 / n_cells and the mean absolute residual E|r| of the resample, a value s is
-    within 0.0657 (h/s)^4 E|r| + 1.4e-6 of the smECE of the resample: 2e-6 for s above 20 h. A
-    value below 3 h is within 3 h.
+    With h = 1 / n_cells and the mean absolute residual E|r| of the resample, a value s is within
+    0.0657 (h/s)^4 E|r| + 1.4e-6 of the smECE of the resample: 2e-6 for s above 20 h. A value below
+    3 h is within 3 h.
     """
     start, values = _find_start(resampler), np.empty(n_resamples)
     for batch in _split(n_resamples, resampler.size):
@@ -202,25 +175,15 @@ def bootstrap_smooth_ece(resampler, n_resamples, rng):
 def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
     """The s with error(s) = s of many functions that never increase, all searched at once.
 
+    `errors_at(points, rows)` evaluates the functions of the numbers `rows`. The first points,
+    `start`, are above `smallest`; a function below its argument there has error(smallest) as its
+    value.
+
     Each evaluation brackets the root between s and error(s). Newton steps stay inside; where they
     do not halve the bracket, bisection does: two evaluations halve it at least, however steep the
     function. The steps are taken on logarithms, because the error of calibrated predictions falls
-    like a power of s: log(error(s) / s) as a function of log(s) has slopes of -1 at most, -1.5
-    for pure noise.
-
-    Parameters
-    ----------
-    errors_at : callable
-        `errors_at(points, rows)` evaluates the functions of the numbers `rows`.
-    start : ndarray of shape (n_functions,)
-        First points, above `smallest`.
-    smallest : float
-        A function below its argument there has error(smallest) as its value.
-    tolerance : float, default=1e-7
-
-    Returns
-    -------
-    ndarray of shape (n_functions,)
+    like a power of s: log(error(s) / s) as a function of log(s) has slopes of -1 at most, -1.5 for
+    pure noise.
     """
     values = np.empty(len(start))
     rows, point = np.arange(len(start)), np.array(start, dtype=np.float64)
@@ -260,18 +223,9 @@ def find_fixed_points(errors_at, start, smallest, tolerance=1e-7):
 def smoothed_errors(moments, bandwidths, sizes):
     """`smoothed_error` of many cosine moments, each at its bandwidth, by shared transforms.
 
-    Parameters
-    ----------
-    moments : ndarray of shape (n_functions, n_modes)
-    bandwidths : ndarray of shape (n_functions,)
-    sizes : ndarray of shape (n_functions,)
-        Mean absolute residuals.
-
-    Returns
-    -------
-    ndarray of shape (n_functions,)
-        Each as if it were alone: functions share a transform whose length follows from their own
-        bandwidth and size, rounded to powers of 2^(1/4).
+    `moments` has a row for each function, and `sizes` are the mean absolute residuals. Each error
+    is as if it were alone: functions share a transform whose length follows from their own
+    bandwidth and size, rounded to powers of 2^(1/4).
     """
     errors = np.empty(len(bandwidths))
     lowest = np.exp2(np.floor(4 * np.log2(bandwidths)) / 4)

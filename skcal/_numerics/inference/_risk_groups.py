@@ -12,19 +12,8 @@ def number_groups(predictions, weights, n_groups):
     """Number of the group of each row: groups of equal mass, with equal predictions in one of them.
 
     Where ties leave fewer groups than are asked for, the heaviest ones of different predictions are
-    split at the place nearest to their middle, so that no two predictions share a group while
-    there are groups left.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_samples,) or None
-        Their sum is the number of rows.
-    n_groups : int
-
-    Returns
-    -------
-    ndarray of int of shape (n_samples,)
+    split at the place nearest to their middle, so that no two predictions share a group while there
+    are groups left. The sum of the weights is the number of rows.
     """
     places, number = np.unique(predictions, return_inverse=True)
     if len(places) <= n_groups:

@@ -11,17 +11,7 @@ _MANY = 1e12
 def find_score_interval(share, count, confidence_level):
     """The probabilities that a score test accepts: |p - share| <= z sqrt(p (1 - p) / count).
 
-    Parameters
-    ----------
-    share : ndarray
-        Observed shares of outcome 1, in [0, 1].
-    count : ndarray
-        Positive numbers of rows behind them.
-    confidence_level : float
-
-    Returns
-    -------
-    low, high : ndarray
+    `count` is the positive number of rows behind each share of outcome 1.
     """
     square = ndtri((1 - confidence_level) / 2) ** 2 / count
     middle = share + square / 2

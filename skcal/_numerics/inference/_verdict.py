@@ -141,19 +141,9 @@ def bound_mean_error(shares, predictions, size, reach):
 def find_discrimination_pvalue(shares, proba, codes):
     """p-value of the hypothesis that probabilities and labels are independent.
 
-    Labels are permuted: of the sum of the probabilities that the true labels get, less their
-    means, the mean and the variance over all permutations are known. Its law is taken for normal.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_samples,)
-    proba : ndarray of shape (n_samples, n_classes)
-    codes : ndarray of shape (n_samples,)
-        Number of the column of each label.
-
-    Returns
-    -------
-    float
+    Labels, whose `codes` are the numbers of their columns, are permuted: of the sum of the
+    probabilities that the true labels get, less their means, the mean and the variance over all
+    permutations are known. Its law is taken to be normal.
     """
     n_rows, n_classes = proba.shape
     if n_rows < 2:

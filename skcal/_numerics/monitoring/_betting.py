@@ -20,17 +20,8 @@ _PRIOR = 0.05
 def find_lower_bound(gains, floors, confidence_level):
     """Largest m that bets exclude as a bound of mean gains; 0 where they exclude none.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n_players, n_rounds)
-        Given all earlier rounds, each has a mean of at most the number that is to be bounded.
-    floors : ndarray of shape (n_players,)
-        Positive; no gain is below minus the floor of its player.
-    confidence_level : float
-
-    Returns
-    -------
-    float
+    Gains, (n_players, n_rounds), have a mean, given all earlier rounds, of at most the number that
+    is to be bounded; none is below minus the (positive) floor of its player.
     """
     if gains.shape[1] == 0:
         return 0.0
@@ -52,16 +43,6 @@ def choose_bets(gains, floors, log_goal):
     A bet x on n gains of mean M and mean square q multiplies capital by about
     exp(n (x (M - m) - x^2 q / 2)). The x that makes it reach the goal at the largest m is
     sqrt(2 log_goal / (n q)). One player of several has to reach as many times the goal.
-
-    Parameters
-    ----------
-    gains : ndarray of shape (n_players, n_rounds)
-    floors : ndarray of shape (n_players,)
-    log_goal : float
-
-    Returns
-    -------
-    ndarray of shape (n_players, n_rounds)
     """
     n_players, n_rounds = gains.shape
     squares = gains**2
@@ -75,16 +56,6 @@ def log_capital(gains, floors, bets, m):
 
     A bet x is cut to .75 / (floor + m): then x (gain - m) >= -.75, and since the gain is not below
     minus the floor, x (gain - m) still falls as m grows.
-
-    Parameters
-    ----------
-    gains, bets : ndarray of shape (n_players, n_rounds)
-    floors : ndarray of shape (n_players,)
-    m : float
-
-    Returns
-    -------
-    ndarray of shape (n_rounds,)
     """
     part = np.minimum(bets, _MOST / (floors[:, None] + m))
     logs = np.cumsum(np.log1p(part * (gains - m)), axis=1)

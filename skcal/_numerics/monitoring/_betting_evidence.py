@@ -22,47 +22,22 @@ def log_mean_exp(logs):
 def list_payments(n_before, n):
     """What is paid in before each of some rows, and what is kept back after it.
 
-    Half of the wealth is bet from the start. The other half is paid in bit by bit, so that after
-    many calm rows there is money for bets that have not lost yet: 1 / (2 + log(1 + t)) is kept back
-    after row t.
-
-    Parameters
-    ----------
-    n_before : int
-        Number of rows before them.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    paid, kept : ndarray of shape (n,)
+    These are `n` rows after `n_before` others. Half of the wealth is bet from the start. The other
+    half is paid in bit by bit, so that after many calm rows there is money for bets that have not
+    lost yet: 1 / (2 + log(1 + t)) is kept back after row t.
     """
     kept = 1 / (2 + np.log1p(np.arange(n_before, n_before + n + 1)))
     return kept[:-1] - kept[1:], kept[1:]
 
 
 def advance_stakes(log_stakes, log_sums, paid, kept):
-    r"""Logarithms of the mean of several stakes after each row, and of the stakes after all.
+    """Logarithms of the mean of several stakes after each row, and of the stakes after all.
 
     Before each row a payment is added, then the stake is multiplied by the factor of the row:
-    :math:`R_t = (R_{t-1} + a_t) w_t`. From rows 1 to t that is :math:`W_t (R_0 + \sum_{i \le t} a_i
-    / W_{i-1})` with W the product of factors.
-
-    Parameters
-    ----------
-    log_stakes : ndarray of shape (n_experts,)
-        log R_0; -inf before the first payment.
-    log_sums : ndarray of shape (n_experts, n)
-        log W.
-    paid : ndarray of shape (n,)
-        a; with payments of 1 the stakes are the detectors of Shiryaev and Roberts.
-    kept : ndarray of shape (n,)
-        What is added to the mean of the stakes after each row.
-
-    Returns
-    -------
-    path : ndarray of shape (n,)
-    log_stakes : ndarray of shape (n_experts,)
+    R_t = (R_{t-1} + a_t) w_t. From rows 1 to t that is W_t (R_0 + sum_{i<=t} a_i / W_{i-1}) with W
+    the product of factors. `log_stakes` has log R_0, -inf before the first payment; `log_sums`,
+    (n_experts, n), has log W; `paid` has a: with payments of 1 the stakes are the detectors of
+    Shiryaev and Roberts. `kept` is added to the mean of the stakes after each row.
     """
     n = log_sums.shape[1]
     if max(log_sums.max(), -log_sums.min()) > _MOST_SPREAD:
@@ -92,19 +67,9 @@ def advance_stakes(log_stakes, log_sums, paid, kept):
 def advance_detector(log_detectors, log_sums, log_level):
     """The detector of Shiryaev and Roberts, which starts anew after each row that reaches a level.
 
-    Parameters
-    ----------
-    log_detectors, log_sums
-        See `advance_stakes`.
-    log_level : float
-
-    Returns
-    -------
-    path : ndarray of shape (n,)
-        Logarithms of the mean of the detectors.
-    log_detectors : ndarray of shape (n_experts,)
-    places : list of int
-        Numbers of the rows that reached the level.
+    Returns the logarithms of the mean of the detectors after each row, those of the detectors after
+    all, and the numbers of the rows that reached the level. Arguments are those of
+    `advance_stakes`.
     """
     n = log_sums.shape[1]
     path, places, start, size = np.empty(n), [], 0, n
@@ -124,19 +89,11 @@ def advance_detector(log_detectors, log_sums, log_level):
 
 
 def merge_delayed(log_maxima):
-    r"""Logarithm of one over the p-value of several streams that depend on each other in any way.
+    """Logarithm of one over the p-value of several streams that depend on each other in any way.
 
-    One over the largest wealth of each stream is a p-value. Their harmonic mean times
-    :math:`e \log K` (2 for two of them) is a p-value too (Vovk and Wang 2020).
-
-    Parameters
-    ----------
-    log_maxima : ndarray of shape (n_streams, ...)
-        Logarithms of the largest wealth so far.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    `log_maxima` has a row for each stream. One over the largest wealth of a stream is a p-value.
+    The harmonic mean of these K p-values times e log K (2 for two of them) is a p-value too
+    (Vovk and Wang 2020).
     """
     return log_mean_exp(log_maxima) - np.log(find_price(len(log_maxima)))
 

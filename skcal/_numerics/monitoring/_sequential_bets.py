@@ -30,14 +30,10 @@ _LONGEST_BLOCK, _MEMORIES_IN_A_BLOCK = 2**14, 256
 class Past(NamedTuple):
     """What experts know of the rows so far: discounted sums, for each memory.
 
-    Attributes
-    ----------
-    moments : ndarray of shape (n_memories, 5)
-        Sums of r, s, s z, r (z - m) and s (z - m)^2: r residuals, s = v (1 - v), z log odds, m
-        their mean with the weights s. Around 0 instead of m, log odds that hardly differ would
-        leave nothing but rounding errors of their spread.
-    cells : ndarray of shape (n_memories, 2, n_cells)
-        Sums of r and of s in each cell.
+    `moments`, (n_memories, 5), has the sums of r, s, s z, r (z - m) and s (z - m)^2: r residuals,
+    s = v (1 - v), z log odds, m their mean with the weights s. Around 0 instead of m, log odds that
+    hardly differ would leave nothing but rounding errors of their spread. `cells`,
+    (n_memories, 2, n_cells), has the sums of r and of s in each cell.
     """
 
     moments: np.ndarray
@@ -67,16 +63,9 @@ def find_cells(predictions, n_bins):
 def _list_discounts(memories, n):
     """Discounts of `n` rows for each memory.
 
-    Not to shrink the sums at each row, terms grow instead, and so does the penalty.
-
-    Returns
-    -------
-    growth : ndarray of shape (n_memories, n)
-        Growth by the terms of each row.
-    ridges : ndarray of shape (n_memories, n)
-        Penalty before each row.
-    left : ndarray of shape (n_memories,)
-        What is left of a sum at the start after all rows; it makes sums what they are.
+    Instead of shrinking sums at each row, terms grow, and so does the penalty. Returns the growth
+    of the terms of each row, the penalty before each row, and what is left, after all rows, of a
+    sum at the start; this factor turns sums of grown terms into discounted sums.
     """
     rates = np.array([0.0 if rows is None else 1 / rows for rows in memories])[:, None]
     ages = np.arange(n)
@@ -86,19 +75,8 @@ def _list_discounts(memories, n):
 def bet(past, predictions, outcomes, cells, memories):
     """Bets of all experts on each row, from the rows before it, and what is known after them.
 
-    Parameters
-    ----------
-    past : Past
-    predictions, outcomes : float ndarray of shape (n,)
-        At most as many as `choose_block` says.
-    cells : ndarray of shape (n,)
-    memories : tuple of int or None
-        In rows; None forgets nothing.
-
-    Returns
-    -------
-    bets : ndarray of shape (n_memories, n_experts, n)
-    past : Past
+    There are at most as many rows as `choose_block` says. Memories are in rows; None forgets
+    nothing. Bets have the shape (n_memories, n_experts, n).
     """
     n = len(predictions)
     if n == 1:  # a third of the time
@@ -196,23 +174,12 @@ def discount(past, memories, n):
 
 
 def find_log_factors(bets, predictions, outcomes, tolerance):
-    r"""Logarithms of the factors by which wealth is multiplied.
+    """Logarithms of the factors by which wealth is multiplied, one for each bet.
 
-    With a tolerance the likelihood under the forecast is compared with that under the nearest
-    allowed probability. Log odds that differ by :math:`\tau` are the bet
-    :math:`(e^\tau - 1) / (1 + v (e^\tau - 1))`.
-
-    Parameters
-    ----------
-    bets : ndarray of shape (..., n)
-    predictions, outcomes : float ndarray of shape (n,)
-    tolerance : float
-        In log odds.
-
-    Returns
-    -------
-    ndarray of shape (..., n)
-        Their expected exponential is at most 1 for all allowed probabilities.
+    Rows are the last axis. With a tolerance, in log odds, the likelihood under the forecast is
+    compared with that under the nearest allowed probability. Log odds that differ by tau are the
+    bet (e^tau - 1) / (1 + v (e^tau - 1)). The expected factor is at most 1 for all allowed
+    probabilities.
     """
     most = 1 - _WORST
     low = -most / np.maximum(1 - predictions, most / (_BEST - 1))

@@ -18,13 +18,9 @@ _MOST = 1e15
 class Dealt(NamedTuple):
     """Distinct rows, in an order of their own, and folds of them.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        One row of each kind, several times where its mass is split among folds.
-    mass : ndarray of float
-        Number of rows, or sum of their weights, that each of these stands for.
-    splits : list of pairs of train and test places among `rows`; empty with fewer rows than folds
+    `rows` has one row of each kind, several times where its mass is split among folds, and `mass`
+    the number of rows, or sum of their weights, that each of these stands for. `splits` are pairs
+    of train and test places among `rows`, none with fewer rows than folds.
     """
 
     rows: np.ndarray

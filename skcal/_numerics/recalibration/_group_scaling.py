@@ -37,16 +37,9 @@ _DOUBT = 5.0
 class GroupDesign:
     """Rows in overlapping groups, sorted by partitions: each row is in one group of each, or none.
 
-    Parameters
-    ----------
-    codes : list of ndarray of int of shape (n_samples,)
-        Number of the group of each row in each partition, its size for rows in none.
-    sizes : list of int
-        Numbers of groups.
-    scores : ndarray of shape (n_samples,)
-        What slopes are factors of.
-    n_sloped : int
-        The groups of so many partitions, the first ones, have slopes beside intercepts.
+    `codes` has an array for each partition: the number of the group of each row, or that of all
+    groups, as in `sizes`, for rows in none. Groups of the first `n_sloped` partitions have slopes,
+    the factors of `scores`, beside intercepts.
     """
 
     def __init__(self, codes, sizes, scores, n_sloped):
@@ -128,43 +121,25 @@ class GroupDesign:
 
 
 def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs=()):
-    """Coefficients of the correction, the correction of held-out rows, and the pairs that count.
+    """Coefficients, their penalties, the correction of held-out rows, and the pairs that count.
 
-    They minimise the penalised log loss
-    sum_i m_i loss(y_i, offset_i + correction_i) + sum_f penalty_f |c_f|^2 / 2
-    with a penalty for each family f of coefficients. It is the inverse variance of a normal prior,
-    of the largest marginal likelihood, by Laplace's approximation, times 1/s, the density of the
-    standard deviation s. Without 1/s, of many families that are 0 half would seem not to be. There
-    is a mode at s = 0, too; what is found is the one near the start, if there is any.
+    The coefficients minimise the penalised log loss
 
-    Pairs of columns are chosen by what a fit without any leaves of the outcomes.
+        sum_i m_i loss(y_i, offset_i + correction_i) + sum_f penalty_f |c_f|^2 / 2
 
-    Parameters
-    ----------
-    design : GroupDesign
-        Its first partition has a single group, of all rows.
-    offset : ndarray of shape (n_samples,)
-        Log-odds that are corrected.
-    targets : ndarray of shape (n_samples,)
-        0 or 1.
-    mass : ndarray of shape (n_samples,)
-        Weights, which count rows.
-    splits : list of pairs of train and test rows
-        That put every row into one test fold.
-    numbers : ndarray of int of shape (n_samples, n_columns)
-        Level of each row in each column, the largest number for rows in none.
-    pairs : list of (int, int, ndarray of int)
-        Pairs of columns that may be added to the design, and the number of the cell of each pair of
-        levels, that of cells for those in none.
+    with a penalty for each family f of coefficients. This is the inverse variance of a normal
+    prior, of the largest marginal likelihood, by Laplace's approximation, times 1/s, the density of
+    the standard deviation s. Without 1/s, half of many families that are 0 would seem not to be.
+    There is a mode at s = 0, too; what is found is the one near the start, if there is any.
 
-    Returns
-    -------
-    coefficients : ndarray of shape (n_coefficients,)
-    penalties : ndarray of shape (n_families,)
-    held_out : ndarray of shape (n_samples,)
-        Corrections that were learned from other rows. Their pairs and penalties, too, by a loss
-        that is quadratic near the coefficients of all rows without pairs.
-    chosen : list of (int, int, ndarray of int)
+    Pairs of columns are chosen by what a fit without any leaves of the outcomes. Held-out
+    corrections are learned from other rows. So are their pairs and penalties, by a loss that is
+    quadratic near the coefficients of all rows without pairs.
+
+    The first partition of the design has a single group, of all rows. Weights count rows.
+    `numbers`, (n_samples, n_columns), has the level of each row in each column, the largest number
+    for rows in none. `pairs` are (column, column, cells): `cells` has the number of the cell of
+    each pair of levels, and the number of cells for those in none.
     """
     whole = _Problem(design, offset, targets, mass)
     first, penalties = whole.fit(np.zeros(design.n_coefficients))
@@ -193,24 +168,14 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
 
 
 def choose_pairs(numbers, pairs, residuals, weights, fold):
-    """Pairs of columns that tell something: by all rows, and by those out of each fold.
+    """Yield the pairs of columns that tell something: by all rows, then by those out of each fold.
 
-    The strongest ones that hold 1000 cells at most, among those that the procedure of Benjamini and
-    Hochberg finds where half of them may be false: the more of them tell something, the weaker ones
-    are worth a try. Those that do not will be shrunk.
+    They are places in `pairs`, of the strongest first. Some arguments are those of
+    `fit_group_scaling`; `residuals` are what is left of the outcomes, and `weights` its variance.
 
-    Parameters
-    ----------
-    numbers, pairs
-        As in `fit_group_scaling`.
-    residuals, weights : ndarray of shape (n_samples,)
-        What is left of the outcomes, and its variance.
-    fold : ndarray of int of shape (n_samples,)
-
-    Yields
-    ------
-    list of int
-        Places in `pairs`, of the strongest first.
+    The strongest ones that hold 1000 cells at most are taken, among those that the procedure of
+    Benjamini and Hochberg finds where half of them may be false: the more pairs tell something, the
+    weaker a pair may be that is worth a try. Pairs that tell nothing will be shrunk.
     """
     n_folds = fold.max() + 1
     scores = np.empty((1 + n_folds, len(pairs)))
@@ -239,19 +204,12 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
 def score_interactions(residuals, weights):
     """How far residuals of cells vary beyond chance, and beyond sums of effects, as normal scores.
 
-    The sum of their squares, less what effects of rows and columns explain, is compared with its
-    mean and variance; it is the slope of the log likelihood in the variance of random effects, and
-    does not divide by cells that hardly any outcome is expected in.
+    Residuals and their variances are summed over cells, (n_tables, n_rows, n_columns); each table
+    has a score, -inf where rows and columns explain all.
 
-    Parameters
-    ----------
-    residuals, weights : ndarray of shape (n_tables, n_rows, n_columns)
-        Sums over cells, and their variances.
-
-    Returns
-    -------
-    ndarray of shape (n_tables,)
-        -inf where rows and columns explain all.
+    The sum of the squares of residuals, less what effects of rows and columns explain, is compared
+    with its mean and variance; it is the slope of the log likelihood in the variance of random
+    effects, and does not divide by cells that hardly any outcome is expected in.
     """
     n_rows = weights.shape[1]
     first, second, third = (_border(weights**power) for power in (1, 2, 3))

@@ -25,18 +25,7 @@ def raise_edges(edges, tolerance=EDGE_TOLERANCE):
 def average_in_bins(index, targets, weights, edges):
     """Mean target of each bin; an empty bin lies on the line between its filled neighbours.
 
-    Parameters
-    ----------
-    index : ndarray of shape (n_samples,)
-        Bin of each row.
-    targets : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_samples,) or None
-    edges : ndarray of shape (n_bins + 1,)
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
-        The line runs through the midpoints of the bins, and is level outside the filled ones.
+    The line runs through the midpoints of the bins, and is level outside the filled ones.
     """
     n_bins = len(edges) - 1
     mass = np.bincount(index, weights, n_bins)

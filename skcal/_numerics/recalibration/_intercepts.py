@@ -16,21 +16,11 @@ _LEVEL = 0.1
 
 
 class Intercepts(NamedTuple):
-    """Intercepts of the log odds.
+    """Intercepts of the log odds."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_classes,)
-        Their mean is 0.
-    deviance : float
-        Twice the log likelihood that they gain.
-    n_free : int
-        How many of them the rows choose.
-    """
-
-    values: np.ndarray
-    deviance: float
-    n_free: int
+    values: np.ndarray  # their mean is 0
+    deviance: float  # twice the log likelihood that they gain
+    n_free: int  # how many of them the rows choose
 
     def shrink(self, doubt=1.0):
         """Intercepts times max(0, 1 - c / deviance), c the 90 % quantile of its law, times doubt.
@@ -47,19 +37,8 @@ class Intercepts(NamedTuple):
 def fit_intercepts(proba, codes, weights):
     """Intercepts b that maximise sum_i w_i log q_i(y_i), q_ik in proportion to p_ik exp(b_k).
 
-    At the maximum the mean of each q_k is the share of class k; see `reach_shares`.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Rows with probability 0 of what came true say nothing of the intercepts.
-    codes : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    Intercepts
-        Classes without rows have 0.
+    At the maximum the mean of each q_k is the share of class k; see `reach_shares`. Rows with
+    probability 0 of what came true say nothing of the intercepts. Classes without rows have 0.
     """
     mass = np.ones(len(codes)) if weights is None else weights
     own = proba[np.arange(len(codes)), codes]
@@ -71,17 +50,7 @@ def fit_intercepts(proba, codes, weights):
 def reach_shares(proba, mass, counts):
     """Intercepts after which the mean of each probability is in proportion to the counts.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-    mass : ndarray of shape (n_samples,)
-        Weights above 0, whose sum is that of `counts`.
-    counts : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    Intercepts
-        Classes whose counts are 0 have 0.
+    Weights are above 0, and their sum is that of `counts`. Classes whose counts are 0 have 0.
     """
     free, total = np.flatnonzero(counts), counts.sum()
     values = np.zeros(len(counts))

@@ -30,24 +30,11 @@ def fit_logistic(
 ):
     """Coefficients that minimise mean log loss + sum_j penalty_j (coefficient_j - centre_j)^2.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_samples, n_features)
-    targets : ndarray of shape (n_samples,)
-        In [0, 1].
-    weights : ndarray of shape (n_samples,) or None
-    penalty, centre, lower : float or ndarray of shape (n_features,)
-        Coefficients stay at or above `lower`.
-    fit_intercept : bool
-        Whether to add an intercept without penalty or bound, the last coefficient then.
-    guess : float
-        With an intercept the search starts where all coefficients have this value and the intercept
-        is 0, or at equal probabilities for all rows if these fit better; else at `centre`.
-
-    Returns
-    -------
-    ndarray of shape (n_features,) or (n_features + 1,)
-        Of P(1) = expit(features @ coefficients + intercept).
+    They are those of P(1) = expit(features @ coefficients + intercept); targets lie in [0, 1].
+    Coefficients stay at or above `lower`. `fit_intercept` adds an intercept without penalty or
+    bound, the last coefficient then. In this case the search starts where all coefficients have the
+    value `guess` and the intercept is 0, or at equal probabilities for all rows if these fit
+    better; else it starts at `centre`.
     """
     mass = np.full(len(targets), 1 / len(targets)) if weights is None else weights / weights.sum()
     n_features = features.shape[1]

@@ -6,17 +6,8 @@ import numpy as np
 def find_losses(proba, codes, loss):
     """Brier score or log loss of each row; of two classes the Brier score of the second alone.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-    codes : ndarray of shape (n_samples,)
-        Column of the true class.
-    loss : {"brier", "log"}
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The log loss of a probability of 0 is infinite.
+    `codes` are the columns of the true classes, `loss` is "brier" or "log". The log loss of a
+    probability of 0 is infinite.
     """
     rows = np.arange(len(codes))
     if loss == "log":
@@ -32,16 +23,8 @@ def find_losses(proba, codes, loss):
 def find_largest_rise(proba, changed, loss):
     """By how much the loss of each row grows at most, whichever class comes true.
 
-    Parameters
-    ----------
-    proba, changed : ndarray of shape (n_samples, n_classes)
-        Before and after a change. Classes that had probability 0 do not come true.
-    loss : {"brier", "log"}
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Infinite where the log loss of a class becomes so.
+    Classes that had probability 0 before the change do not come true. Infinite where the log loss
+    of a class becomes so.
     """
     if loss == "log":
         with np.errstate(divide="ignore", invalid="ignore"):

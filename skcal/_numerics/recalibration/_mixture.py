@@ -19,17 +19,8 @@ def find_plausible(likelihoods, mass, limits):
     """Which members' log likelihoods are at most `limits` below that of the best member.
 
     Each is judged with a share of 1 / (1 + sum of mass) of the mean of all, so that a row that it
-    holds for impossible counts for some nats, and not for infinitely many.
-
-    Parameters
-    ----------
-    likelihoods : ndarray of shape (n_members, n_samples)
-    mass : ndarray of shape (n_samples,)
-    limits : ndarray of shape (n_members,)
-
-    Returns
-    -------
-    ndarray of bool of shape (n_members,)
+    holds for impossible counts for some nats, and not for infinitely many. `likelihoods` is
+    (n_members, n_samples).
     """
     told = likelihoods.max(axis=0) > 0
     likelihoods, mass = likelihoods[:, told], mass[told]
@@ -41,20 +32,10 @@ def find_plausible(likelihoods, mass, limits):
 def fit_mixture_weights(likelihoods, prior, mass):
     """Weights w that maximise sum_i m_i log(sum_k w_k p_ki) + sum_k a_k log w_k on the simplex.
 
-    Parameters
-    ----------
-    likelihoods : ndarray of shape (n_members, n_samples)
-        Probabilities p_ki that each member gave to what came true. Rows to which all members gave
-        0 say nothing about the weights, and are left out.
-    prior : ndarray of shape (n_members,)
-        Positive numbers a_k, counts of rows that each member is taken to have explained before.
-    mass : ndarray of shape (n_samples,)
-        Weights m_i of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_members,)
-        Positive; the sum is 1.
+    `likelihoods` has the probabilities p_ki that each member gave to what came true. Rows to which
+    all members gave 0 say nothing about the weights, and are left out. `prior` has the positive
+    a_k, counts of rows that each member is taken to have explained before, and `mass` the weights
+    m_i of the rows.
     """
     largest = likelihoods.max(axis=0)
     told = largest > 0
@@ -65,21 +46,9 @@ def fit_mixture_weights(likelihoods, prior, mass):
 def fit_mixture(likelihoods, mass):
     """Weights w that maximise sum_i m_i log(p_i @ w) on the simplex, by Newton's method.
 
-    Parameters
-    ----------
-    likelihoods : ndarray of shape (n_samples, n_members)
-        The largest of each row is 1.
-    mass : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_members,)
-        The sum is 1.
-
-    Notes
-    -----
-    Where the masses sum to 1, the weights minimise sum_k w_k - sum_i m_i log(p_i @ w) over all
-    w >= 0: at the minimum they sum to 1 without a constraint.
+    `likelihoods`, (n_samples, n_members), has rows whose largest number is 1. Where the masses sum
+    to 1, the weights minimise sum_k w_k - sum_i m_i log(p_i @ w) over all w >= 0: at the minimum
+    they sum to 1 without a constraint.
     """
     if not mass.all():  # rows of no mass may have a likelihood of 0
         likelihoods, mass = likelihoods[mass > 0], mass[mass > 0]
@@ -127,21 +96,12 @@ def _minimize(likelihoods, mass, start):
 def expect_an_error(weights, errors):
     """Weights for which one error is expected among the rows, or as many as by the first member.
 
+    Where `weights` expect fewer errors, the first member gets more. `errors` has the number of
+    errors that each member expects: the sum over rows of one minus the probability of what came
+    true.
+
     Rows that are all right do not tell how often others will be wrong. The map that is best for the
     former, such as a temperature near 0, would be nearly infinitely wrong for the latter.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_members,)
-        They sum to 1.
-    errors : ndarray of shape (n_members,)
-        Number of errors that each member expects: the sum over rows of one minus the probability of
-        what came true.
-
-    Returns
-    -------
-    ndarray of shape (n_members,)
-        The weights; where they expect fewer errors, with as much more of the first member.
     """
     expected, least = weights @ errors, min(1.0, errors[0])
     if expected >= least:

@@ -33,24 +33,11 @@ _ALIKE = 1e-14
 def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREMENT):
     """The minimum of a convex function over x >= lower, and the number of evaluations.
 
-    Parameters
-    ----------
-    evaluate : callable
-        ``evaluate(x)`` returns the value, the gradient, and a function ``step(free)`` that solves
-        (Hessian + DAMPING * bound) step = -gradient among the coordinates that the mask ``free``
-        holds, with a bound of the diagonal of the Hessian at any x.
-    start : ndarray of shape (n_parameters,)
-    lower : float or ndarray of shape (n_parameters,)
-    last_decrement : float, default=1e-14
-        The last step promises twice this gain, or less, as a share of the value.
+    `evaluate(x)` returns the value, the gradient, and a function `step(free)` that solves
+    (Hessian + DAMPING * bound) step = -gradient among the coordinates that the mask `free` holds,
+    with a bound of the diagonal of the Hessian at any x. The last step promises twice the gain
+    `last_decrement`, or less, as a share of the value.
 
-    Returns
-    -------
-    x : ndarray of shape (n_parameters,)
-    n_evaluations : int
-
-    Notes
-    -----
     Projected Newton steps. Where probabilities saturate there is next to no curvature, and steps
     are far too long; the minimum along them is then sought by the sign of the slope. Where they are
     too short, because a function falls steadily for ever, they are doubled. Where the infimum lies

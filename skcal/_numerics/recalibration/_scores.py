@@ -61,24 +61,12 @@ def find_floor(proba, n_classes, resolution=SMALLEST_PROBABILITY, xp=np):
     """What a probability of 0 stands for: half of the smallest positive one.
 
     Where 1 / n is the smallest share of votes that could be seen, 0 means less, and half a vote is
-    Haldane's correction of the logarithm of a ratio of counts.
+    Haldane's correction of the logarithm of a ratio of counts. `resolution` is that of the type the
+    probabilities came in, the distance of 1 to the next larger number.
 
-    Parameters
-    ----------
-    proba : array of shape (n_samples, ...)
-        In [0, 1].
-    n_classes : int
-    resolution : float, default=2.2e-16
-        That of the type the probabilities came in, the distance of 1 to the next larger number.
-    xp : module, default=numpy
-        The library of the array.
-
-    Returns
-    -------
-    float
-        At least 2.2e-16, which is the answer where no probability is smaller, or where some are
-        so small that 0 can only be the end of a range. At most 1 / (2 n_classes), so that the
-        largest probability of a row stays above.
+    The floor is at least 2.2e-16, which is the answer where no probability is smaller, or where
+    some are so small that 0 can only be the end of a range. It is at most 1 / (2 n_classes), so
+    that the largest probability of a row stays above.
     """
     least, most = (part * resolution for part in _RESIDUES)
     is_fine = (proba > 0) & (proba < least)

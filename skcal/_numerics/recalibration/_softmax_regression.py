@@ -28,25 +28,10 @@ _CELLS_IN_CHUNK, _CELLS_IN_HESSIAN_CHUNK = 1 << 17, 1 << 16
 def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
     """Coefficients that minimise mean log loss + sum penalty (coefficients - centre)^2.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_samples, n_features)
-    codes : ndarray of shape (n_samples,)
-        Column of the true class.
-    weights : ndarray of shape (n_samples,) or None
-    start : ndarray of shape (n_classes, n_features)
-    varies : ndarray of shape (n_classes, n_features)
-        Which coefficients are fitted; the others stay as they start.
-    penalty, centre : ndarray of shape (n_classes, n_features)
-    even : ndarray of shape (n_samples,) or None
-        Share of each target that all classes have in equal parts; the true class has the rest.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (n_classes, n_features)
-        The logits are features @ coefficients.T.
-    n_evaluations : int
-        Evaluations of the loss and its derivatives.
+    All matrices of coefficients are (n_classes, n_features), and the logits
+    features @ coefficients.T. `varies` tells which coefficients are fitted; the others stay as they
+    start. All classes have the share `even` of each target in equal parts; the true class has the
+    rest. The second number returned counts evaluations of the loss and its derivatives.
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
     penalty = np.minimum(penalty[varies], LARGEST_PENALTY)

@@ -33,24 +33,10 @@ _BRIER_GRID = np.exp(np.linspace(-4, 4, 33))
 def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=np):
     """The temperature that minimises the mean loss of softmax(logits / temperature).
 
-    Parameters
-    ----------
-    logits : array of shape (n_samples, n_classes)
-        float64, of any library; the passes over the rows are made where it is.
-    codes : array of shape (n_samples,)
-        Column of the true class.
-    weights : array of shape (n_samples,) or None
-    loss : {"log", "brier"}
-    start : float or None
-        Temperature near that of the log loss; None finds one from a part of the rows.
-    xp : module, default=numpy
-        The library of the arrays.
-
-    Returns
-    -------
-    temperature : float
-    n_iter : int
-        Evaluations of the loss or its derivatives on all rows.
+    The loss is "log" or "brier". Logits are float64, of the library `xp`; the passes over the rows
+    are made where they are. `start` is a temperature near that of the log loss; None finds one from
+    a part of the rows. The second number returned counts evaluations of the loss or its derivatives
+    on all rows.
     """
     if weights is None:
         weights = xp.ones_like(codes, dtype=xp.float64)

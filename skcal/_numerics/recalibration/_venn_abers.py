@@ -35,22 +35,11 @@ class VennAbersSteps(NamedTuple):
 
 
 def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
-    """Lower and upper probability as step functions of the score.
+    """Lower and upper probability as step functions of the score, `VennAbersSteps`.
 
     The lower (upper) probability at a score is the value there of the isotonic regression of the
-    rows with one more row, of weight 1, that has this score and outcome 0 (1).
-
-    Parameters
-    ----------
-    scores, outcomes : ndarray of shape (n_samples,)
-        Outcomes lie in [0, 1].
-    weights : ndarray of shape (n_samples,) or None
-    unit : float
-        Scores are tied if they differ by no more than 2e-13 max(abs(score), unit).
-
-    Returns
-    -------
-    VennAbersSteps
+    rows with one more row, of weight 1, that has this score and outcome 0 (1). Outcomes lie in
+    [0, 1]. Scores are tied if they differ by no more than 2e-13 max(abs(score), unit).
     """
     order = np.argsort(scores)
     scores, outcomes = scores[order], outcomes[order]
@@ -75,28 +64,17 @@ def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
 
 
 def find_upper_values(weight, positive):
-    r"""Upper probability at each of m distinct scores, and in the gap below it.
+    """Upper probability at each of m distinct scores, and in the gap below it.
 
-    Parameters
-    ----------
-    weight, positive : ndarray of shape (m,)
-        Weight of the rows at every score, in increasing order of the scores, and of those of
-        them with outcome 1.
+    `weight` and `positive` are those of the rows at every score, in increasing order of the scores,
+    and of those of them with outcome 1. Above the largest score the upper probability is 1.
 
-    Returns
-    -------
-    ndarray of shape (m,)
-        Above the largest score the upper probability is 1.
-
-    Notes
-    -----
-    With cumulative sums :math:`A_i = (W_i, S_i)` of both weights, i = 0, ..., m, and
-    :math:`B_i = A_i + (1, 1)`, the value at score i + 1 is the largest over a <= i of the
-    smallest over b > i of the slopes from :math:`A_a` to :math:`B_b`. The line of that slope
-    leaves no A up to i and no B after i below it; it stays the same for the next i as long as
-    :math:`A_i` does not lie below it. If it does, the line is turned about :math:`A_i` until it
-    meets the lower convex hull of the later B. Its point of contact only moves right, along
-    corners of the hull, so that the sweep takes O(m) steps.
+    With cumulative sums A_i = (W_i, S_i) of both weights, i = 0, ..., m, and B_i = A_i + (1, 1),
+    the value at score i + 1 is the largest over a <= i of the smallest over b > i of the slopes
+    from A_a to B_b. The line of that slope leaves no A up to i and no B after i below it; it stays
+    the same for the next i as long as A_i does not lie below it. If it does, the line is turned
+    about A_i until it meets the lower convex hull of the later B. Its point of contact only moves
+    right, along corners of the hull, so that the sweep takes O(m) steps.
 
     Stretches of scores with one outcome are taken at once. Where all outcomes are 1, no A falls
     below the line. Where all are 0, each A does that comes after one that does, bisections find
@@ -162,12 +140,8 @@ def find_upper_values(weight, positive):
 def _find_stretches(weight, positive):
     """Stretches of scores with outcome 0 alone, and single scores with both outcomes.
 
-    Returns
-    -------
-    starts, ends : ndarray of shape (n_stretches,)
-        Numbers of cumulative sums at both ends; the first stretch ends at 0, before all scores.
-    corners : ndarray of shape (n_corners,)
-        The ends that no outcome 0 follows immediately.
+    Returns the numbers of cumulative sums at both ends, of which the first stretch ends at 0,
+    before all scores; and the corners, those ends that no outcome 0 follows immediately.
     """
     is_zero, is_one = positive == 0, positive == weight
     opens = np.append(True, ~(is_zero[1:] & is_zero[:-1] | is_one[1:] & is_one[:-1]))

@@ -4,19 +4,10 @@ from skcal._tools._arrays import namespace
 
 
 def count_as_rows(weights):
-    r"""Weights that claim no fewer rows than their effective number.
+    """Positive weights that claim no fewer rows than their effective number, (sum w)^2 / sum w^2.
 
-    That is :math:`n = (\sum w)^2 / \sum w^2`. Weights whose sum is smaller, such as shares, are
-    raised to it, and others, such as numbers of copies, stay as they are.
-
-    Parameters
-    ----------
-    weights : array of shape (n_samples,)
-        Positive.
-
-    Returns
-    -------
-    array of shape (n_samples,)
+    Weights whose sum is smaller, such as shares, are raised to it, and others, such as numbers of
+    copies, stay as they are.
     """
     xp = namespace(weights)
     largest = xp.max(weights)

@@ -8,15 +8,6 @@ def find_followed(event, time, places):
 
     At equal times events come first: a row that is censored at t has no event up to t, and is not
     at risk of being censored there if it has one.
-
-    Parameters
-    ----------
-    event : ndarray of bool of shape (n_samples,)
-    time, places : ndarray of shape (n_samples,) and (n_places,)
-
-    Returns
-    -------
-    ndarray of shape (n_places,)
     """
     times, number = np.unique(time, return_inverse=True)
     events = np.bincount(number, event, len(times))
@@ -30,19 +21,10 @@ def find_followed(event, time, places):
 def find_incidence(event, is_kind, time, places):
     """Aalen-Johansen estimate of the probability of one kind of event up to each place.
 
-    At a time with d events of this kind among n rows at risk it grows by S d / n, with S the
+    `event` tells whether a row has an event, and `is_kind` whether it is of this kind. At a time
+    with d events of this kind among n rows at risk the probability grows by S d / n, with S the
     Kaplan-Meier estimate of the probability to have no event before. Rows that are censored then
     are at risk.
-
-    Parameters
-    ----------
-    event, is_kind : ndarray of bool of shape (n_samples,)
-        Whether a row has an event, and whether it is of this kind.
-    time, places : ndarray of shape (n_samples,) and (n_places,)
-
-    Returns
-    -------
-    ndarray of shape (n_places,)
     """
     times, number, rows = np.unique(time, return_inverse=True, return_counts=True)
     at_risk = np.cumsum(rows[::-1])[::-1]
@@ -73,15 +55,6 @@ def share_survival(low, high, n_bins):
     """Numbers of rows in equal bins of [0, 1], with each row spread evenly over its interval.
 
     A row whose interval is one point is in the bin of this point, and 1 in the last bin.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_samples,)
-    n_bins : int
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
     """
     # Compared with its ends, because s * B may be rounded to below k where s = k / B.
     ends = np.arange(n_bins + 1) / n_bins
@@ -102,21 +75,14 @@ def share_survival(low, high, n_bins):
 def expect_events(event, survival, before):
     """Expected number of events of each row up to its time, and the variance around it.
 
+    `survival` and `before` are the probabilities to survive the time, and to survive up to just
+    before.
+
     Under the prediction -log U is the time of the event in units of the cumulative hazard, with U
     uniform on [0, 1]. A row is followed up to -log U if it has an event, with U in
     [survival, before], and else to -log(survival). Their means, given which of the two is the case
-    and the interval, are what is expected: the number of events, 0 or 1, minus this has mean 0 and
-    as variance the mean of what is expected minus the variance of -log U within the interval.
-
-    Parameters
-    ----------
-    event : ndarray of bool of shape (n_samples,)
-    survival, before : ndarray of shape (n_samples,)
-        Probabilities to survive the time, and to survive up to just before.
-
-    Returns
-    -------
-    expected, variance : ndarray of shape (n_samples,)
+    and the interval, are what is expected. The number of events, 0 or 1, minus this has mean 0, and
+    its variance is the mean of what is expected minus the variance of -log U within the interval.
     """
     top = np.where(event, before, survival)
     with np.errstate(divide="ignore"):

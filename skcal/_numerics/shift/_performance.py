@@ -14,24 +14,12 @@ _WIDE = 0.2
 
 
 def make_metric(name, proba, threshold):
-    """The function that gives a metric of these predictions.
+    """The function of `chances` and `weights` that gives a metric of these predictions.
 
-    Parameters
-    ----------
-    name : str
-        One of `METRICS`.
-    proba : ndarray of shape (n_samples, n_classes)
-        The last of two classes is the positive one.
-    threshold : float
-        From this prediction on the positive one of two classes is predicted. With three or
-        more, the class with the largest probability is.
-
-    Returns
-    -------
-    function
-        Function of ``chances``, ndarray of shape (n_samples, n_classes), and ``weights``, ndarray
-        of shape (n_samples,); gives a float, or an ndarray of the confusion. NaN where it is not
-        defined.
+    `name` is one of `METRICS`; `proba` and the chances are (n_samples, n_classes), and the last of
+    two classes is the positive one. From the probability `threshold` on this class is predicted;
+    with three or more, the class with the largest probability is. The metric is a float, or an
+    array for the confusion; NaN where it is not defined.
     """
     return METRICS[name](proba, threshold)
 
@@ -146,19 +134,11 @@ def draw_labels(chances, rng):
 
 
 def find_ends(values, confidence_level):
-    """Percentiles of resampled values, in which the truth is as likely anywhere as they are.
+    """Percentiles of resampled values, as if the truth were one more of them.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_resamples, ...)
-        NaN where a resample has none.
-    confidence_level : float
-
-    Returns
-    -------
-    low, high : float or ndarray
-        The order statistics at (n + 1) times the tails, and the outermost ones where these are
-        fewer than one. NaN where no resample has a value.
+    They are the order statistics at (n + 1) times the tails, and the outermost ones where these are
+    fewer than one. Resamples, on the first axis, are NaN where they have no value; so are the ends
+    where none has.
     """
     # A value is not defined in whole resamples, never in parts of one.
     defined = values[~np.isnan(values.reshape(len(values), -1)).any(axis=1)]
@@ -181,17 +161,9 @@ def find_share_outside(old, new, weights):
 def find_fullest_gap(old, values, new, weights):
     """Largest share of new scores between two neighbours among old ones with distant values.
 
-    Parameters
-    ----------
-    old, values : ndarray of shape (n_old, n_columns)
-        Scores, and what is known of them.
-    new : ndarray of shape (n_new, n_columns)
-    weights : ndarray of shape (n_new,)
-
-    Returns
-    -------
-    share, low, high : float
-        The share, of the column of which it is largest, and the neighbours; 0 and NaN without gaps.
+    `old` and `new` have a column for each score, and `values`, of the shape of `old`, is what is
+    known of the old ones. Returns the share, of the column of which it is largest, and the two
+    neighbours; 0 and NaN without gaps.
     """
     fullest = 0.0, np.nan, np.nan
     for scores, known, places in zip(old.T, values.T, new.T, strict=True):

@@ -25,31 +25,18 @@ _SMALLEST_EIGENVALUE = 1e-6
 
 
 class Moments(NamedTuple):
-    """Means of functions of the scores, and the covariance matrices of these means.
+    """Means of functions of the scores, and the covariance matrices of these means."""
 
-    Attributes
-    ----------
-    means : ndarray of shape (n_groups, n_functions)
-    covariances : ndarray of shape (n_groups, n_functions, n_functions)
-    sizes : ndarray of shape (n_groups,)
-        Effective numbers of rows.
-    """
-
-    means: np.ndarray
-    covariances: np.ndarray
-    sizes: np.ndarray
+    means: np.ndarray  # (n_groups, n_functions)
+    covariances: np.ndarray  # (n_groups, n_functions, n_functions)
+    sizes: np.ndarray  # effective numbers of rows, (n_groups,)
 
 
 def find_moments(values, weights, codes=None, n_groups=1):
     """Moments of rows in groups, of which each has at least two rows of positive weight.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_functions)
-    weights : ndarray of shape (n_samples,) or None
-    codes : ndarray of shape (n_samples,), default=None
-        Number of the group of each row; by default all are in one.
-    n_groups : int, default=1
+    `values` has a column for each function, and `codes` the number of the group of each row; by
+    default all are in one.
     """
     weights = np.ones(len(values)) if weights is None else weights
     means, covariances, sizes = [], [], []
@@ -69,21 +56,11 @@ def find_moments(values, weights, codes=None, n_groups=1):
 
 
 def solve_rates(old, new):
-    """Rates at which the means of the classes mix to that of the new rows.
+    """Rates at which the means of the classes mix to that of the new rows, and an inverse matrix.
 
-    Parameters
-    ----------
-    old : Moments
-        Moments of the classes, as many as there are functions, which sum to 1 in every row.
-    new : Moments
-        Moments of the new rows.
-
-    Returns
-    -------
-    rates : ndarray of shape (n_classes,)
-        The sum is 1; some may be negative by chance.
-    inverse : ndarray of shape (n_classes, n_classes)
-        ``inverse @ functions`` has the mean 1 in its own class and 0 in others.
+    `old` has the moments of the classes. There are as many functions as classes, and they sum to 1
+    in every row. The rates sum to 1; some may be negative by chance. `inverse @ functions` has the
+    mean 1 in its own class and 0 in others.
     """
     inverse = np.linalg.inv(old.means.T)
     return inverse @ new.means[0], inverse
@@ -137,13 +114,8 @@ def _solve_interval(rate, variance):
 class MeanTest(NamedTuple):
     """A squared distance between means in units of chance, and its law if they are equal.
 
-    Attributes
-    ----------
-    statistic : float
-    n_functions : int
-        How many means are compared.
-    n_rows : float
-        Degrees of freedom of the estimated covariance; infinite where nothing varies.
+    `n_functions` means are compared. `n_rows` are the degrees of freedom of the estimated
+    covariance, infinite where nothing varies.
     """
 
     statistic: float
@@ -226,15 +198,8 @@ def _whiten(covariance):
 def describe_scores(old, new, n_rows):
     """Polynomials of the ranks of class scores among those of all rows, for both samples.
 
-    Parameters
-    ----------
-    old, new : ndarray of shape (n_samples, n_classes)
-    n_rows : float
-        From how many rows the covariance of the means is known.
-
-    Returns
-    -------
-    old, new : ndarray of shape (n_samples, n_functions)
+    Scores have a column for each class, and the answers one for each polynomial. The covariance of
+    the means is known from `n_rows` rows.
     """
     n_classes, both = old.shape[1], np.concatenate([old, new])
     most = max(min(n_rows, len(both)) // _ROWS_EACH, 1)  # infinite where nothing varies
@@ -253,12 +218,7 @@ def describe_scores(old, new, n_rows):
 def find_largest_gap(rates, old, codes, old_weights, new, new_weights):
     """Largest gap between the distribution functions of a class's scores and of the mixture.
 
-    Parameters
-    ----------
-    rates : ndarray of shape (n_classes,)
-    old, new : ndarray of shape (n_samples, n_classes)
-    codes : ndarray of shape (n_old,)
-    old_weights, new_weights : ndarray of shape (n_samples,) or None
+    `old` and `new` have a column for each class, and `codes` the classes of the old rows.
     """
     old_weights = np.ones(len(old)) if old_weights is None else old_weights
     new_weights = np.ones(len(new)) if new_weights is None else new_weights

@@ -13,13 +13,8 @@ def shift_probabilities(proba, old, new):
     """Probabilities where classes have the rates `new` in place of `old`, rows divided by sums.
 
     Probabilities of 0 and 1 stay as they are. So do rows of classes whose new rate is 0 alone: they
-    have no limit as these rates vanish, but for those that are sure.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-    old, new : ndarray of shape (n_classes,)
-        Where an old rate is 0, the new one is 0, too.
+    have no limit as these rates vanish, but for those that are sure. Where an old rate is 0, the
+    new one is 0, too.
     """
     factor = find_factors(old, new)
     shifted = proba * (factor / factor.max())  # of products of 1 at most none overflows
@@ -41,23 +36,10 @@ def find_factors(old, new):
 def fit_prior(proba, old, weights=None):
     """Rates that maximise sum_i w_i log(sum_k rate_k proba_ik / old_k), by Newton's method.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Every row has a positive entry in a column whose old rate is positive.
-    old : ndarray of shape (n_classes,)
-        Rates for which the probabilities are made. Where one is 0, the new one is 0.
-    weights : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The sum is 1.
-
-    Notes
-    -----
-    They are the weights of a mixture whose members have the likelihoods proba_ik / old_k. The
-    factor of a row makes no difference; with a largest entry of 1 none overflows.
+    Every row has a positive entry in a column whose old rate is positive. Where an old rate is 0,
+    the new one is 0. The rates are the weights of a mixture whose members have the likelihoods
+    proba_ik / old_k. The factor of a row makes no difference; with a largest entry of 1 none
+    overflows.
     """
     known = old > 0
     if not known.all():
