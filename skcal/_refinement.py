@@ -54,13 +54,8 @@ def read_vectors(
 ):
     """Check user input and drop rows of weight zero; see `check_class_vectors`.
 
-    Returns
-    -------
-    proba : ndarray of shape (n_samples, n_classes)
-        float64, rows divided by their sums; of two classes the positive one last.
-    codes : ndarray of shape (n_samples,)
-        Column of the true class.
-    weights : ndarray of shape (n_samples,) or None
+    Returns float64 probabilities, whose rows are divided by their sums and whose last column of two
+    is the positive class; the column of the true class of each row; and weights or None.
     """
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     return list_vectors(check_class_vectors(y_true, y_proba, **data, names=names), names[0])

@@ -46,10 +46,7 @@ def measure_deviance(sample, data):
 def find_belt(sample, confidence_level, data="external"):
     """The `Belt` of a sample whose log odds are finite.
 
-    Raises
-    ------
-    ValueError
-        If a polynomial of the chosen degree separates the outcomes.
+    A ValueError if a polynomial of the chosen degree separates the outcomes.
     """
     prob_pred, places = _choose_places(sample.predictions)
     likelihood, fit = _fit(sample, data, places)

@@ -37,17 +37,7 @@ def find_edges(sample, n_bins, strategy):
 
 
 def average_by_bin(sample, edges):
-    """Mass, mean prediction and mean outcome of the bins that are not empty.
-
-    Parameters
-    ----------
-    sample : Sample
-    edges : ndarray of shape (n_bins + 1,)
-
-    Returns
-    -------
-    mass, mean_prediction, mean_outcome : ndarray of shape (n_filled_bins,)
-    """
+    """Mass, mean prediction and mean outcome of the bins that are not empty."""
     sums = np.zeros((4, len(edges) - 1))
     for predictions, outcomes, weights in sample.present_chunks():
         index = bin_index(predictions, edges)
@@ -64,19 +54,9 @@ def split_mass(outcomes, weights):
 
 
 def bound_bins(sample, edges, confidence_level):
-    """Lower and upper ends of the ranges of all bins that hold rows, in their order.
+    """Lower and upper ends of the range of each bin that holds rows, in their order.
 
-    Parameters
-    ----------
-    sample : Sample
-        Independent rows.
-    edges : ndarray of shape (n_bins + 1,)
-    confidence_level : float
-        Probability of each range.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_filled_bins,)
+    The rows are independent; each range has the probability `confidence_level`.
     """
     predictions = np.sort(sample.predictions.astype(np.float64, copy=False))
     starts = np.flatnonzero(np.diff(bin_index(predictions, edges), prepend=-1))

@@ -22,23 +22,13 @@ from skcal._tools._arrays import list_slices
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sums over the rows in each of equal cells of [0, 1]; never changed, only replaced.
+    """Sums over the rows in each of equal cells of [0, 1]; never changed, only replaced."""
 
-    Attributes
-    ----------
-    sums : complex ndarray of shape (ORDER / 2, n_cells + 1, 2)
-        See `make_cells`.
-    places : ndarray of shape (n_cells + 1,)
-    n_rows : int
-        Number of rows whose weight is not zero.
-    is_counted : bool
-        Whether weights were 0 and 1 and labels hard throughout, so that sums of weights are numbers
-        of rows. Sums of other weights can be whole, too.
-    """
-
-    sums: np.ndarray
+    sums: np.ndarray  # complex, of shape (ORDER / 2, n_cells + 1, 2); see `make_cells`
     places: np.ndarray
-    n_rows: int = 0
+    n_rows: int = 0  # whose weight is not zero
+    # Weights were 0 and 1 and labels hard throughout, so that sums of weights are numbers of rows;
+    # sums of other weights can be whole, too.
     is_counted: bool = True
 
     def __reduce__(self):

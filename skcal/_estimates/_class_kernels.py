@@ -21,14 +21,8 @@ _ROUNDING = 1e-10
 class ClassKernel:
     """A kernel on vectors of probabilities times a kernel on labels.
 
-    Attributes
-    ----------
-    function : str or callable
-        One of `KERNELS`, or a function of two arrays of rows.
-    bandwidth : float
-        Not used by a callable.
-    label_kernel : ndarray of shape (n_classes, n_classes) or None
-        None stands for the identity: the white kernel.
+    The function is one of `KERNELS`, or a callable of two arrays of rows, which needs no bandwidth.
+    The label kernel None stands for the identity: the white kernel.
     """
 
     function: str | Callable[..., Any]
@@ -86,12 +80,7 @@ class ClassKernel:
 
 
 def check_class_kernel(kernel, bandwidth, label_kernel, vectors):
-    """Check the options of a kernel for these rows of vectors.
-
-    Returns
-    -------
-    ClassKernel
-    """
+    """Check the options of a `ClassKernel` for these rows of vectors, and make it."""
     if not callable(kernel):
         if not isinstance(kernel, str):
             raise ValueError(

@@ -7,12 +7,7 @@ from skcal._numerics.inference._resampling import CellResampler, choose_cells
 
 
 def count_rows(argument, cells):
-    """Numbers of rows by outcome and cell, or a ValueError if the cells hold other weights.
-
-    Returns
-    -------
-    ndarray of int64 of shape (2, n_cells)
-    """
+    """Numbers of rows by outcome and cell, or a ValueError if the cells hold other weights."""
     if not cells.is_counted:
         raise ValueError(
             f"{argument} must hold labels without weights, for chance is that of numbers of rows; "
@@ -25,15 +20,7 @@ def count_rows(argument, cells):
 def make_resampler(predictions, outcomes, counts, bandwidth):
     """Source of resamples of counted rows, for statistics smoothed at about this bandwidth.
 
-    Parameters
-    ----------
-    predictions, outcomes, counts : ndarray of shape (n_atoms,)
-        Outcomes 0 or 1. Counts need not be whole, only their sum does.
-    bandwidth : float
-
-    Returns
-    -------
-    CellResampler
+    Outcomes are 0 or 1. Counts need not be whole, only their sum does.
     """
     n_groups, n_cells = choose_cells(bandwidth)
     moments = [

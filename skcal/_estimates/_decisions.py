@@ -90,18 +90,10 @@ def check_band(thresholds, act, confidence_level):
 
 
 class Actions(NamedTuple):
-    """What the rows of a sample do at thresholds.
+    """What the rows of a sample do at thresholds."""
 
-    Attributes
-    ----------
-    sample : Sample
-        Hard outcomes, without rows of weight zero.
-    counts : ndarray of int, shape (n_samples,)
-        At how many thresholds a row acts; they are the lowest ones.
-    """
-
-    sample: Sample
-    counts: np.ndarray
+    sample: Sample  # hard outcomes, no rows of weight zero
+    counts: np.ndarray  # at how many thresholds, the lowest ones, a row acts
 
 
 def count_actions(sample, thresholds, act):
@@ -113,20 +105,9 @@ def count_actions(sample, thresholds, act):
 
 
 def band_net_benefit(actions, baseline, thresholds, level):
-    """Net benefit beyond a baseline, with a band.
+    """Net benefit beyond a baseline at thresholds in (0, 1), with the ends of a band.
 
-    Parameters
-    ----------
-    actions : Actions
-    baseline : Actions or {"all", "none"}
-        Actions on the same rows by other predictions; or acting always, or never.
-    thresholds : ndarray of shape (n_thresholds,)
-        In (0, 1).
-    level : float
-
-    Returns
-    -------
-    difference, low, high : ndarray of shape (n_thresholds,)
+    The baseline is `Actions` of other predictions on the same rows, "all" (always act) or "none".
     """
     gains = np.stack([-thresholds / (1 - thresholds), np.ones(len(thresholds))])
     fixed = {"all": (len(thresholds),) * 2, "none": (0, 0)}

@@ -26,16 +26,9 @@ _TASK_ROWS = 1 << 14
 def split_into_blocks(n_rows, weights, block_size, *, unbiased):
     """Blocks of consecutive rows that have `block_size` rows or units of weight each.
 
-    A row whose weight spans the end of a block is split, so that a weight equals repetition. What
-    is left of a block at the end is dropped.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_pieces,) or slice
-        Rows of all blocks, pieces of one row side by side.
-    weights : ndarray of shape (n_pieces,) or None
-    bounds : ndarray of shape (n_blocks + 1,)
-        First piece of each block, and the end.
+    A row whose weight spans the end of a block is split, so that a weight equals repetition; an
+    incomplete block at the end is dropped. Returns the row and the weight of each piece, in the
+    order of the blocks, and the first piece of each block with the end, of shape (n_blocks + 1,).
     """
     if block_size is None:
         return slice(None), weights, np.array([0, n_rows])
@@ -74,22 +67,7 @@ def _check_block_size(block_size, n_rows, minimum):
 
 
 def estimate_blocks(vectors, bounds, kernel, *, unbiased, n_jobs=None, show=iter):
-    """Estimate of the squared error in each block of rows.
-
-    Parameters
-    ----------
-    vectors : Predictions
-    bounds : ndarray of shape (n_blocks + 1,)
-    kernel : ClassKernel
-    unbiased : bool
-    n_jobs : int or None
-    show : callable, default=iter
-        What `read_progress` returned.
-
-    Returns
-    -------
-    ndarray of shape (n_blocks,)
-    """
+    """Estimate of the squared error in each block; `bounds` are from `split_into_blocks`."""
     n_blocks = len(bounds) - 1
     pairs, own = np.zeros((2, n_blocks))
     tasks = list(_list_tasks(vectors, bounds, kernel))

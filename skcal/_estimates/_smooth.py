@@ -58,23 +58,9 @@ def check_curve_bandwidth(bandwidth, scale):
 
 
 def trace_curve(sample, value, bandwidth, n_points, scale):
-    """The curve of one sample.
+    """The `SmoothedCurve` of one sample, and the `Line` that resamples and bounds of it reuse.
 
-    Parameters
-    ----------
-    sample : Sample
-    value : float
-        smECE on the same scale; the bandwidth where that is None.
-    bandwidth : float or None
-    n_points : int
-    scale : str
-        A key of `CURVE_SCALES`.
-
-    Returns
-    -------
-    curve : SmoothedCurve
-    line : Line
-        Where the predictions lie, for resamples and bounds of the same curve.
+    `scale` is a key of `CURVE_SCALES`. Without a bandwidth, `value`, smECE on that scale, is one.
     """
     if bandwidth is None:
         bandwidth = max(value, NARROWEST[scale])
@@ -90,17 +76,7 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
 def bound_curve(source, curve, line, confidence_level):
     """Ends of Wilson's score interval of the mean outcome at each point of a curve.
 
-    Parameters
-    ----------
-    source : DiagramRows or DiagramCells
-        With `mass_and_squares`.
-    curve : SmoothedCurve
-    line : Line
-    confidence_level : float
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_points,)
+    `source` is DiagramRows or DiagramCells, with `mass_and_squares`.
     """
     share = curve.bandwidth / line.width
     mass, squares = source.mass_and_squares(_count_cells(share), line.place)

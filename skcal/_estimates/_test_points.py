@@ -37,14 +37,7 @@ def check_test_points(
     label_kernel,
     sample_weight=None,
 ):
-    """Check the user input of a mean embedding.
-
-    Returns
-    -------
-    vectors : Predictions
-    points : Predictions
-    kernel : ClassKernel
-    """
+    """Check the user input of a mean embedding: rows, test points and the kernel."""
     vectors = check_class_vectors(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )

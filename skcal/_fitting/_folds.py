@@ -300,30 +300,19 @@ def fit_rows(classifier, X, y, train, test, fit_params):
 class CrossFit(NamedTuple):
     """Scores of rows from classifiers that were fitted on other rows.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_tested,)
-        The rows that some split tests, in their order.
-    scores : ndarray of shape (n_tested, n_classes) or (n_tested, 1)
-        Of each row in the last split that tests it: one column for each of the sorted classes; one
-        in all for the decision function of two.
-    classifiers : list of classifiers or None
-        Those of the splits, where they are kept.
+    A score is from the last split that tests the row: one column for each of the sorted classes,
+    but one in all for the decision function of two.
     """
 
-    rows: np.ndarray
+    rows: np.ndarray  # those that some split tests, in their order
     scores: np.ndarray
-    classifiers: list[Any] | None
+    classifiers: list[Any] | None  # those of the splits, if they are kept
 
 
 def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show=iter, keep=False):
-    """Scores of the rows that are tested from classifiers that were fitted on other rows.
+    """`CrossFit` of the rows that are tested.
 
     `show` is what `read_progress` returned; `keep` asks for the classifiers.
-
-    Returns
-    -------
-    CrossFit
     """
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
@@ -429,10 +418,7 @@ def take_rows(values, rows):
 def stack_rows(first, second):
     """Rows of two tables, arrays, sparse matrices or lists, one below the other.
 
-    Raises
-    ------
-    ValueError
-        If the columns of tables have other names, or arrays other shapes.
+    A ValueError if columns of tables have other names, or arrays other shapes.
     """
     for name, values in (("X_old", first), ("X_new", second)):
         refuse_other_libraries(name, values)

@@ -30,19 +30,8 @@ def predict_columns(fitted, scores):
 def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
     """Probabilities of the test rows of each split by a map fitted on its training rows.
 
-    Parameters
-    ----------
-    recalibrator : recalibrator
-        A mixture has a way of its own, ``_predict_held_out``, which fits no member twice.
-    scores : ndarray of shape (n_samples, n_classes)
-    codes : ndarray of shape (n_samples,)
-        Column of the true class.
-    sample_weight : ndarray of shape (n_samples,) or None
-    splits : list of pairs of train and test rows
-
-    Returns
-    -------
-    list of ndarray of shape (n_test, n_classes)
+    `codes` has the column of the true class. A mixture has a way of its own, ``_predict_held_out``,
+    which fits no member twice.
     """
     if hasattr(recalibrator, "_predict_held_out"):
         return recalibrator._predict_held_out(scores, codes, sample_weight, splits)

@@ -198,22 +198,10 @@ def group_keys(
     min_samples: int,
     max_groups: int,
 ) -> Groups:
-    """Groups from the parts of the keys of disjoint groups.
+    """`Groups` of disjoint groups, made of the parts of their keys; its entries are the keys.
 
-    Parameters
-    ----------
-    keys : list
-        Single keys, or tuples of one length.
-    key_names : array-like of shape (n_parts,) or None
-    n_rows : ndarray of shape (n_keys,)
-        Numbers of rows.
-    max_depth, min_samples, max_groups : int
-        See `make_groups`.
-
-    Returns
-    -------
-    Groups
-        Whose entries are the keys.
+    Keys are single, or tuples of one length. `n_rows` has the number of rows of each key; the
+    limits are those of `make_groups`.
     """
     max_depth, min_samples, _, max_groups = _check_options(max_depth, min_samples, 1, max_groups)
     is_tuple = all(isinstance(key, tuple) for key in keys) and len(set(map(len, keys))) == 1
@@ -277,21 +265,10 @@ def _list_groups(titles, codes, counts, max_depth, min_samples):
 
 
 def read_groups(argument, groups, present, **options):
-    """Groups from what users give: `Groups`, a table, labels, or a matrix of memberships.
+    """`Groups` from what users give: `Groups`, a table, labels, or a matrix of memberships.
 
-    Parameters
-    ----------
-    argument : str
-        What messages call them.
-    groups : Groups, data frame, dict, or array-like
-    present : ndarray of bool of shape (n_samples,)
-        The rows that count; groups that have none of them are left out.
-    **options : dict
-        Arguments of `make_groups`.
-
-    Returns
-    -------
-    Groups
+    `argument` is what messages call them. `present` marks the rows that count; groups that have
+    none of them are left out. `options` are those of `make_groups`.
     """
     options = _check_options(**options)
     if isinstance(groups, dict) or list_column_names(groups) is not None:
@@ -310,18 +287,7 @@ def read_groups(argument, groups, present, **options):
 
 
 def take_columns(X, columns=None):
-    """Columns of the features, of which groups are made; by default all.
-
-    Parameters
-    ----------
-    X : data frame or dict
-    columns : list or None, default=None
-        Names.
-
-    Returns
-    -------
-    dict
-    """
+    """Named columns of the features, a data frame or dict, to make groups of; by default all."""
     names = list(X) if isinstance(X, dict) else list_column_names(X)
     if names is None:
         raise ValueError(

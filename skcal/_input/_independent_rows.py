@@ -14,30 +14,14 @@ from skcal._numerics.inference._effective_rows import find_shares
 def reduce_to_labelled_sample(y_true, y_proba, **data):
     """Check user input of a test of one binary problem; see `reduce_to_samples`.
 
-    Returns
-    -------
-    Sample
-        All arrays float64, outcomes 0 or 1, no row of weight zero; weights None where none
-        were given.
-
-    Raises
-    ------
-    ValueError
-        If the input is invalid, if `reduction` gives several problems or dependent rows, or if
-        there are soft labels.
+    The sample is float64, has outcomes 0 or 1 and no row of weight zero; weights are None if none
+    were given. Soft labels, several problems and dependent rows raise a ValueError.
     """
     return reduce_to_present_rows(y_true, y_proba, **data)[0]
 
 
 def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
-    """The same for rows in groups, with the keyword arguments of `read_groups`.
-
-    Returns
-    -------
-    sample : Sample
-    groups : Groups
-        Groups of the rows of the sample.
-    """
+    """The same for rows in groups: the sample, and its `Groups` by the options of `read_groups`."""
     sample, present = reduce_to_present_rows(y_true, y_proba, **data)
     return sample, read_groups("groups", groups, present, **options)
 
@@ -60,13 +44,7 @@ def check_reduction(reduction):
 
 
 def select_labelled_rows(sample):
-    """The rows of a sample whose weight is not zero, all arrays float64, and which rows they are.
-
-    Raises
-    ------
-    ValueError
-        If there are soft labels.
-    """
+    """Rows of positive weight, a float64 `Sample`, and which those are; soft labels raise."""
     _check_outcomes(sample)
     predictions, outcomes, weights = next(sample.chunks(size=len(sample.predictions)))
     present = np.ones(len(predictions), dtype=bool) if weights is None else weights > 0
@@ -101,12 +79,8 @@ def list_unequal_weights(sample):
 def check_log_odds(sample, largest_ratio=1e250):
     """Raise a ValueError unless outcomes can be regressed on the log odds of the predictions.
 
-    Parameters
-    ----------
-    sample : Sample
-    largest_ratio : float, default=1e250
-        Largest ratio of two weights: the information of rows of smaller weight may vanish in
-        float64.
+    Two weights may differ by `largest_ratio` at most; beyond it the information of rows of smaller
+    weight may vanish in float64.
     """
     low, high = sample.predictions.min(), sample.predictions.max()
     if low <= 0 or high >= 1:

@@ -68,31 +68,16 @@ def read_column(argument, name, column):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What the rows of a column are sorted into: bins of what lies on a line, or values.
-
-    Attributes
-    ----------
-    name : object
-        Name of the column.
-    titles : list of str
-        Names of the levels.
-    codes : ndarray of int of shape (n_found + 2,)
-        Number of each level that was found, of missing values, and of unknown ones; len(titles)
-        stands for those that are no levels.
-    edges : ndarray or None
-        Where the second and all later bins begin: numbers, or microseconds.
-    values : ndarray or None
-        The values found, where these are no bins.
-    kind : str or None
-        "numbers", "dates" or "durations", if there are bins.
-    """
+    """The levels of a column: bins if its values lie on a line, and otherwise the values."""
 
     name: object
     titles: list[str]
+    # Level of each value or bin found, then of missing and of unknown values; len(titles) stands
+    # for none.
     codes: np.ndarray
-    edges: np.ndarray | None
-    values: np.ndarray | None
-    kind: str | None
+    edges: np.ndarray | None  # where all bins but the first begin: numbers, or microseconds
+    values: np.ndarray | None  # those found, if they are not binned
+    kind: str | None  # "numbers", "dates" or "durations", if there are bins
 
     def number(self, column):
         """Number of the level of each row of a column, len(titles) for rows of none."""

@@ -24,12 +24,9 @@ def has_columns(y_true, least=2):
 
 
 def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names):
-    """Read and check outcomes that are a row of probabilities each.
+    """Check outcomes that are a row of probabilities each; returns predictions, outcomes, weights.
 
-    Returns
-    -------
-    proba, target : ndarray of shape (n_samples, n_classes)
-    weights : ndarray of shape (n_samples,) or None
+    Predictions and outcomes have shape (n_samples, n_classes).
     """
     outcomes, predictions = names
     for name, value in (("pos_label", pos_label), ("labels", labels)):
@@ -59,22 +56,10 @@ def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names):
 
 
 def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
-    """Read and check a multilabel indicator, and a probability for each of its entries.
+    """Check a multilabel indicator, maybe sparse, and a probability for each of its entries.
 
-    Parameters
-    ----------
-    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
-    y_proba : array-like of shape (n_samples, n_labels), or list of n_labels arrays of shape \
-            (n_samples, 2)
-    sample_weight : array-like of shape (n_samples,) or None
-    pos_label : None
-    names : pair of str
-    on_device : bool
-
-    Returns
-    -------
-    proba, target : array of shape (n_samples, n_labels)
-    weights : array of shape (n_samples,) or None
+    `y_proba` has the shape of the indicator, or is a list with an (n_samples, 2) array for each
+    label. Returns probabilities, outcomes and weights.
     """
     outcomes, predictions = names
     if pos_label is not None:
@@ -112,12 +97,7 @@ def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
 
 
 def name_columns(y_true, y_proba, labels, names):
-    """Names of the labels of an indicator, those that are given or those of its columns.
-
-    Returns
-    -------
-    list or None
-    """
+    """Names of the labels of an indicator: those given, or those of its columns, or None."""
     tables = [list_column_names(table) for table in (y_true, y_proba)]
     if labels is None:
         return next((columns for columns in tables if columns is not None), None)

@@ -48,31 +48,18 @@ _PAIRS = ([0, 1], [-1, 1])
 class Predictions(NamedTuple):
     """Checked rows: probabilities, what came true, and weights.
 
-    Attributes
-    ----------
-    proba : array of shape (n_samples,) or (n_samples, n_classes)
-        Probability of the positive label, or one column for each label; of any real type.
-    target : array of shape (n_samples,) or (n_samples, n_classes)
-        With at most two columns the outcome of the positive label, in [0, 1]; with more the number
-        of the column that came true. A matrix holds soft labels of all columns.
-    weights : array of shape (n_samples,) or None
-    positive_label : label or None
-        Name of the positive label; None where `y_true` held its outcomes, 1 for true.
-    positive_column : int
-        Number of the column of the positive label, where there are two.
-    labels : ndarray of shape (n_classes,), list of labels, or None
-        Labels of all columns, as far as they are known.
-    is_multilabel : bool
-        Whether each column is a problem of its own, with its own outcomes.
+    `proba` has a value of the positive label for each row, or a column for each label. With at most
+    two columns `target` is the outcome of the positive label, in [0, 1]; with more it is the number
+    of the column that came true. A matrix of `target` holds soft labels of all columns.
     """
 
     proba: np.ndarray
     target: np.ndarray
     weights: np.ndarray | None
-    positive_label: object = None
-    positive_column: int = 1
-    labels: np.ndarray | list[Any] | None = None
-    is_multilabel: bool = False
+    positive_label: object = None  # None if `y_true` held its outcomes, 1 for true
+    positive_column: int = 1  # of two
+    labels: np.ndarray | list[Any] | None = None  # of all columns, as far as they are known
+    is_multilabel: bool = False  # each column is a problem of its own, with its own outcomes
 
     @property
     def n_rows(self):
@@ -149,30 +136,14 @@ def reduce_to_samples(
     names=_NAMES,
     on_device=False,
 ):
-    """Check user input and reduce it to binary samples.
+    """Check user input and reduce it to a list of binary samples, by a key of `ALL_REDUCTIONS`.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        Labels, or soft labels in [0, 1]; an indicator for "multilabel".
-    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-        Predicted probabilities, one column per label or the column of `pos_label` alone; see
-        `read_indicator` for "multilabel".
-    sample_weight : array-like of shape (n_samples,), default=None
-    pos_label : int, float, bool or str, default=None
-    labels : array-like of shape (n_classes,), default=None
-        Label of every column. Names of the columns of a table that are exactly the labels must
-        not be in another order.
-    reduction : str, default="auto"
-        A key of `ALL_REDUCTIONS`.
-    names : tuple of str
-        What messages call `y_true` and `y_proba`.
-    on_device : bool, default=False
-        Whether arrays of other libraries than NumPy are worked on, where those of `y_proba` are.
+    `y_true` holds labels, or soft labels in [0, 1]; `y_proba` one column per label, in the order of
+    `labels`, or the column of `pos_label` alone. Names of columns that are exactly the labels must
+    not be in another order. "multilabel" takes what `read_indicator` reads.
 
-    Returns
-    -------
-    list of Sample
+    `names` is what messages call the two. With `on_device`, arrays of other libraries than NumPy
+    are worked on where those of `y_proba` are.
     """
     check_option("reduction", reduction, ALL_REDUCTIONS)
     predictions = check_predictions(
@@ -207,23 +178,9 @@ def check_class_vectors(
 ):
     """Check user input of a measure that takes the whole vector of probabilities.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Labels; probabilities of the positive label in [0, 1]; or a row of probabilities each.
-    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-        One column per label, or the column of the positive label alone.
-    sample_weight : array-like of shape (n_samples,), default=None
-    pos_label : int, float, bool or str, default=None
-        With more than two classes it selects that class against the rest.
-    labels : array-like of shape (n_classes,), default=None
-    names : pair of str, default=("y_true", "y_proba")
-        What messages call `y_true` and `y_proba`.
-
-    Returns
-    -------
-    Predictions
-        A column for each class; of two the last one is that of the positive label.
+    `y_true` may also be a matrix with a row of probabilities for each sample. With more than two
+    classes `pos_label` selects that class against the rest. The result has a column for each class;
+    of two, the last is that of the positive label.
     """
     if has_columns(y_true):
         return Predictions(
@@ -389,10 +346,7 @@ def check_predictions(
 ):
     """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
-    Returns
-    -------
-    Predictions
-        To be reduced; only "multilabel" is read in another way than all others.
+    Only the reduction "multilabel" changes what is read.
     """
     if reduction == "multilabel":
         proba, *rows = read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device)

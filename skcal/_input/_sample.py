@@ -44,22 +44,13 @@ class Ties(NamedTuple):
 class Sample:
     """Weighted binary outcomes with their predictions, kept as they came.
 
-    The arrays are NumPy's, or those of another library on one device, which stay there: sums over
-    bins and cells alone come to NumPy. What needs an order moves the rows, see `to_numpy`.
-
-    Attributes
-    ----------
-    predictions : array of shape (n_samples,)
-        Probabilities in [0, 1], of any real type.
-    outcomes : array of shape (n_samples,)
-        Numbers in [0, 1], or booleans.
-    weights : array of shape (n_samples,) or None
-        Non-negative, with a positive sum; None stands for ones.
+    The arrays are NumPy's, or those of another library on one device, which stay there: only sums
+    over bins and cells come to NumPy. What needs an order moves the rows, see `to_numpy`.
     """
 
-    predictions: np.ndarray
-    outcomes: np.ndarray
-    weights: np.ndarray | None = None
+    predictions: np.ndarray  # in [0, 1], of any real type
+    outcomes: np.ndarray  # in [0, 1], or booleans
+    weights: np.ndarray | None = None  # non-negative, with a positive sum; None stands for ones
 
     @cached_property
     def total_weight(self):

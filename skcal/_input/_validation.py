@@ -72,17 +72,9 @@ def suggest_name(name, valid, cutoff=0.5):
 
 
 def refuse_unknown_options(name, options, valid, caller=None):
-    """Raise a TypeError that names the nearest option unless all `options` are valid.
+    """Raise a TypeError that names the nearest option, unless all `options` of `name` are valid.
 
-    Parameters
-    ----------
-    name : str
-        Name of the function that takes the options.
-    options : iterable of str
-    valid : list of str
-        Its options.
-    caller : callable or None, default=None
-        Function that hands the options on, one of whose own arguments may have been meant.
+    `caller` is a function that hands the options on; one of its own arguments may have been meant.
     """
     own = [] if caller is None else list(inspect.signature(caller).parameters)
     for option in options:
@@ -190,17 +182,7 @@ def check_labels(name, values, device=None):
 def check_weights(weights, n_samples, name="sample_weight"):
     """Check weights: one for each row, finite, none negative, not all zero.
 
-    Parameters
-    ----------
-    weights : array of shape (n_samples,) or None
-    n_samples : int
-    name : str, default="sample_weight"
-        What messages call them.
-
-    Returns
-    -------
-    array of shape (n_samples,) or None
-        Weights of a real type; the array itself where its scale is moderate.
+    Returns an array of a real type: the array itself if its scale is moderate.
     """
     if weights is None:
         return None
@@ -276,14 +258,7 @@ def is_inside(values):
 
 
 def check_unit_range(name, values):
-    """Numbers in [0, 1], clipped by `clip_rounding`, or a ValueError.
-
-    Parameters
-    ----------
-    name : str
-    values : array
-        Of any shape, library and real type.
-    """
+    """Numbers in [0, 1] of any shape, clipped by `clip_rounding`, or a ValueError."""
     if is_inside(values):
         return values
     values = clip_rounding(values)
@@ -377,15 +352,9 @@ def show_labels(labels):
 
 
 def check_rates(name, rates, classes):
-    """Rates of classes as an array of float64 that sums to 1, or a ValueError.
+    """Rates of sorted classes as an array of float64 that sums to 1, or a ValueError.
 
-    Parameters
-    ----------
-    name : str
-    rates : float, dict or array-like
-        The rate of the second of two classes; rates by label; or one for each class.
-    classes : ndarray of shape (n_classes,)
-        Sorted labels.
+    `rates` is the rate of the second of two classes, a dict by label, or one rate for each class.
     """
     if isinstance(rates, dict):
         labels = classes.tolist()
@@ -417,18 +386,9 @@ def check_rates(name, rates, classes):
 
 
 def find_other_order(columns, labels):
-    """Places of the columns among the labels where they bear their names in another order.
+    """Places of the columns among the labels if they bear their names in another order, or None.
 
-    Parameters
-    ----------
-    columns : list or None
-        What `list_column_names` said.
-    labels : list
-
-    Returns
-    -------
-    list of int or None
-        None where columns have no names, other names or the right order.
+    None also if columns have no names or other names.
     """
     if columns is None or len(columns) != len(labels):
         return None
@@ -440,14 +400,9 @@ def find_other_order(columns, labels):
 
 
 def check_same_columns(name, columns, other_name, others):
-    """Raise a ValueError unless two tables have the same names of columns.
+    """Raise a ValueError unless two tables, called as named, have the same names of columns.
 
-    Parameters
-    ----------
-    name, other_name : str
-        What the message calls the tables.
-    columns, others : list or None
-        What `list_column_names` said.
+    `columns` and `others` are what `list_column_names` returned.
     """
     if columns != others:
         raise ValueError(
@@ -465,18 +420,9 @@ def _read_number(label):
 
 
 def check_column_order(name, columns, labels, argument="labels"):
-    """Raise a ValueError where columns bear the names of the labels in another order.
+    """Raise a ValueError if columns bear the names of the labels in another order.
 
-    Parameters
-    ----------
-    name : str
-        What the message calls the table.
-    columns : list or None
-        What `list_column_names` said.
-    labels : array-like of shape (n_classes,)
-        Labels in the order in which the columns are read.
-    argument : str or None, default="labels"
-        The argument that can name another order.
+    `labels` are in the order in which columns are read. `argument` can name another order, if any.
     """
     if columns is None:
         return

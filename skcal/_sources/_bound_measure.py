@@ -26,29 +26,15 @@ DATA = ("sample_weight", "pos_label", "labels")
 
 
 class BoundMeasure(NamedTuple):
-    """A function of labels and probabilities, with its options.
-
-    Attributes
-    ----------
-    function : callable
-    options : dict
-        Its own keyword arguments.
-    keywords : list of str or None
-        Names of its arguments after y_true and y_proba; None where every name may do.
-    row : Measure or None
-        Row of the table of measures, None for a function of the user.
-    argument : str
-        What the user calls it, for messages.
-    reduction : str or None
-        How the function is told to reduce class probabilities; None leaves it to the function.
-    """
+    """A function of labels and probabilities, with its options."""
 
     function: Callable[..., float]
     options: dict[str, Any]
+    # Names of its arguments after y_true and y_proba; None if every name may do.
     keywords: list[str] | None
-    row: Measure | None
-    argument: str = "measure"
-    reduction: str | None = None
+    row: Measure | None  # of the table of measures, None for a function of the user
+    argument: str = "measure"  # what the user calls it, for messages
+    reduction: str | None = None  # None leaves the reduction of class probabilities to the function
 
     @property
     def name(self):
@@ -162,25 +148,11 @@ def bind_measure(
 ):
     """Check a measure or its name, and the names of its options.
 
-    Parameters
-    ----------
-    argument : str
-        What the user calls the measure.
-    measure : str or callable
-    options : dict
-    reduction : str or None, default=None
-        A key of `ALL_REDUCTIONS`; "auto" leaves the reduction to the measure, of which some have
-        another default. None for callers that leave `reduction` to the options.
-    set_elsewhere : tuple of str, default=()
-        Arguments of the function that are no options.
-    caller : callable or None, default=None
-        The public function, for messages.
-    others : tuple of str, default=()
-        What the caller takes besides the names of measures, for messages.
+    `argument` is what the user calls the measure. The reduction is a key of `ALL_REDUCTIONS`:
+    "auto" leaves it to the measure, as some have another default, and None leaves it to the
+    options. `set_elsewhere` are arguments of the function that are no options.
 
-    Returns
-    -------
-    BoundMeasure
+    For messages: `caller` is the public function, `others` what it takes besides names of measures.
     """
     if isinstance(measure, str):
         check_option(argument, measure, (*others, *MEASURES))
@@ -258,25 +230,13 @@ def name_function(function):
 
 
 def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
-    """Check user input and reduce it to one binary problem where the measure does so.
+    """Check user input and reduce it to one binary problem if the measure does so.
 
-    A measure of the table that reads one probability for each row is given that probability
-    and whether it came true: its rows are then binary, and so independent.
+    A measure of the table that reads one probability for each row is given that probability and
+    whether it came true: its rows are then binary, and so independent.
 
-    Parameters
-    ----------
-    bound : BoundMeasure
-    y_true, y_proba, sample_weight, pos_label, labels
-        As in the measures.
-
-    Returns
-    -------
-    bound : BoundMeasure
-        To be called for the rows.
-    rows : Predictions
-        Rows of weight zero are left in.
-    is_binary : bool
-        Whether the measure is one of a single binary problem.
+    Returns the measure to call for the rows; the rows, with those of weight zero; and whether the
+    measure is one of a single binary problem.
     """
     rows = check_predictions(
         y_true,

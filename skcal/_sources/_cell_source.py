@@ -18,16 +18,7 @@ from skcal._sources._row_source import NARROWEST
 class CellSource:
     """A measure of counted rows in cells, of outcomes drawn from predictions, and of resamples.
 
-    Parameters
-    ----------
-    statistic : BoundMeasure
-        A measure of the table.
-    cells : Cells
-
-    Attributes
-    ----------
-    estimate : float
-        Value of the measure, as the summary answers it.
+    `estimate` is the value of a measure of the table, as the summary answers it.
     """
 
     def __init__(self, statistic, cells):

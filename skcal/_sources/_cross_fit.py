@@ -43,12 +43,7 @@ class _Parts:
 class RowParts(_Parts):
     """Random parts of rows, or of groups of rows.
 
-    Parameters
-    ----------
-    units : Units
-    weights : ndarray of shape (n_rows,)
-    kind : ndarray of shape (n_rows,) or None
-        Number of the kind of each row; by default each is a kind of its own.
+    `kind` has the number of the kind of each row; by default each is a kind of its own.
     """
 
     def __init__(self, units, weights, kind=None):
@@ -82,15 +77,8 @@ class WeightedParts(_Parts):
     """Random parts of many rows of unequal weight, by kind, without a look at single rows.
 
     The shares that parts have of a kind follow a Dirichlet distribution, whose means, variances and
-    covariances are those of a random choice of its rows for each part.
-
-    Parameters
-    ----------
-    mass : ndarray of shape (n_kinds,)
-        Sum of the weights of the rows of each kind.
-    counts : ndarray of shape (n_kinds,)
-        Effective numbers of rows.
-    n_rows : int
+    covariances are those of a random choice of its rows for each part. `mass` sums the weights of
+    the rows of each kind; `counts` are effective numbers of rows.
     """
 
     def __init__(self, mass, counts, n_rows):
@@ -111,12 +99,7 @@ class WeightedParts(_Parts):
 
 
 class CountParts(_Parts):
-    """Random parts of rows that are only counted, by kind.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_kinds,)
-    """
+    """Random parts of rows that are only counted, by kind."""
 
     def __init__(self, counts):
         self._counts = counts.astype(np.int64)
@@ -153,17 +136,9 @@ class _Problem(NamedTuple):
 class Residuals:
     """A measure as a function of how much of each residual is left.
 
-    A residual y - v is left by a share a where the outcome is the soft label v + a (y - v), so
-    that predictions, weights and bins stay as they are.
-
-    Parameters
-    ----------
-    statistic : BoundMeasure
-    rows : Predictions
-        Rows, or kinds of rows.
-    parts : RowParts or CountParts
-    is_binary : bool
-        Whether the measure reads one binary problem.
+    A residual y - v is left by a share a where the outcome is the soft label v + a (y - v), so that
+    predictions, weights and bins stay as they are. Rows may be kinds of rows. `is_binary` tells
+    whether the measure reads one binary problem.
     """
 
     def __init__(self, statistic, rows, parts, is_binary):
@@ -408,21 +383,7 @@ def widen_for_rows(source, low, high):
 
 
 def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
-    """Ends of the cross-fitted interval.
-
-    Parameters
-    ----------
-    residuals : Residuals
-    estimate : float
-    confidence_level : float
-    n_pairs : int
-        Number of pairs of random halves.
-    rng : Generator
-
-    Returns
-    -------
-    low, high : float
-    """
+    """Ends of the cross-fitted interval, from `n_pairs` pairs of random halves."""
     statistic, n_units = residuals.statistic, residuals.parts.n_units
     traits = statistic.traits
     is_signed = statistic.row is not None and statistic.row.is_signed

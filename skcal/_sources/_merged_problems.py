@@ -20,26 +20,13 @@ _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
 
 
 class MergedProblem(NamedTuple):
-    """One binary problem.
+    """One binary problem."""
 
-    Attributes
-    ----------
-    merged : MergedRows
-        Equal weights all count as 1.
-    variance : ndarray of shape (n_cells,)
-        Variance of the weighted sums of the outcomes of a calibrated model.
-    n_rows : int
-    outcomes : ndarray of shape (n_cells,)
-        Weighted sums of the outcomes.
-    unit : float
-        The weight that counts as 1.
-    """
-
-    merged: MergedRows
-    variance: np.ndarray
+    merged: MergedRows  # equal weights all count as 1
+    variance: np.ndarray  # of the weighted sums of the outcomes of a calibrated model, by cell
     n_rows: int
-    outcomes: np.ndarray
-    unit: float
+    outcomes: np.ndarray  # their weighted sums, by cell
+    unit: float  # the weight that counts as 1
 
 
 def merge_for(statistic, predictions, weights, *, is_omnibus=False):
@@ -51,21 +38,10 @@ def merge_for(statistic, predictions, weights, *, is_omnibus=False):
 
 
 def make_independent(rows, reduction, statistic, is_omnibus, truth=None):
-    """Problems whose outcomes are independent given the predictions, and their sums.
+    """Problems whose outcomes are independent given the predictions, and their `IndependentSums`.
 
-    Parameters
-    ----------
-    rows : Predictions
-    reduction : {"auto", "top-label"}
-    statistic : BoundMeasure
-    is_omnibus : bool
-    truth : ndarray of shape (n_rows,) or None, default=None
-        True probabilities of rows of one column, to draw outcomes from instead.
-
-    Returns
-    -------
-    problems : list of MergedProblem
-    sums : IndependentSums
+    For the reductions "auto" and "top-label". `truth` are true probabilities of rows of one column,
+    to draw outcomes from instead.
     """
     problems, sources = [], []
     for sample in REDUCTIONS[reduction](rows):
@@ -83,16 +59,9 @@ def make_independent(rows, reduction, statistic, is_omnibus, truth=None):
 
 
 def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
-    """Problems of the columns of the same rows, and their sums; see `make_independent`.
+    """Problems of the columns of the same rows, and their `SharedSums`; see `make_independent`.
 
-    Parameters
-    ----------
-    reduction : {"classwise", "full"}
-
-    Returns
-    -------
-    problems : list of MergedProblem
-    sums : SharedSums
+    For the reductions "classwise" and "full".
     """
     rows = rows.to_vectors()
     problems = [

@@ -10,16 +10,9 @@ _BUDGET = 1 << 22
 
 
 class NullRows:
-    """A measure of the rows themselves, with a label drawn for each.
+    """A measure of the rows themselves, with a label drawn for each; `observed` is their value.
 
-    Parameters
-    ----------
-    statistic : BoundMeasure
-    rows : Predictions
-    observed : float
-        Value of the rows.
-    truth : ndarray of shape (n_rows,) or None, default=None
-        True probabilities of rows of one column, to draw labels from instead.
+    `truth` are true probabilities of rows of one column, to draw labels from instead.
     """
 
     def __init__(self, statistic, rows, observed, truth=None):
@@ -48,16 +41,10 @@ class NullRows:
 class NullCells:
     """A statistic of binary problems whose rows are merged in small cells.
 
-    Parameters
-    ----------
-    measures : list
-        A function of sums of outcomes by cell for each problem, see `make_cell_measure`.
-    sums : object
-        Its ``draw(rng, n_draws)`` returns the sums of all problems, in arrays of n_draws rows.
-    outcomes : list of ndarray of shape (n_cells,)
-        Sums of the outcomes of the sample, of which the value is `observed`.
-    shares : ndarray of shape (n_problems,) or None
-        Weights of the mean over the problems; None takes the largest value instead.
+    `measures` has a function of sums of outcomes by cell for each problem, see `make_cell_measure`;
+    `sums.draw(rng, n_draws)` returns the sums of each problem, in arrays of n_draws rows. The sums
+    `outcomes` of the sample have the value `observed`. `shares` weigh the problems in the mean;
+    None takes the largest value instead.
     """
 
     def __init__(self, measures, sums, outcomes, shares):
@@ -90,12 +77,7 @@ class IndependentSums:
 class SharedSums:
     """Sums of outcomes of problems that read the same labels.
 
-    Parameters
-    ----------
-    source : CategoricalSums
-        Sums of all cells, those of one problem after those of another.
-    starts : ndarray of int of shape (n_problems,)
-        The first cell of each problem.
+    `source` has the cells of one problem after those of another; `starts` are their first cells.
     """
 
     def __init__(self, source, starts):
@@ -107,25 +89,11 @@ class SharedSums:
 
 
 def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False):
-    """Function of sums of outcomes by cell, one row of an array for each sample.
+    """Function ``f(sums) -> values`` of sums of outcomes by cell, one row for each sample.
 
-    Parameters
-    ----------
-    statistic : BoundMeasure
-        Measure of one binary problem.
-    merged : MergedRows
-    variance : ndarray of shape (n_cells,)
-        Variance of the sums of a calibrated model.
-    n_rows : int
-    unit : float, default=1.0
-        Weight of a mass of 1.
-    is_omnibus : bool, default=False
-        Whether the function is the omnibus statistic, rather than the measure.
-
-    Returns
-    -------
-    callable
-        ``f(sums) -> values``
+    The statistic is a measure of one binary problem, unless `is_omnibus` asks for the omnibus
+    statistic. `variance` is that of the sums of a calibrated model; `unit` is the weight of a mass
+    of 1.
     """
     places, mass = merged.places, merged.mass
     if is_omnibus:

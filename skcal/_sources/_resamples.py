@@ -9,11 +9,7 @@ from skcal._numerics.inference._resampling import bootstrap_smooth_ece
 class Units:
     """What is drawn with replacement, or dealt out to parts: rows, or whole groups of rows.
 
-    Parameters
-    ----------
-    n_rows : int
-    member : ndarray of shape (n_rows,) or None
-        Number of the group of each row; None draws single rows.
+    `member` has the number of the group of each row; None draws single rows.
     """
 
     def __init__(self, n_rows, member=None):
@@ -52,16 +48,7 @@ class Units:
 
 
 class RowResamples:
-    """A measure of the rows of a resample.
-
-    Parameters
-    ----------
-    statistic : BoundMeasure
-    rows : Predictions
-    units : Units
-    observed : float
-        Value of all rows.
-    """
+    """A measure of the rows of a resample; `observed` is its value for all rows."""
 
     def __init__(self, statistic, rows, units, observed):
         self._statistic, self._rows, self._units = statistic, rows, units
@@ -79,13 +66,8 @@ class RowResamples:
 class CellResamples:
     """A measure of a binary problem whose rows are merged by outcome in small cells.
 
-    Parameters
-    ----------
-    statistic : BoundMeasure
-    outcomes, places, mass : ndarray of shape (n_kinds,)
-        Outcome, prediction and weight of the rows of each kind, of which the value is `observed`.
-    kinds : CountedKinds or KindsOfRows
-        Source of weights in resamples.
+    Outcome, prediction and weight of each kind of rows have the value `observed`. `kinds`, a
+    CountedKinds or KindsOfRows, draws the weights of resamples.
     """
 
     def __init__(self, statistic, outcomes, places, mass, kinds):
@@ -106,14 +88,9 @@ class CellResamples:
 
 
 class CountedKinds:
-    """Weights of kinds of rows in resamples, where rows of a kind are only counted.
+    """Weights of kinds of rows in resamples, if rows of a kind are only counted.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_kinds,)
-        Numbers of rows.
-    unit : float, default=1.0
-        Weight of a row.
+    `counts` are numbers of rows; each row weighs `unit`.
     """
 
     def __init__(self, counts, unit=1.0):
@@ -126,15 +103,7 @@ class CountedKinds:
 
 
 class KindsOfRows:
-    """Weights of kinds of rows in resamples, where the kind of each row is known.
-
-    Parameters
-    ----------
-    kind : ndarray of shape (n_rows,)
-        Number of the kind of each row.
-    weights : ndarray of shape (n_rows,)
-    units : Units
-    """
+    """Weights of kinds of rows in resamples, if the number of the kind of each row is known."""
 
     def __init__(self, kind, weights, units):
         self._kind, self._weights, self._units = kind, weights, units

@@ -22,22 +22,9 @@ NARROWEST = 1e-3
 class RowSource:
     """A measure of rows, of outcomes drawn from their predictions, and of resamples.
 
-    Parameters
-    ----------
-    statistic : BoundMeasure
-    rows : Predictions
-        No row of weight zero.
-    is_binary : bool
-        Whether the measure reads one binary problem, in which equal rows may be merged.
-    units : Units or None, default=None
-        What is drawn or dealt out; needed for intervals alone.
-
-    Attributes
-    ----------
-    estimate : float
-        Value of the measure.
-    error_bound : float
-        How far it may be from the value of the rows.
+    No row has weight zero. `is_binary` tells whether the measure reads one binary problem, in which
+    equal rows may be merged. `units`, what is drawn or dealt out, serve intervals alone. `estimate`
+    is the value of the measure, `error_bound` how far it may be from the value of the rows.
     """
 
     error_bound = 0.0
@@ -56,17 +43,9 @@ class RowSource:
     def make_null(self, *, is_omnibus=False, truth=None):
         """Source of values for outcomes that are drawn from the predictions.
 
-        Parameters
-        ----------
-        is_omnibus : bool, default=False
-            Whether values are those of the omnibus statistic, rather than of the measure.
-        truth : ndarray of shape (n_rows,) or None, default=None
-            True probabilities of rows of one column, to draw outcomes from instead.
-
-        Returns
-        -------
-        NullRows or NullCells
-            With `observed`, the value to compare, and `draw(rng, n_draws)`.
+        Values are those of the measure, or of the omnibus statistic. `truth` are true probabilities
+        of rows of one column, to draw outcomes from instead. The source has `observed`, the value
+        to compare, and `draw(rng, n_draws)`.
         """
         statistic, rows = self.statistic, self._rows
         reduction = "auto" if self._is_binary else statistic.find_reduction()
@@ -91,13 +70,7 @@ class RowSource:
         return NullCells(measures, sums, [problem.outcomes for problem in problems], shares)
 
     def make_resamples(self):
-        """Source of values for resamples.
-
-        Returns
-        -------
-        RowResamples, CellResamples or SmoothResamples
-            With `observed`, the value that they vary around, and `draw(rng, n_draws)`.
-        """
+        """Source of values for resamples, which vary about `observed`, by `draw(rng, n_draws)`."""
         is_single = self._is_binary and self._units.member is None
         fixed_point = self.statistic.traits.fixed_point
         if not (is_single and fixed_point and fixed_point.is_plain):

@@ -58,14 +58,9 @@ def choose_device(values):
 def read_rows(names, y_true, y_proba, sample_weight, *, on_device=False):
     """Labels, probabilities and weights (or None) as arrays of one library on one device.
 
-    Parameters
-    ----------
-    names : pair of str
-        What messages call `y_true` and `y_proba`.
-    y_true, y_proba, sample_weight : array-like
-    on_device : bool, default=False
-        Whether arrays of other libraries stay on the device of `y_proba`; else they are refused.
-        Labels that are strings stay in NumPy, which alone has them.
+    `names` is what messages call `y_true` and `y_proba`. With `on_device`, arrays of other
+    libraries stay on the device of `y_proba`; without, they are refused. Labels that are strings
+    stay in NumPy, which alone has them.
     """
     device = choose_device(y_proba) if on_device else None
     target = read_labels(names[0], y_true, device)

@@ -11,31 +11,14 @@ from skcal._tools._warnings import warn
 
 
 def run_parallel(tasks, n_jobs, show=iter, *, prefer="threads", require=None):
-    """Results of calls, where `prefer` says unless the caller's joblib context has another backend.
+    """Results of tasks, tuples of a function and its arguments; `show` is from `read_progress`.
 
-    scikit-learn's own `Parallel` also hands on the filters of warnings, and for that resets those
-    of the whole process in every task: threads then lose filters, the caller's among them.
+    A joblib context of the caller overrides `prefer`. Threads suit calls that spend nearly all
+    their time in NumPy, on large arrays. Calls that write into arrays of the caller need
+    `require="sharedmem"`, so that no context brings processes.
 
-    Parameters
-    ----------
-    tasks : iterable of tuple
-        A function and its arguments.
-    n_jobs : int or None
-    show : callable, default=iter
-        What `read_progress` returned.
-    prefer : {"threads", "processes"}, default="threads"
-        Threads are for calls that are busy in NumPy, with large arrays, nearly all the time.
-    require : "sharedmem" or None
-        The former for calls that write into arrays of the caller: no context brings processes.
-
-    Returns
-    -------
-    list
-
-    Raises
-    ------
-    ValueError
-        If `n_jobs` is no number of jobs.
+    scikit-learn's own `Parallel` also hands on the filters of warnings. For that it resets those of
+    the whole process in every task, and threads lose filters, the caller's among them.
     """
     if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs)):
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")

@@ -34,24 +34,7 @@ def as_task(fit: Method) -> Method:
 
 
 def read_progress(progress):
-    """What shows the progress of a loop, see `summarize_batches`.
-
-    Parameters
-    ----------
-    progress : bool, callable or None
-
-    Returns
-    -------
-    callable
-        A function of an iterable that returns one of the same items.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    ImportError
-        If a bar of tqdm is asked for, and tqdm is not installed.
-    """
+    """A function that wraps an iterable and shows how far it is; see `summarize_batches`."""
     if progress is None or progress is False:
         return _show_nothing
     if callable(progress):

@@ -83,21 +83,8 @@ class Curve:
 def store_array(record, name, low=0.0, high=1.0, *, like=None, allow_nan=False, optional=False):
     """Replace a field of a frozen record by an array of float64, or raise a ValueError.
 
-    Such an array stays the same object.
-
-    Parameters
-    ----------
-    record : dataclass instance
-    name : str
-        A field of the record that holds a one-dimensional array.
-    low, high : float
-        Where its numbers lie.
-    like : str, default=None
-        Another field, which must have the same length.
-    allow_nan : bool, default=False
-        Whether numbers may be unknown.
-    optional : bool, default=False
-        Whether None may stand for no array.
+    Such an array stays the same object. It has one dimension, numbers from `low` to `high` (or
+    unknown, with `allow_nan`) and the length of the field `like`. None passes if `optional`.
     """
     values = getattr(record, name)
     if values is None and optional:

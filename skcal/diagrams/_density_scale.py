@@ -6,21 +6,12 @@ from skcal.diagrams._curve import HIGHEST
 
 
 class Kept(NamedTuple):
-    """What an artist keeps of the density it shows.
+    """What an artist keeps of the density it shows."""
 
-    Attributes
-    ----------
-    unit : str
-        Densities of other units are not compared.
-    peak : float
-        The highest density that it shows.
-    rescale : callable
-        Called with the artist and the highest density on the axes. Not a local function, which
-        would keep figures from being pickled.
-    """
-
-    unit: str
-    peak: float
+    unit: str  # densities of other units are not compared
+    peak: float  # the highest density that it shows
+    # Called with the artist and the highest density on the axes. A local function would keep
+    # figures from being pickled.
     rescale: Any
 
 

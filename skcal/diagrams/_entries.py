@@ -8,18 +8,10 @@ _BREAKS = tuple(map(re.compile, (r" (?=\([^()]* = )", r", (?=[^,]* = )", r" (?=\
 
 
 class Shown(NamedTuple):
-    """What a line shows.
+    """What a line shows."""
 
-    Attributes
-    ----------
-    quantities : tuple of str
-        What is on the x and the y axis, whatever the label.
-    label : str or None
-        The label of the data that it is of, in words.
-    """
-
-    quantities: tuple[str, ...]
-    label: str | None
+    quantities: tuple[str, ...]  # on the x and the y axis, whatever the label
+    label: str | None  # of the data, in words
 
 
 def check_shown(ax, quantities):

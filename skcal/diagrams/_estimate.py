@@ -99,17 +99,7 @@ def check_options(
 def estimate_rows(y_true, y_proba, data, reduction, options):
     """Arguments of a display, but for its name.
 
-    Parameters
-    ----------
-    y_true, y_proba : array-like
-    data : dict
-        The arguments `sample_weight`, `pos_label` and `labels`.
-    reduction : str
-    options : CurveOptions
-
-    Returns
-    -------
-    dict
+    `data` holds the arguments `sample_weight`, `pos_label` and `labels`.
     """
     check_option("reduction", reduction, ALL_REDUCTIONS)
     if options.interval and reduction == "full":
@@ -128,17 +118,9 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
 
 
 def estimate_summary(summary, options):
-    """Arguments of a display of a summary, but for its name.
+    """Arguments of a display of a `CalibrationSummary`, but for its name.
 
-    Parameters
-    ----------
-    summary : CalibrationSummary
-    options : CurveOptions
-        On the scale of probabilities, with bins of equal width.
-
-    Returns
-    -------
-    dict
+    The options are on the scale of probabilities, with bins of equal width.
     """
     if not isinstance(summary, CalibrationSummary):
         raise TypeError(f"summary must be a CalibrationSummary; got {type(summary).__name__}.")
@@ -197,26 +179,11 @@ def _estimate_curves(sources, reduction, pos_label, options):
 
 
 class Estimate:
-    """One curve as it is estimated: what its layers are computed from.
+    """One curve as it is estimated from a source: what its layers are computed from.
 
-    Parameters
-    ----------
-    source : DiagramRows or DiagramCells
-    options : CurveOptions
-
-    Attributes
-    ----------
-    smooth_ece : float
-    smooth : SmoothECECurve
-        Smoothed curve and density, whatever the kind of the curve is.
-    line : Line
-        Where the predictions lie on the scale of the diagram.
-    edges : ndarray or None
-        Edges of the bins, for a binned curve.
-    binned_ece : float or None
-        Expected calibration error of these bins.
-    prob_pred, prob_true : ndarray
-        Points of the curve.
+    `smooth` is the smoothed curve with its density, whatever the kind of the curve, and `line` says
+    where the predictions lie on the scale of the diagram. `edges` and `binned_ece` are of the bins
+    of a binned curve, else None. `prob_pred` and `prob_true` are the points of the curve.
     """
 
     def __init__(self, source, options):

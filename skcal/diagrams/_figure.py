@@ -114,10 +114,7 @@ UNIT_SQUARE = Frame("probability", -0.01, 1.01)
 def open_figure(ax, n_panels=1, *, panels=False):
     """Axes to draw on, those given or those of a new figure, which is closed again after an error.
 
-    Raises
-    ------
-    ValueError
-        Unless `ax` is None or holds as many axes as there are panels.
+    A ValueError unless `ax` is None or holds as many axes as there are panels.
     """
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
@@ -159,15 +156,9 @@ def _count_columns(n_panels):
 def finish_panels(axes, titles, legend, words):
     """Titles, labels at the outside only, one legend, and words above all panels.
 
-    Parameters
-    ----------
-    axes : ndarray of matplotlib Axes
-        All of a figure of `open_figure`, with equal limits.
-    titles : list of (str or None, str or None)
-        What each panel is of, and its numbers, which leave when it shows another model, too.
-    legend : dict
-        Artists by what they are called.
-    words : str or None
+    `axes` are all of a figure of `open_figure`, with equal limits. A title is a pair: what the
+    panel is of, and its numbers, which leave when it shows another model, too. `legend` maps what
+    artists are called to the artists.
     """
     n_columns = _count_columns(len(axes))
     for k, (ax, title) in enumerate(zip(axes, titles, strict=True)):
@@ -194,10 +185,7 @@ def finish_panels(axes, titles, legend, words):
 def find_frame(ax, scale, curves):
     """The square for these curves and what is on the axes already.
 
-    Raises
-    ------
-    ValueError
-        If the axes show another scale, or have a twin.
+    A ValueError if the axes show another scale, or have a twin.
     """
     related = {*ax.get_shared_x_axes().get_siblings(ax), *ax.get_shared_y_axes().get_siblings(ax)}
     place = ax.get_position(original=True).bounds

@@ -9,26 +9,13 @@ from skcal._input._validation import check_option
 
 
 class View(NamedTuple):
-    """What a layer needs to know of the axes that it is drawn on.
+    """What a layer needs to know of the axes that it is drawn on."""
 
-    Attributes
-    ----------
-    frame : Frame
-        The square of the diagram.
-    sides : tuple of str
-        What it means to lie above, and to lie below the diagonal.
-    n_curves : int
-    separate : bool
-        Whether every curve has its own look.
-    layers : tuple of str
-        Names of all layers that are drawn.
-    """
-
-    frame: Any
-    sides: tuple[str, str]
+    frame: Any  # the `Frame` of the square
+    sides: tuple[str, str]  # what it means to lie above, and to lie below the diagonal
     n_curves: int
-    separate: bool
-    layers: tuple[str, ...]
+    separate: bool  # every curve has its own look
+    layers: tuple[str, ...]  # names of all layers that are drawn
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -67,21 +54,9 @@ class Layer(ABC):
 
     @abstractmethod
     def draw(self, ax, curve, line, user_style, view):
-        """Draw the layer of one curve.
+        """Draw the layer of one curve, in the colour of its `line`, and return the artists.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes
-        curve : Curve
-        line : matplotlib Line2D
-            The curve as it is drawn: layers take its colour.
-        user_style : Mapping or None
-            Keyword arguments of the user for the artists.
-        view : View
-
-        Returns
-        -------
-        list of matplotlib Artist
+        `user_style` has keyword arguments of the user for the artists, or is None.
         """
 
     def find_top(self, curve):

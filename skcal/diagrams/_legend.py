@@ -12,24 +12,13 @@ _NEGLIGIBLE = 5e-4
 
 
 class Term(NamedTuple):
-    """A number of each curve in the legend.
-
-    Attributes
-    ----------
-    name : str
-    values : list of float or None
-    form : str
-    intervals : list of (low, high) or None
-        Where they are known.
-    errors : list of float or None
-        How far values may be from the truth, where that is known.
-    """
+    """A number of each curve in the legend."""
 
     name: str
     values: list[Any]
     form: str = ".3f"
-    intervals: list[Any] | None = None
-    errors: list[Any] | None = None
+    intervals: list[Any] | None = None  # pairs (low, high), None for unknown ones
+    errors: list[Any] | None = None  # how far values may be from the truth, None if unknown
 
 
 def count_rows(values):

@@ -15,20 +15,8 @@ from skcal._input._validation import suggest_name
 def predict_class_probabilities(estimator, X, y, reduction="auto"):
     """Predicted probabilities, one column per class, with the label of every column.
 
-    Parameters
-    ----------
-    estimator : estimator instance
-        Fitted classifier with `predict_proba`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    reduction : str, default="auto"
-        Only "multilabel" is asked for in another way than all others.
-
-    Returns
-    -------
-    y_proba : array-like of shape (n_samples, n_classes)
-    labels : array-like of shape (n_classes,) or None
-        None for "multilabel", whose labels have the names of the columns of y, if any.
+    Only the reduction "multilabel" changes what is asked for; its labels are None, as they have the
+    names of the columns of y, if any.
     """
     name = type(estimator).__name__
     if hasattr(estimator, "fit"):
@@ -75,11 +63,8 @@ def predict_class_probabilities(estimator, X, y, reduction="auto"):
 def predict_folds(cv_results, X, y, sample_weight, pos_label):
     """Predictions of the estimators of a cross-validation for their test rows.
 
-    Returns
-    -------
-    list of (estimator, y_true, y_proba, data)
-        One for each fold; `data` are the arguments `sample_weight`, `pos_label` and `labels` that
-        go with its rows.
+    A list of (estimator, y_true, y_proba, data), one for each fold; `data` are the arguments
+    `sample_weight`, `pos_label` and `labels` that go with its rows.
     """
     keys = sorted(cv_results) if isinstance(cv_results, Mapping) else []
     if not {"estimator", "indices"} <= set(keys):
@@ -113,10 +98,7 @@ def predict_folds(cv_results, X, y, sample_weight, pos_label):
 def join_folds(folds):
     """Arguments of one display from those of its folds, each with one curve.
 
-    Raises
-    ------
-    ValueError
-        If the folds do not show the same: some estimators know other classes than others.
+    A ValueError if folds do not show the same, as some estimators know other classes than others.
     """
     shown = [
         {"reduction": one["reduction"], "pos_label": one["curves"][0].pos_label} for one in folds
@@ -152,20 +134,10 @@ def check_plot_options(plot, options, caller):
 
 
 def name_reduction(predictions, reduction):
-    """What a diagram shows of checked predictions.
+    """The reduction as a diagram shows it, and the label whose probability is reduced to.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    reduction : str
-        As the user gave it.
-
-    Returns
-    -------
-    reduction : str or None
-        None where the reduction is to the positive label.
-    pos_label : label, list of labels or None
-        The label whose probability is reduced to, one for each panel; None where there is none.
+    The reduction is None if it is to the positive label. The label is a list if there are panels,
+    with one for each, and None if no label is reduced to.
     """
     if reduction == "auto":
         is_multiclass = predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2

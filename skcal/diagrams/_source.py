@@ -17,24 +17,11 @@ from skcal._sources._row_source import RowSource
 
 
 class DiagramRows:
-    """Rows of one binary problem.
+    """Rows of one binary problem: `rows` are summed in bins and smoothed, `merged` is sorted.
 
-    Parameters
-    ----------
-    sample : Sample
-
-    Attributes
-    ----------
-    rows : Sample
-        What is summed in bins and smoothed.
-    merged : Sample
-        What is sorted: all predictions that can be told apart, with their outcomes.
-    n_rows : int
-        Number of rows whose weight is not zero.
-    n_samples : float
-        Effective number of rows, the square of the sum of weights over the sum of their squares.
-    is_counted : bool
-        Whether effective numbers of rows are known.
+    `merged` has all predictions that can be told apart, with their outcomes. `n_samples` is the
+    effective number of rows, the square of the sum of weights over the sum of their squares, and
+    `is_counted` tells whether it is known. `n_rows` counts those of positive weight.
     """
 
     is_counted = True
@@ -88,22 +75,9 @@ class DiagramRows:
 class DiagramCells:
     """Cells of one binary problem of a summary, as few rows that have the same sums.
 
-    Parameters
-    ----------
-    cells : Cells
-
-    Attributes
-    ----------
-    rows : Sample
-        Rows of hard outcomes with the moments of every cell: what is summed in bins and smoothed.
-    merged : Sample
-        A row with a soft outcome at the mean of every cell: what is sorted.
-    n_rows : int
-        Number of rows.
-    n_samples : float
-        Number of rows; with weights their effective number is not known.
-    is_counted : bool
-        Whether effective numbers of rows are known.
+    `rows` have hard outcomes and the moments of every cell: they are summed in bins and smoothed.
+    `merged` has a row with a soft outcome at the mean of every cell: it is sorted. `n_samples` is
+    the number of rows; with weights their effective number is not known, and `is_counted` False.
     """
 
     def __init__(self, cells):

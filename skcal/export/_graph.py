@@ -8,17 +8,8 @@ from skcal import __version__
 class Graph:
     """Inputs, constants and nodes, to which operations on `Value` add.
 
-    Parameters
-    ----------
-    dtype : dtype
-        Float type of the answer: probabilities stay where it has numbers inside (0, 1).
-    target_opset : int
-        Version of the operators.
-
-    Attributes
-    ----------
-    rounding : float
-        Relative error of class scores that are not the input itself.
+    `dtype` is the float type of the answer: probabilities stay where it has numbers inside (0, 1).
+    `rounding` is the relative error of class scores that are not the input itself.
     """
 
     def __init__(self, dtype, target_opset):
@@ -49,16 +40,8 @@ class Graph:
     def include(self, part, inputs):
         """The output of another graph, which becomes a part of this one.
 
-        Parameters
-        ----------
-        part : ModelProto
-            With one output.
-        inputs : dict of Value
-            Its inputs by name, which are cast to the types that it takes.
-
-        Returns
-        -------
-        Value
+        `part` is a ModelProto with one output; its inputs by name are cast to the types that it
+        takes.
         """
         from onnx.compose import add_prefix
 

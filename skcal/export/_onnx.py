@@ -176,16 +176,8 @@ def _reads_table(steps, X):
 class _Writer:
     """Writes steps into one graph; those of other packages by skl2onnx.
 
-    Parameters
-    ----------
-    X : array-like or DataFrame
-        Rows of the input.
-    target_opset : int
-        Version of the operators.
-    atol : float
-        How far each step of the graph may be from that of scikit-learn.
-    is_table : bool
-        Whether each column of X is an input of its own.
+    `X` has rows of the input, and if `is_table` each column is an input of its own. Each step of
+    the graph may be `atol` away from that of scikit-learn.
     """
 
     def __init__(self, X, target_opset, atol, *, is_table):

@@ -338,19 +338,9 @@ def find_measure(statistic, options, caller):
 
 
 def compare_with_draws(sources, draws, names=None, *, is_omnibus=False):
-    """The test of one source, or of several with the names of their groups.
+    """The test of one source of rows or cells, or of several with the names of their groups.
 
-    Parameters
-    ----------
-    sources : list of RowSource or CellSource
-    draws : Draws
-    names : list or None, default=None
-    is_omnibus : bool, default=False
-        Whether the omnibus statistic is compared, rather than the measure.
-
-    Returns
-    -------
-    TestResult
+    It compares the measure, or the omnibus statistic instead.
     """
     nulls = [source.make_null(is_omnibus=is_omnibus) for source in sources]
     drawn = draws.run(*(null.draw for null in nulls))

@@ -351,20 +351,7 @@ def confidence_interval_from_summary(
 
 
 def find_interval(source, draws, method, confidence_level):
-    """The interval of a measure of rows or of a summary.
-
-    Parameters
-    ----------
-    source : RowSource or CellSource
-    draws : Draws
-    method : str
-        "bca" for rows alone.
-    confidence_level : float
-
-    Returns
-    -------
-    Interval
-    """
+    """The interval of a measure of rows or of a summary; "bca" is for rows alone."""
     if method == "cross-fit":
         if source.statistic.row is None:
             _check_soft_labels(source.make_residuals())

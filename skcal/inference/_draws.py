@@ -13,15 +13,7 @@ BLOCK = 128
 class Draws:
     """How many values are drawn, from which random numbers, and by how many jobs.
 
-    Parameters
-    ----------
-    n_resamples : int
-    random_state : int, RandomState, Generator or None
-    n_jobs : int or None
-    minimum : int, default=1
-        The least that `n_resamples` may be.
-    progress : bool, callable or None, default=None
-        See `read_progress`.
+    `n_resamples` must be at least `minimum`.
     """
 
     def __init__(self, n_resamples, random_state, n_jobs, *, minimum=1, progress=None):
@@ -31,12 +23,7 @@ class Draws:
         run_parallel([], n_jobs)  # which refuses what is no number of jobs
 
     def run(self, *functions):
-        """Values of functions ``f(rng, n_draws)``, which do not depend on the number of jobs.
-
-        Returns
-        -------
-        ndarray of shape (n_functions, n_resamples)
-        """
+        """Values of functions ``f(rng, n_draws)``, a row for each, whatever the number of jobs."""
         return np.concatenate(self._run_blocks(functions)).reshape(len(functions), self.n_resamples)
 
     def restart(self, n_resamples, rng):

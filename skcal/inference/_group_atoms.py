@@ -27,38 +27,21 @@ _BUDGET = 1 << 21
 class Atoms(NamedTuple):
     """Rows of one pattern of memberships in one cell of predictions, by pattern, then by cell.
 
-    Attributes
-    ----------
-    source : object
-        Its ``draw(rng, n_draws)`` returns weighted sums of outcomes of a calibrated model.
-    size : int
-        How many numbers it makes for a draw.
-    number : ndarray of int of shape (n_atoms,)
-        The pattern times the number of cells, plus the cell.
-    mass, mean, outcomes, variance : ndarray of shape (n_atoms,)
-        Sums of the weights, of the predictions and of the outcomes, and the variance of the latter
-        under calibration.
+    `mass`, `mean` and `outcomes` are sums of the weights, predictions and outcomes.
     """
 
+    # Its ``draw(rng, n_draws)`` gives weighted sums of outcomes of a calibrated model.
     source: object
-    size: int
-    number: np.ndarray
+    size: int  # how many numbers `source` makes for a draw
+    number: np.ndarray  # the pattern times the number of cells, plus the cell
     mass: np.ndarray
     mean: np.ndarray
     outcomes: np.ndarray
-    variance: np.ndarray
+    variance: np.ndarray  # of `outcomes` under calibration
 
 
 class CountedCells(NamedTuple):
-    """Numbers of rows with the same key and the same prediction.
-
-    Attributes
-    ----------
-    key : ndarray of int of shape (n_cells,)
-    predictions : ndarray of shape (n_cells,)
-    n_rows, n_positive : ndarray of int of shape (n_cells,)
-        All rows, and those of outcome 1.
-    """
+    """Numbers of rows with the same key and the same prediction: all, and those of outcome 1."""
 
     key: np.ndarray
     predictions: np.ndarray
@@ -67,18 +50,10 @@ class CountedCells(NamedTuple):
 
 
 class GroupStatistics:
-    """Statistics of groups, of the sample and of draws.
+    """Statistics of groups, of the sample and of draws; `statistic` is a key of `STATISTICS`.
 
-    Parameters
-    ----------
-    groups : Groups
-    statistic : str
-        A key of `STATISTICS`.
-    alternative : {"two-sided", "greater", "less"}
-    impossible : ndarray of shape (2, n_groups)
-        Weights of the rows with an outcome that was predicted to be impossible, 1 and 0.
-    atoms : Atoms or None
-        None where all outcomes were certain.
+    `impossible`, of shape (2, n_groups), sums the weights of rows with outcome 1, and with 0, that
+    was predicted to be impossible. `atoms` is None where all outcomes were certain.
     """
 
     def __init__(self, groups, statistic, alternative, impossible, atoms):

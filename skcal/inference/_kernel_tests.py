@@ -288,17 +288,11 @@ def _sum_counts(counts, values):
 
 
 def _sum_strip(vectors, kernel, counts, start):
-    """Sums over the terms h of `TILE` rows with themselves and all later rows.
+    """Sums over the terms h of `TILE` rows, from `start` on, with themselves and all later rows.
 
-    Returns
-    -------
-    row_sums : ndarray of shape (n_samples - start,)
-        Sums of all rows from `start` on; pairs with earlier rows belong to other strips.
-    own : ndarray of shape (<= TILE,)
-    resampled_pairs : ndarray of shape (n_resamples,)
-    variance : float
-        Sum over pairs of different rows of the variance that a term has if labels come true as
-        predicted.
+    Returns the sums of all rows from `start` on (pairs with earlier rows belong to other strips);
+    the rows' terms with themselves; the sums over pairs of each resample; and, summed over pairs of
+    different rows, the variance that a term has if labels come true as predicted.
     """
     n_rows = len(vectors.proba)
     strip = slice(start, min(start + TILE, n_rows))

@@ -247,14 +247,10 @@ def _estimate(before, after, level):
 
 
 def _play(recalibrator, proba, codes, loss, show=iter):
-    """Gains of blocks of rows by maps that were fitted on the rows before them.
+    """Gains of blocks of rows by maps that were fitted on the rows before them, and their floors.
 
-    Returns
-    -------
-    gains : ndarray of shape (n_parts, n_rounds)
-        Blocks before which a single class was seen are left out.
-    floors : ndarray of shape (n_parts,)
-        No gain is below minus its floor.
+    Gains have shape (n_parts, n_rounds); blocks before which a single class was seen are left out.
+    No gain of a part is below minus its floor.
     """
     largest_rise = _LARGEST_RISE[loss]
     if loss == "brier" and proba.shape[1] > 2:

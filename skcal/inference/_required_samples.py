@@ -382,19 +382,11 @@ def _count_rows(variance, standard_error):
 
 
 class _Population(NamedTuple):
-    """Rows that future ones are drawn from.
-
-    Attributes
-    ----------
-    predictions, truth : ndarray of shape (n_samples,)
-        Predicted and true probabilities.
-    weights : ndarray of shape (n_samples,)
-        Shares of the population, all above 0, which sum to 1.
-    """
+    """Rows that future ones are drawn from: predicted and true probabilities."""
 
     predictions: np.ndarray
     truth: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # shares of the population, all above 0, which sum to 1
 
     def plan(self, n_rows, expected):
         """The answer."""

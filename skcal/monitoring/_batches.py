@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from skcal._input._batches._tables import check_names, check_order, feed_batches
+from skcal.monitoring._arguments import refuse_options
 from skcal.monitoring._grouped_monitor import GroupedMonitor
-from skcal.monitoring._monitor import CalibrationMonitor, refuse_options
+from skcal.monitoring._monitor import CalibrationMonitor
 
 
 def monitor_batches(

@@ -22,58 +22,32 @@ from skcal.monitoring._rises import Marks, Rise, follow, make_marks
 
 
 class Rules(NamedTuple):
-    """What rows are judged by.
+    """What rows are judged by."""
 
-    Attributes
-    ----------
-    memories : tuple of int or None
-        In rows.
-    n_bins : int
-    tolerance : float
-        In log odds.
-    lag : int
-    batch : {"rows", "whole", "dependent"}
-    log_level : float
-        Logarithm of the evidence that is an alarm.
-    log_run_length : float or None
-        Logarithm of the detector that is an alarm.
-    is_brief : bool, default=False
-        Whether only evidence and alarms are wanted, not what describes them, which costs more.
-    """
-
-    memories: tuple[int | None, ...]
+    memories: tuple[int | None, ...]  # in rows
     n_bins: int
-    tolerance: float
+    tolerance: float  # in log odds
     lag: int
-    batch: str
-    log_level: float
-    log_run_length: float | None
+    batch: str  # "rows", "whole" or "dependent"
+    log_level: float  # logarithm of the evidence that is an alarm
+    log_run_length: float | None  # logarithm of the detector that is an alarm
+    # Only evidence and alarms are wanted, not what describes them, which costs more.
     is_brief: bool = False
 
 
 class Experts(NamedTuple):
     """State of the experts; each update makes a new one.
 
-    Attributes
-    ----------
-    past : Past
-        What bets are made from.
-    counts : ndarray of shape (3, n_cells)
-        Rows, predictions and outcomes, added up in each cell.
-    log_wealth : ndarray of shape (n_experts,)
-    low, top : Marks
-        Where the wealth was lowest, and where it was highest since then: in between the expert has
-        gained.
-    over : Rise or None
-        The last clear rise that was over.
+    An expert has gained between `low`, where its wealth was lowest, and `top`, where it was highest
+    since then.
     """
 
-    past: Past
-    counts: np.ndarray
+    past: Past  # what bets are made from
+    counts: np.ndarray  # rows, predictions and outcomes, added up in each cell
     log_wealth: np.ndarray
     low: Marks
     top: Marks
-    over: Rise | None
+    over: Rise | None  # the last clear rise that was over
 
     @property
     def gains(self):
@@ -90,23 +64,10 @@ def make_experts(rules):
 
 
 def play(experts, rules, predictions, outcomes, rows, times):
-    """Bet on rows one after the other.
+    """Bet on rows one after the other, at most as many as `choose_block` says; `rows` count from 1.
 
-    Parameters
-    ----------
-    experts : Experts
-    rules : Rules
-    predictions, outcomes : float ndarray of shape (n,)
-        At most as many as `choose_block` says.
-    rows : int ndarray of shape (n,)
-        Their numbers, from 1.
-    times : ndarray of shape (n,) or None
-
-    Returns
-    -------
-    experts : Experts
-    log_sums : ndarray of shape (n_experts, n)
-        Logarithms of the products of the factors by which their wealth is multiplied.
+    Returns the experts, and by expert and row the logarithms of the products of the factors by
+    which their wealth is multiplied.
     """
     cells = find_cells(predictions, rules.n_bins)
     bets, past = bet(experts.past, predictions, outcomes, cells, rules.memories)

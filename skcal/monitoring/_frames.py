@@ -19,16 +19,7 @@ _NEARLY = 0.95
 
 
 class Deviation(NamedTuple):
-    """A rise of the wealth of an expert, and of which problem.
-
-    Attributes
-    ----------
-    rise : Rise
-    problem : int
-    name : {"shift", "slope", "cell"}
-        Name of the expert.
-    is_over : bool
-    """
+    """A rise of the wealth of an expert ("shift", "slope" or "cell"), and of which problem."""
 
     rise: Rise
     problem: int

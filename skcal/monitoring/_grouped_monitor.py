@@ -15,7 +15,8 @@ from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._numerics.monitoring._betting_evidence import reject_by_evidence
 from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
-from skcal.monitoring._monitor import CalibrationMonitor, check_given, refuse_options
+from skcal.monitoring._arguments import check_given, refuse_options
+from skcal.monitoring._monitor import CalibrationMonitor
 from skcal.monitoring._times import read_time_values
 
 

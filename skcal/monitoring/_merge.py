@@ -18,13 +18,7 @@ _MARKS = [Experts._fields.index(name) for name in ("low", "top")]
 def merge_states(states, rules, negative, *, independent):
     """State of a monitor that starts with the evidence and the knowledge of others, without lags.
 
-    Parameters
-    ----------
-    states : list of State
-    rules : Rules
-    negative : int or None
-    independent : bool
-        Whether evidence is multiplied; otherwise the mean is taken.
+    The evidence is multiplied if it is independent; otherwise the mean is taken.
     """
     kinds = {state.time_kind for state in states if state.n_rows}
     if len(kinds) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,19 +14,18 @@ from skcal._input._batches._batch_rows import (
     check_names,
     count_problems,
     is_empty,
-    list_samples,
 )
 from skcal._input._batches._grouped import check_same_settings
-from skcal._input._validation import (
-    check_flag,
-    check_integer,
-    check_number,
-    check_option,
-    refuse_unknown_options,
-)
+from skcal._input._validation import check_flag, check_integer, check_number, check_option
 from skcal._numerics.monitoring._betting_evidence import log_mean_exp
 from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
+from skcal.monitoring._arguments import (
+    check_given,
+    check_memories,
+    read_problems,
+    refuse_options,
+)
 from skcal.monitoring._describe import describe_monitor
 from skcal.monitoring._experts import Rules
 from skcal.monitoring._frames import (
@@ -45,27 +45,6 @@ from skcal.monitoring._times import check_order_of_times, make_time, read_times
 if TYPE_CHECKING:
     import pandas as pd
 
-SETTINGS = (
-    "alpha",
-    "tolerance",
-    "memories",
-    "n_bins",
-    "run_length",
-    "labels",
-    "reduction",
-    "pos_label",
-    "lag",
-    "batch",
-)
-_DEFAULTS = {
-    "alpha": 0.05,
-    "tolerance": 0.0,
-    "memories": (None, 5000, 500),
-    "n_bins": 10,
-    "reduction": "auto",
-    "lag": 1,
-    "batch": "rows",
-}
 _REDUCTIONS = ("auto", "confidence", "classwise")
 _BATCHES = ("rows", "whole", "dependent")
 # Beyond this nearly everything is allowed.
@@ -286,7 +265,7 @@ class CalibrationMonitor:
         if self.alpha == 0:
             raise ValueError("alpha must be above 0 and below 1; got 0.")
         self.tolerance = check_number("tolerance", tolerance, 0, below=_LARGEST_TOLERANCE)
-        self.memories = _check_memories(memories)
+        self.memories = check_memories(memories)
         self.n_bins = check_integer("n_bins", n_bins, minimum=1, maximum=1000)
         self.run_length = run_length
         if run_length is not None:
@@ -343,10 +322,7 @@ class CalibrationMonitor:
         if is_empty(y_true, y_proba):
             return self
         stream = self._stream
-        samples, n_rows, negative = list_samples(
-            y_true, y_proba, None, self._settings, stream.negative
-        )
-        problems = [_read_sample(sample) for _, sample in samples]
+        problems, n_rows, negative = read_problems(y_true, y_proba, self._settings, stream.negative)
         kind, times = read_times(time, n_rows)
         check_order_of_times(kind, times, stream)
         self._take(add_rows(stream, self._rules, problems, times, negative, kind))
@@ -528,7 +504,7 @@ class CalibrationMonitor:
         ValueError
             If `data` is not what `to_dict` gives, or comes from a later version.
         """
-        monitor = cls(**unpack_settings(data, SETTINGS))
+        monitor = cls(**unpack_settings(data, _DEFAULTS))
         monitor._take(unpack_stream(data, monitor._state))
         return monitor
 
@@ -536,7 +512,7 @@ class CalibrationMonitor:
 
     @property
     def _settings(self):
-        return {name: getattr(self, name) for name in SETTINGS}
+        return {name: getattr(self, name) for name in _DEFAULTS}
 
     @property
     def _negative(self):
@@ -606,54 +582,13 @@ class CalibrationMonitor:
         shown = {
             name: value
             for name, value in self._settings.items()
-            if value is not None and value != _DEFAULTS.get(name)
+            if value is not None and value != _DEFAULTS[name]
         }
         shown |= {"n_samples": self.n_samples_, "alarm": self.alarm_}
         return f"CalibrationMonitor({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
 
-def _check_memories(memories):
-    """Memories as a tuple, or a ValueError."""
-    if not isinstance(memories, tuple | list) or not memories:
-        raise ValueError(
-            f"memories must be a tuple of numbers of rows, or None for all; got {memories!r}."
-        )
-    checked = tuple(
-        None if rows is None else check_integer("memories", rows, minimum=1, maximum=10**12)
-        for rows in memories
-    )
-    if len(set(checked)) < len(checked):
-        raise ValueError(f"memories must be distinct; got {memories!r}.")
-    return checked
-
-
-def refuse_options(name, unknown):
-    """Raise a TypeError for arguments that a method does not have, with the reason for weights."""
-    if "sample_weight" in unknown:
-        raise TypeError(
-            "Monitors have no sample_weight: a row of weight 2 would be two rows with the same "
-            "label, which are not independent, so that false alarms would be more frequent than "
-            "alpha. Leave the weights out, or feed rows that were drawn with them."
-        )
-    refuse_unknown_options(name, unknown, ["time"])
-
-
-def check_given(**columns):
-    """Raise a ValueError for rows that are None, as those of a read that failed."""
-    for name, values in columns.items():
-        if values is None:
-            raise ValueError(f"{name} must hold the rows; got None. For no rows pass empty lists.")
-
-
-def _read_sample(sample):
-    """Predictions and outcomes of a binary problem as float64, or a ValueError for soft labels."""
-    predictions = np.array(sample.predictions, dtype=np.float64)  # which may wait: a copy
-    outcomes = np.array(sample.outcomes, dtype=np.float64)
-    soft = (outcomes != 0) & (outcomes != 1)
-    if soft.any():
-        row = int(soft.argmax())
-        raise ValueError(
-            "y_true must hold labels that came true or not, which settle the bets of a monitor; "
-            f"got the soft label {outcomes[row]:g} at row {row}."
-        )
-    return predictions, outcomes
+# Settings of a monitor by name, in their order.
+_DEFAULTS = {
+    name: parameter.default for name, parameter in signature(CalibrationMonitor).parameters.items()
+}

@@ -13,41 +13,23 @@ _SLOWEST = 0.25
 
 
 class Marks(NamedTuple):
-    """A row for each expert, and what was known after it.
+    """A row for each expert, and what was known after it."""
 
-    Attributes
-    ----------
-    logs : ndarray of shape (n_experts,)
-        Logarithms of the wealth.
-    rows, times : ndarray of shape (n_experts,)
-        0 for the start, and times 0 where there are none.
-    counts : ndarray of shape (n_experts, 3, n_cells)
-        Rows, predictions and outcomes, added up in each cell.
-    """
-
-    logs: np.ndarray
-    rows: np.ndarray
-    times: np.ndarray
-    counts: np.ndarray
+    logs: np.ndarray  # logarithms of the wealth
+    rows: np.ndarray  # 0 for the start
+    times: np.ndarray  # 0 where there are none
+    counts: np.ndarray  # rows, predictions and outcomes in each cell; shape (n_experts, 3, n_cells)
 
 
 class Rise(NamedTuple):
-    """A rise of the wealth of one expert.
+    """A rise of the wealth of one expert, from the row after `since` to the row `until`.
 
-    Attributes
-    ----------
-    expert : int
-    gain : float
-        By how much the logarithm of the wealth rose.
-    since, until : int
-        The row after which it began, and its last row.
-    since_time, until_time : float or int
-    before, within : ndarray of shape (3, n_cells)
-        Rows, predictions and outcomes, added up in each cell, until it began and since then.
+    `before` and `within` add up rows, predictions and outcomes in each cell, until it began and
+    since then.
     """
 
     expert: int
-    gain: float
+    gain: float  # of the logarithm of the wealth
     since: int
     since_time: float | int
     until: int
@@ -87,15 +69,12 @@ def find_last(one, other, log_level):
 def is_over(log_level, low, top, now):
     """Whether an expert has won too little since its top for a rise that goes on.
 
-    The logarithm of the wealth is about a random walk, whose variance is twice its drift. In a
-    rise that goes on, a loss of this size is seen with a chance of about one over the level of the
+    The logarithm of the wealth is about a random walk, whose variance is twice its drift. In a rise
+    that goes on, a loss of this size is seen with a chance of about one over the level of the
     alarm, in the whole of the rise.
 
-    Parameters
-    ----------
-    log_level : float
-    low, top, now : tuple of (float or ndarray, int or ndarray)
-        Logarithm of the wealth and the row where the rise began, where it was largest, and now.
+    `low`, `top` and `now` pair the logarithm of the wealth with the row: where the rise began,
+    where it was largest, and now.
     """
     gain, length = top[0] - low[0], np.maximum(top[1] - low[1], 1)
     missing = top[0] - now[0] + _SLOWEST * gain / length * (now[1] - top[1])
@@ -105,26 +84,10 @@ def is_over(log_level, low, top, now):
 def follow(low, top, over, log_level, wealth, rows, times, count):
     """Where the rises of the experts are after more rows.
 
-    Parameters
-    ----------
-    low, top : Marks
-        Where the wealth was lowest, and where it was highest since then.
-    over : Rise or None
-        The last rise that was over.
-    log_level : float
-    wealth : ndarray of shape (n_experts, n)
-        Its logarithms.
-    rows, times : ndarray of shape (n,)
-        Times may be None.
-    count : callable
-        Gives the counts until some places, of which the last is the last row.
-
-    Returns
-    -------
-    counts : ndarray of shape (3, n_cells)
-        Counts of all rows.
-    low, top : Marks
-    over : Rise or None
+    Returns the counts of all rows, `low`, `top` and `over`. `low` and `top` mark where the wealth
+    was lowest, and where it was highest since then; `over` is the last rise that was over. `wealth`
+    has its logarithms, by expert and row. `count` gives the counts until some places, of which the
+    last is the last row.
     """
     lows, highs = _find_extremes(low, top, wealth)
     every, ended = np.arange(len(wealth)), []
@@ -180,19 +143,9 @@ def _move(mark, places, find):
 def _trace(path, rows, low, top, log_level):
     """Follow one expert row by row.
 
-    Parameters
-    ----------
-    path, rows : ndarray of shape (n,)
-    low, top : tuple of (float, int, int)
-        Wealth, row and place, -1 for an earlier row.
-    log_level : float
-
-    Returns
-    -------
-    low, top : int
-        Their places in the end.
-    ended : list of (int, int, int)
-        Places where a rise was over, where it had begun, and where it was highest.
+    `low` and `top` are wealth, row and place, which is -1 for an earlier row. Returns the places of
+    both in the end, and of each rise that was over: where it was over, where it had begun, and
+    where it was highest.
     """
     start, ended = 0, []
     while start < len(path):

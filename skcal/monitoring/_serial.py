@@ -91,11 +91,7 @@ def unpack_settings(data, names):
 def unpack_stream(data, blank):
     """Stream from the dict that `pack_monitor` made, or a ValueError.
 
-    Parameters
-    ----------
-    data : dict
-    blank : State
-        That of a new monitor with the same settings.
+    `blank` is the state of a new monitor with the same settings.
     """
     with errors_named(FORMAT):
         negative, kind = data["negative"], data["time_kind"]

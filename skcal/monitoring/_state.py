@@ -33,39 +33,24 @@ class Alarm(NamedTuple):
 class State(NamedTuple):
     """Everything that changes with the rows; each update makes a new one.
 
-    Attributes
-    ----------
-    n_rows : int
-    negative : int or None
-        The negative label where none are named, see `agree_on_negative`.
-    experts : tuple of tuple of Experts
-        For each of `lag` streams those of each binary problem.
-    log_stakes : ndarray of shape (lag, n_problems * n_experts)
-        Logarithms of what is bet on each expert, see `advance_stakes`.
-    n_bets : int ndarray of shape (lag,)
-        Number of rows, or batches, that were bet on.
-    log_detectors : ndarray of shape (n_problems * n_experts,)
-    log_base, log_evidence, log_maxima : ndarray of shape (lag,)
-        Logarithms of the evidence at the start (that of merged monitors), now, and at its largest.
-    alarm : Alarm or None
-    change_alarms : tuple of Alarm
-    time_kind : {"numbers", "dates"} or None
-    last_time : float, int or None
-    history : History
+    Streams are `lag` in number. Stakes and detectors have an entry for each expert of each problem.
     """
 
     n_rows: int
-    negative: int | None
-    experts: tuple[tuple[Experts, ...], ...]
+    negative: int | None  # the negative label where none are named, see `agree_on_negative`
+    experts: tuple[tuple[Experts, ...], ...]  # by stream and binary problem
+    # Logarithms of what is bet on each expert, by stream, see `advance_stakes`.
     log_stakes: np.ndarray
-    n_bets: np.ndarray
+    n_bets: np.ndarray  # number of rows, or batches, that were bet on, by stream
     log_detectors: np.ndarray
+    # Logarithms of the evidence at the start (that of merged monitors), now, and at its largest, by
+    # stream.
     log_base: np.ndarray
     log_evidence: np.ndarray
     log_maxima: np.ndarray
     alarm: Alarm | None
     change_alarms: tuple[Alarm, ...]
-    time_kind: str | None
+    time_kind: str | None  # "numbers" or "dates"
     last_time: float | int | None
     history: History
 
@@ -94,16 +79,7 @@ def make_state(rules, n_problems):
 
 
 def advance(state, rules, problems, times):
-    """State after more rows.
-
-    Parameters
-    ----------
-    state : State
-    rules : Rules
-    problems : list of (ndarray, ndarray)
-        Predictions and outcomes of each binary problem, of the same rows.
-    times : ndarray of shape (n,) or None
-    """
+    """State after more rows: predictions and outcomes of each problem, of the same rows."""
     n = len(problems[0][0])
     if rules.batch != "rows":
         return _take_at_once(state, rules, problems, times)

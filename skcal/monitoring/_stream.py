@@ -48,14 +48,8 @@ def add_rows(stream, rules, problems, times, negative, time_kind):
 def look(stream, rules, seen=None):
     """What is known of all rows, those that wait included, which go on to wait.
 
-    So no digit depends on when somebody looks.
-
-    Parameters
-    ----------
-    stream : Stream
-    rules : Rules
-    seen : State, default=None
-        What was seen last since the first of the waiting rows came.
+    So no digit depends on when somebody looks. `seen` is what was seen last since the first of the
+    waiting rows came.
     """
     state = seen or stream.state
     waiting, n_seen = [], stream.n_rows

@@ -15,11 +15,7 @@ NUMBERS, DATES = "numbers", "dates"
 def read_times(time, n_rows):
     """Kind and values of the times of rows, of which one may stand for all, or a ValueError.
 
-    Returns
-    -------
-    kind : {"numbers", "dates"} or None
-    times : ndarray of shape (n_rows,) or None
-        float64, or for dates int64.
+    "numbers" are float64, "dates" int64. Both are None without times.
     """
     if time is None:
         return None, None

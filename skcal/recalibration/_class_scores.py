@@ -227,20 +227,8 @@ def share_among_seen(proba, part, seen):
 def name_columns(n_columns, found, classes, owner):
     """Label of every column, of both classes for a single one.
 
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns of X.
-    found : ndarray
-        Sorted distinct labels of y.
-    classes : None, "columns" or array-like
-        Parameter of the recalibrator.
-    owner : str
-        Name of the recalibrator.
-
-    Returns
-    -------
-    ndarray of shape (max(n_columns, 2),)
+    `found` are the sorted distinct labels of y, `classes` the parameter of the recalibrator, and
+    `owner` its name.
     """
     n_classes = max(n_columns, 2)
     if classes is None:

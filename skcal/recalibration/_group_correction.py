@@ -31,31 +31,13 @@ _N_FOLDS = 5
 class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
     """Base class of corrections of log-odds, shrunk by what they gain in rows held out.
 
-    With more than two classes each class is corrected against the rest.
+    With more than two classes each class is corrected against the rest. `levels` has the levels of
+    each column that is read; `classes` labels the columns of scores; `input` says what scores are.
 
     A subclass implements ``_fit_class(odds, outcomes, mass, numbers, splits)``, which returns a
-    correction of one class, and what those of other rows say of each row; and
-    ``_apply(fitted, odds, numbers)``.
-
-    Parameters
-    ----------
-    levels : list of Levels
-        Levels of each column that is read.
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns of scores.
-    input : {"proba", "logits"}
-        What scores are.
-    n_jobs : int or None
-        Number of classes fitted in parallel.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-    maps_ : list
-        The correction of the second of two classes, or of each class.
-    factor_ : float
-        What corrections are multiplied by, in [0, 1]; 0 leaves scores as they are.
+    correction of one class, and what those of other rows say of each row; and ``_apply(fitted,
+    odds, numbers)``. `maps_` holds the correction of the second of two classes, or of each class;
+    `factor_`, in [0, 1], multiplies corrections: 0 leaves scores as they are.
     """
 
     def __init__(self, levels=None, classes=None, input="proba", n_jobs=None):
@@ -73,18 +55,10 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         """What is added to the log-odds of one class."""
 
     def fit(self, scores, y, sample_weight=None, *, numbers, fold):
-        """Fit the corrections.
+        """Fit the corrections to scores of shape (n_samples, n_classes) or (n_samples, 1).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
-        y : ndarray of shape (n_samples,)
-        sample_weight : ndarray of shape (n_samples,) or None
-            Counts rows.
-        numbers : ndarray of int of shape (n_samples, n_columns)
-            Level of each row in each column.
-        fold : ndarray of int of shape (n_samples,)
-            Rows of one fold have been scored by one classifier, which has not seen them.
+        Weights count rows. `numbers` has the level of each row in each column. Rows of one `fold`
+        have been scored by one classifier, which has not seen them.
         """
         self.classes_ = self.classes
         vars(self).pop("_seen", None)
@@ -129,17 +103,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         self.factor_ = find_factor(odds, held_out, codes, mass)
 
     def predict_proba(self, scores, *, numbers):
-        """Corrected probabilities, a column for each class.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
-        numbers : ndarray of int of shape (n_samples, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Corrected probabilities, a column for each class; `scores` and `numbers` as in `fit`."""
         check_scores(scores, np, self.input)
         scores = self._arrange(scores)
         seen = vars(self).get("_seen")

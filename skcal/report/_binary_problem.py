@@ -25,17 +25,8 @@ def list_models(y_proba):
 class Problem:
     """Checked rows of one model, without those of weight zero.
 
-    Attributes
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        float64; of two classes the last is the positive one.
-    codes : ndarray of shape (n_samples,)
-        Number of the column that came true.
-    weights : ndarray of shape (n_samples,) or None
-        All positive.
-    names : list
-        Label of every column.
-    reduction : {"auto", "confidence"}
+    `proba` is float64; of two classes the last is the positive one. `codes` has the number of the
+    column that came true, `names` the label of every column.
     """
 
     def __init__(self, vectors, names, reduction):

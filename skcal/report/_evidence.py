@@ -20,34 +20,16 @@ _PART_OF_FINE = 0.2
 
 
 class AverageError(NamedTuple):
-    """How wrong predictions are on average.
-
-    Attributes
-    ----------
-    size, bound : float
-        Estimate and upper confidence bound.
-    scale : float
-        Errors of opposite sign may cancel at predictions that are no farther apart.
-    kind : str
-        What it is.
-    """
+    """How wrong predictions are on average: an estimate and its upper confidence bound."""
 
     size: float
     bound: float
-    scale: float
-    kind: str
+    scale: float  # errors of opposite sign may cancel at predictions that are no farther apart
+    kind: str  # what it is
 
 
 class WorstClass(NamedTuple):
-    """The label whose probabilities have the largest average error.
-
-    Attributes
-    ----------
-    label : label
-    size, bound : float
-        Its average error, as that of all rows.
-    mean_prediction, mean_outcome : float
-    """
+    """The label whose probabilities have the largest average error; see `AverageError`."""
 
     label: object
     size: float
@@ -57,30 +39,16 @@ class WorstClass(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Tests and bounds.
-
-    Attributes
-    ----------
-    test, fine_test : TestResult
-    class_test : TestResult or None
-    pvalue : float
-        The smallest p-value, each times its factor (Bonferroni).
-    finds_answers, finds_classes : bool
-        Whether a test of what measures read rejects, and that of all classes.
-    error : AverageError
-    clear_size : float
-        The error that a direction must explain half of: a root mean square.
-    worst : WorstClass or None
-    """
+    """Tests and bounds."""
 
     test: TestResult
     class_test: TestResult | None
     fine_test: TestResult
-    pvalue: float
-    finds_answers: bool
-    finds_classes: bool
+    pvalue: float  # the smallest p-value, each times its factor (Bonferroni)
+    finds_answers: bool  # whether a test of what measures read rejects
+    finds_classes: bool  # whether the test of all classes rejects
     error: AverageError
-    clear_size: float
+    clear_size: float  # the error that a direction must explain half of: a root mean square
     worst: WorstClass | None
 
 
@@ -99,11 +67,7 @@ def adjust_pvalue(name, pvalue, has_classes):
 def weigh_evidence(problem, smooth, binned, *, confidence_level, n_resamples, n_jobs, seed):
     """The `Evidence` of a problem.
 
-    Parameters
-    ----------
-    problem : Problem
-    smooth, binned : pair of float
-        SmoothECE and the ECE of bins, each with its mean by chance.
+    `smooth` and `binned` are SmoothECE and the ECE of bins, each with its mean by chance.
     """
     options = {"n_resamples": n_resamples, "n_jobs": n_jobs, "seed": seed}
     fine = describe_fine_error(problem, confidence_level, n_resamples, seed)

@@ -15,20 +15,8 @@ from skcal.report._verdict import (
 def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
     """The verdict, and facts as `write_sentence` takes them.
 
-    Parameters
-    ----------
-    problem : Problem
-    sample : SampleSummary
-    smooth, binned : pair of float
-        SmoothECE and the ECE of bins, each with its mean by chance.
-    tolerance : float
-    **options : dict
-        `confidence_level`, `n_resamples`, `n_jobs` and `seed`.
-
-    Returns
-    -------
-    verdict : str
-    facts : dict
+    `smooth` and `binned` are SmoothECE and the ECE of bins, each with its mean by chance. `options`
+    are `confidence_level`, `n_resamples`, `n_jobs` and `seed`.
     """
     level = options["confidence_level"]
     evidence, regions = weigh_evidence(problem, smooth, binned, **options), ()

@@ -24,18 +24,10 @@ SCORE_TITLES = {"brier_score": "Brier score", "log_loss": "log loss"}
 
 
 class Section(NamedTuple):
-    """A titled table.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-        Heads of the columns after the first; none where each row has one text.
-    rows : list of tuple of str
-        Cells, the first of which names the row.
-    """
+    """A titled table; the first cell of a row names it."""
 
     title: str
+    # Heads of the columns after the first; none where each row has one text.
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
 

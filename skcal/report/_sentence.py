@@ -26,14 +26,7 @@ _ALL = 0.995
 
 
 def write_sentence(verdict, facts):
-    """One sentence for a newcomer.
-
-    Parameters
-    ----------
-    verdict : str
-    facts : dict
-        What `judge_rows` finds.
-    """
+    """One sentence for a newcomer, from the facts that `judge_rows` finds."""
     writers = {
         "calibrated": _write_calibrated,
         "nearly calibrated": _write_nearly,

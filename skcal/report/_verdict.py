@@ -38,21 +38,12 @@ _NOTHING = 1e-12
 
 
 class Signs(NamedTuple):
-    """How far predictions are off in three respects: above 1 in size where intervals agree on it.
+    """How far predictions are off in three respects: above 1 in size if intervals agree on it."""
 
-    Attributes
-    ----------
-    gap : float
-        Mean confidence in the predicted label is too high.
-    bias : float
-        Mean prediction is too high.
-    spread : float
-        Predictions are too far apart, on the scales of probabilities and of log odds; 0 if only
-        on one of them. One may have no slope.
-    """
-
-    gap: float
-    bias: float
+    gap: float  # mean confidence in the predicted label is too high
+    bias: float  # mean prediction is too high
+    # Predictions are too far apart, on the scales of probabilities and of log odds; 0 if only on
+    # one of them. One may have no slope.
     spread: float
 
 
@@ -130,20 +121,10 @@ def find_verdict(pvalue, error, bound, tolerated, discrimination_pvalue, confide
 def name_error(problem, direction, signs, clear_size, worst_size, confidence_level):
     """What is wrong with a model that is not calibrated, as far as intervals support it.
 
-    A shift or a stretch must explain at least half of the error. If predictions are too high or too
-    low as well as too far apart or too close, what a shift and a stretch after it would take off a
-    proper score decides.
-
-    Parameters
-    ----------
-    problem : Problem
-    direction : Direction
-    signs : Signs
-    clear_size : float
-        Root mean square of the error.
-    worst_size : float
-        Average error of the worst label, where that is clear; else 0.
-    confidence_level : float
+    A shift or a stretch must explain at least half of the error, whose root mean square is
+    `clear_size`. `worst_size` is the average error of the worst label, where that is clear; else 0.
+    If predictions are too high or too low as well as too far apart or too close, what a shift and a
+    stretch after it would take off a proper score decides.
     """
     rows, pos_label = problem.read_rows(), problem.pos_label
     # Two directions are looked at, but for confidences: each at half the level (Bonferroni).

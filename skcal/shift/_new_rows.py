@@ -16,16 +16,7 @@ from skcal._tools._arrays import list_column_names, read_numbers
 def read_new(y_proba_new, y_proba, rows, sample_weight):
     """New rows as vectors in the columns of the old ones, and their weights.
 
-    Parameters
-    ----------
-    y_proba_new, y_proba, sample_weight : array-like
-    rows : Predictions
-        The old rows, those of `y_proba`.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_new, n_classes)
-    weights : ndarray of shape (n_new,) or None
+    `rows` are the old ones, those of `y_proba`.
     """
     proba = check_proba("y_proba_new", read_numbers("y_proba_new", y_proba_new))
     weights = check_sample_weight(sample_weight, len(proba), "sample_weight_new")

@@ -42,16 +42,7 @@ def unpack_settings(data, names):
 def unpack_state(data, n_cells, n_problems):
     """Counts and cells from the dict that `pack_summary` made, or a ValueError.
 
-    Parameters
-    ----------
-    data : dict
-    n_cells, n_problems : int
-        What the settings ask for.
-
-    Returns
-    -------
-    state : dict
-    cells : list of Cells
+    `n_cells` and `n_problems` are what the settings ask for.
     """
     with errors_named(FORMAT):
         negative, problems = data["negative"], data["problems"]

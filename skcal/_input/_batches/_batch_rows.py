@@ -27,24 +27,10 @@ _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
 
 
 def list_samples(y_true, y_proba, sample_weight, settings, negative=None):
-    """Check rows and reduce them to binary problems.
+    """Check rows and reduce them to binary problems: (number, Sample) pairs, rows, negative label.
 
-    Parameters
-    ----------
-    y_true, y_proba, sample_weight : array-like
-        At least one row, and a positive weight.
-    settings : dict
-        Those of a summary.
-    negative : int or None, default=None
-        What `agree_on_negative` said of the rows before.
-
-    Returns
-    -------
-    samples : list of (int, Sample)
-        Number of the problem and its rows.
-    n_rows : int
-    negative : int or None
-        The same of these rows and those before.
+    There is at least one row, with a positive weight. `settings` are those of a summary. `negative`
+    is what `agree_on_negative` said of the rows before, and on return of all rows so far.
     """
     pos_label, labels = settings["pos_label"], settings["labels"]
     is_named = labels is not None
@@ -133,10 +119,7 @@ def _find_negative(predictions, known):
 def agree_on_negative(*labels):
     """The negative label of some rows together, or a ValueError.
 
-    Parameters
-    ----------
-    *labels : int or None
-        That of parts of the rows, -1 or, also for soft labels, 0; None where all labels are 1.
+    Each part says -1 or 0 (0 also for soft labels), or None where all its labels are 1.
     """
     found = {label for label in labels if label is not None}
     if len(found) > 1:
@@ -170,14 +153,9 @@ def check_names(pos_label, labels):
 
 
 def check_named_columns(columns, labels):
-    """Raise a ValueError where columns of probabilities bear the labels' names in another order.
+    """Raise a ValueError if columns bear the names of a summary's labels in another order.
 
-    Parameters
-    ----------
-    columns : list or None
-        Names of the columns.
-    labels : list or None
-        Those of a summary, in the order of its columns.
+    `columns` and `labels` are lists or None.
     """
     for order in _UNNAMED if labels is None else [labels]:
         check_column_order("y_proba", columns, order)
@@ -225,12 +203,7 @@ def is_empty(*columns):
 def drop_invalid(y_true, y_proba, sample_weight):
     """Leave out rows with missing labels, and probabilities or weights that cannot be any.
 
-    Returns
-    -------
-    y_true, y_proba, sample_weight : array-like
-        The rows that are left; weights may be None.
-    dropped : dict
-        Number of rows for each of `REASONS`; a row counts for the first.
+    Also count them for each of `REASONS`; a row counts for the first.
     """
     dropped = dict.fromkeys(REASONS, 0)
     target, proba = as_labels(y_true), as_floats("y_proba", y_proba)

@@ -13,16 +13,9 @@ class KeyColumns(tuple[np.ndarray, ...]):
 def find_groups(by):
     """Number of the group of every row, and the keys of the groups, or a ValueError.
 
-    Parameters
-    ----------
-    by : array-like of shape (n_samples,) or (n_samples, n_keys), or KeyColumns
-        Every column keeps its type: numbers of a table lose digits where they share one.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,)
-    keys : list
-        Python values; tuples of them where there are several columns.
+    `by` is an array of shape (n_samples,) or (n_samples, n_keys), or KeyColumns. Every column keeps
+    its type, as numbers lose digits where they share one. Keys are Python values, or tuples of them
+    if there are several columns.
     """
     columns = [_number_keys(column) for column in _split_columns(by)]
     lengths = [len(codes) for codes, _ in columns]
@@ -41,11 +34,7 @@ def find_groups(by):
 def list_groups(by, columns):
     """Keys of the groups, each with the numbers of its rows, or a ValueError.
 
-    Parameters
-    ----------
-    by : see `find_groups`
-    columns : dict
-        Arrays that must have a row for each key, by name; None where there is none.
+    `columns` maps names to arrays, or None, that must have a row for each key.
     """
     codes, keys = find_groups(by)
     for name, values in columns.items():

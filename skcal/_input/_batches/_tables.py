@@ -13,20 +13,9 @@ from skcal._tools._progress import read_progress
 def feed_batches(batches, update, names, *, grouped, progress, extra="sample_weight"):
     """Hand batches to a function one by one; an error tells the number of the batch.
 
-    Parameters
-    ----------
-    batches : iterable
-        Tables of any library, or tuples of arrays.
-    update : callable
-        Called with labels, probabilities, the column called `extra` and, with groups, the keys
-        `by`.
-    names : list or None
-        What `check_names` said.
-    grouped : bool
-    progress : bool, callable or None
-        See `summarize_batches`.
-    extra : str, default="sample_weight"
-        The column that may be absent.
+    Batches are tables of any library, or tuples of arrays. `update` gets labels, probabilities, the
+    column called `extra`, which may be absent, and, if `grouped`, the keys `by`. `names` is what
+    `check_names` returned.
     """
     if not isinstance(batches, Iterable) or _list_columns(batches) is not None:
         raise ValueError(

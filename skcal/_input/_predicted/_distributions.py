@@ -278,20 +278,11 @@ def _read_ppf(component, levels):
 
 
 def read_predictions(targets_name, targets, name, distribution):
-    """Check targets and the distributions that were predicted for them.
+    """Check targets and the distributions predicted for them, one for each row or one for all.
 
-    Parameters
-    ----------
-    targets_name, name : str
-        Names of the two arguments, for messages.
-    targets : array-like of shape (n_samples,) or (n_samples, n_dimensions)
-    distribution : frozen scipy.stats.norm or scipy.stats.laplace, MultivariateNormal or Mixture
-        One distribution for each row, or one for all.
-
-    Returns
-    -------
-    targets : ndarray of shape (n_samples,), or (n_samples, n_dimensions) if multivariate
-    predictions : Normals, Laplaces, MultivariateNormals or Mixtures
+    Distributions are frozen scipy.stats.norm or laplace, `MultivariateNormal` or `Mixture`, and
+    come back as `Normals`, `Laplaces`, `MultivariateNormals` or `Mixtures`. Targets have shape
+    (n_samples,), or (n_samples, n_dimensions) if multivariate.
     """
     targets = read_numbers(targets_name, targets).astype(np.float64, copy=False)
     if targets.ndim not in (1, 2) or targets.size == 0:

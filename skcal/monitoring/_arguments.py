@@ -1,0 +1,62 @@
+"""Arguments of monitors: which are refused, and the rows that they take in."""
+
+import numpy as np
+
+from skcal._input._batches._batch_rows import list_samples
+from skcal._input._validation import check_integer, refuse_unknown_options
+
+
+def check_memories(memories):
+    """Memories as a tuple, or a ValueError."""
+    if not isinstance(memories, tuple | list) or not memories:
+        raise ValueError(
+            f"memories must be a tuple of numbers of rows, or None for all; got {memories!r}."
+        )
+    checked = tuple(
+        None if rows is None else check_integer("memories", rows, minimum=1, maximum=10**12)
+        for rows in memories
+    )
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"memories must be distinct; got {memories!r}.")
+    return checked
+
+
+def refuse_options(name, unknown):
+    """Raise a TypeError for arguments that a method does not have, with the reason for weights."""
+    if "sample_weight" in unknown:
+        raise TypeError(
+            "Monitors have no sample_weight: a row of weight 2 would be two rows with the same "
+            "label, which are not independent, so that false alarms would be more frequent than "
+            "alpha. Leave the weights out, or feed rows that were drawn with them."
+        )
+    refuse_unknown_options(name, unknown, ["time"])
+
+
+def check_given(**columns):
+    """Raise a ValueError for rows that are None, as those of a read that failed."""
+    for name, values in columns.items():
+        if values is None:
+            raise ValueError(f"{name} must hold the rows; got None. For no rows pass empty lists.")
+
+
+def read_problems(y_true, y_proba, settings, negative):
+    """Predictions and outcomes of each binary problem, the number of rows, and negative label.
+
+    `negative` is that of the rows before, see `agree_on_negative`.
+    """
+    samples, n_rows, negative = list_samples(y_true, y_proba, None, settings, negative)
+    return [_read_sample(sample) for _, sample in samples], n_rows, negative
+
+
+def _read_sample(sample):
+    """Predictions and outcomes of a binary problem as float64, or a ValueError for soft labels."""
+    predictions = np.array(sample.predictions, dtype=np.float64)  # which may wait: a copy
+    outcomes = np.array(sample.outcomes, dtype=np.float64)
+    soft = (outcomes != 0) & (outcomes != 1)
+    if soft.any():
+        row = int(soft.argmax())
+        raise ValueError(
+            "y_true must hold labels that came true or not, which settle the bets of a monitor; "
+            f"got the soft label {outcomes[row]:g} at row {row}."
+        )
+    return predictions, outcomes
