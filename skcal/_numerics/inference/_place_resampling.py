@@ -32,6 +32,8 @@ _N_PARTS = 64
 # Residuals at both ends of a transformed scale may move to where others are, if their mean size is
 # this share of that of all, and no more than this, for calibrated outcomes; and so many times that.
 _MOVED_SHARE, _MOVED, _MOST_TIMES = 2.5e-4, 5e-6, 4
+# The usual value is no less than this part of the root of the noise, where all rows are close.
+_LEAST_USUAL = 0.55
 # Steps towards the usual value, each of which halves the distance at least, as a rule.
 _N_STEPS = 4
 # Numbers on a grid that are worked on at a time.
@@ -175,7 +177,7 @@ def _find_usual(points, noise, sizes):
             normal = np.sqrt(2 / np.pi * np.maximum(variance, 0.0))
             error = np.minimum(normal, gaussian_filter1d(size, width)).sum() * cell
             value = (error * np.sqrt(value)) ** (2 / 3)  # errors fall like 1 / sqrt(s)
-    return max(value, 0.55 * total**0.5)
+    return max(value, _LEAST_USUAL * total**0.5)
 
 
 def _sum_parts(points, n_parts, weights):
@@ -192,7 +194,7 @@ def _guess_usual(points, noise):
     spread = np.ptp(points)
     density = _sum_parts(points, _N_PARTS, noise)
     rough = np.sqrt(density * spread / _N_PARTS).sum() ** (2 / 3) / 2
-    return max(rough, 0.55 * noise.sum() ** 0.5)
+    return max(rough, _LEAST_USUAL * noise.sum() ** 0.5)
 
 
 def _find_bandwidths(moments, sizes, start, smallest):
