@@ -470,10 +470,14 @@ class BaseRecalibrator(
         proba = self._to_probabilities(scores)
         if len(seen) == 1:
             return proba
+        view, part = self._view_seen(scores, seen)
+        return share_among_seen(proba, view._recalibrate(part), seen)
+
+    def _view_seen(self, scores, seen):
+        """What was learned of the classes that were seen, and the scores of these alone."""
         view = copy(self)
         view.classes_ = self.classes_[seen]
-        part = view._recalibrate(restrict_scores(scores, seen, self.input))
-        return share_among_seen(proba, part, seen)
+        return view, restrict_scores(scores, seen, self.input)
 
     def _finish(self, proba, dtype):
         """Probabilities in the given float type, inside (0, 1) unless 0 and 1 are meant."""

@@ -145,10 +145,23 @@ class VennAbers(OneVsRestRecalibrator):
             Lower and upper probability, in [0, 1]; classes are in the order of `classes_`. With
             more than two classes each class is against the rest, before rows are divided by
             their sums, so that the output of `predict_proba` may lie outside. The float type is
-            that of X.
+            that of X. A class that no row was of keeps its probability, as both ends, and so do
+            all classes where all rows were of one.
         """
         columns, device, _ = self._read_columns(X)
         scores = self._arrange_columns(columns, device)
+        seen = vars(self).get("_seen")
+        if seen is None:
+            return self._find_interval(scores).astype(columns.dtype, copy=False)
+        proba = self._to_probabilities(scores)
+        interval = np.stack([proba, proba], axis=2)
+        if len(seen) > 1:
+            view, part = self._view_seen(scores, seen)
+            ends = view._find_interval(part)
+            interval[:, seen] = ends * proba[:, seen].sum(axis=1)[:, None, None]
+        return interval.astype(columns.dtype, copy=False)
+
+    def _find_interval(self, scores):
         values = self._read_scale(scores)
         interval = np.empty((*scores.shape, 2))
         first = scores.shape[1] - len(self.maps_)
@@ -157,7 +170,7 @@ class VennAbers(OneVsRestRecalibrator):
             interval[:, k] = np.column_stack(steps.tabulate())[steps.find(column)]
         if first:
             interval[:, 0] = 1 - interval[:, 1, ::-1]
-        return interval.astype(columns.dtype, copy=False)
+        return interval
 
     def _read_scale(self, scores):
         if self.input == "proba":
