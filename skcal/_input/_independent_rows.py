@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import logit
 
+from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._groups import read_groups
 from skcal._input._reduction import REDUCTIONS, reduce_to_samples
 from skcal._input._sample import Sample
@@ -18,6 +19,21 @@ def reduce_to_labelled_sample(y_true, y_proba, **data):
     were given. Soft labels, several problems and dependent rows raise a ValueError.
     """
     return reduce_to_present_rows(y_true, y_proba, **data)[0]
+
+
+def reduce_to_clustered_sample(y_true, y_proba, clusters, **data):
+    """The sample of `reduce_to_labelled_sample`, and the cluster of each row.
+
+    None stands for independent rows: those of single rows, and of clusters that are copies of one
+    row, which stands for them.
+    """
+    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    if clusters is None:
+        return sample, None
+    member = read_clusters(clusters, present)
+    rows = sample.predictions, sample.outcomes
+    member, chosen, weights = unite_copies(member, *rows, sample.weights)
+    return Sample(*(values[chosen] for values in rows), weights), member
 
 
 def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):

@@ -13,10 +13,14 @@ from skcal._numerics.cells._merging import (
     WeightedBernoulliSums,
     merge_rows,
 )
+from skcal._numerics.inference._cluster_signs import SignedSums, find_design_effect
 from skcal._sources._null_draws import IndependentSums, SharedSums
 
 # Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
 _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
+
+# Residuals are measured in no smaller part than this, which rounding leaves intact.
+_LEAST_STEP = 1e-6
 
 
 class MergedProblem(NamedTuple):
@@ -78,6 +82,30 @@ def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
     proba = rows.proba if truth is None else np.column_stack([1 - truth, truth])
     source = CategoricalSums(proba, cells, sum(sizes), _list_unequal(rows.weights))
     return problems, SharedSums(source, starts)
+
+
+def make_signed(rows, statistic, member, *, is_omnibus):
+    """One problem whose residuals change their signs by clusters, and its `SignedSums`.
+
+    Variances are those of clusters. The third answer is the part of all residuals with which no sum
+    of outcomes leaves what soft labels can be: norms are measured there.
+    """
+    (sample,) = REDUCTIONS["auto"](rows)
+    problem, predictions, weights = _merge_sample(sample, statistic, is_omnibus)
+    merged, member = problem.merged, member[problem.merged.order]
+    weights = np.ones(len(predictions)) if weights is None else weights
+    outcomes = sample.outcomes[merged.order]
+    pulls = weights * (outcomes - predictions)
+    effect = find_design_effect(pulls, member)
+    pulls[(predictions == 0) | (predictions == 1)] = 0.0  # left to chance nowhere
+    cell = np.zeros(len(predictions), dtype=np.intp)
+    cell[merged.starts[1:]] = 1
+    sums = SignedSums(np.cumsum(cell), member, pulls, merged.sum_rows(weights * predictions))
+    room = np.minimum(merged.places, 1 - merged.places) * merged.mass
+    moves = sums.sizes > room
+    step = float((room[moves] / sums.sizes[moves]).min(initial=1.0))
+    problem = problem._replace(variance=effect * problem.variance)
+    return problem, sums, max(step, _LEAST_STEP)
 
 
 def _merge_sample(sample, statistic, is_omnibus):

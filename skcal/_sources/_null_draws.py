@@ -88,7 +88,7 @@ class SharedSums:
         return np.split(self._source.draw(rng, n_draws), self._starts[1:], axis=1)
 
 
-def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False):
+def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False, step=1.0):
     """Function ``f(sums) -> values`` of sums of outcomes by cell, one row for each sample.
 
     The statistic is a measure of one binary problem, unless `is_omnibus` asks for the omnibus
@@ -105,7 +105,11 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnib
 
     def measure(sums):
         # The mean outcome of a cell is a soft label.
-        shares = np.minimum(sums / mass, 1.0)
-        return np.array([statistic.measure_outcomes(share, places, weights) for share in shares])
+        shares = sums / mass
+        if step < 1:
+            shares = np.maximum(places + step * (shares - places), 0.0)
+        shares = np.minimum(shares, 1.0)
+        values = [statistic.measure_outcomes(share, places, weights) for share in shares]
+        return np.array(values) / step
 
     return measure

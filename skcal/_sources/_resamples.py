@@ -31,6 +31,14 @@ class Units:
         units = rng.integers(self.n_units, size=self.n_units)
         return self._spread(np.bincount(units, minlength=self.n_units))
 
+    def choose_rows(self, rng):
+        """Numbers of one random row of each group."""
+        if self.member is None:
+            return np.arange(self.n_units)
+        sizes = np.bincount(self.member)
+        place = np.cumsum(sizes) - sizes + (rng.random(self.n_units) * sizes).astype(np.intp)
+        return np.concatenate(self._rows)[place]
+
     def split(self, n_parts, rng):
         """Yield masks of the rows outside each of `n_parts` random parts of the units."""
         part = np.arange(self.n_units) * n_parts // self.n_units

@@ -8,8 +8,9 @@ from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
 from skcal._input._validation import check_labels
 from skcal._numerics.cells._merging import average_kinds, count_effectively
+from skcal._numerics.inference._cluster_signs import find_design_effect, is_nearly_normal
 from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
-from skcal._sources._merged_problems import make_independent, make_shared, merge_for
+from skcal._sources._merged_problems import make_independent, make_shared, make_signed, merge_for
 from skcal._sources._null_draws import NullCells, NullRows, make_cell_measure
 from skcal._sources._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
 
@@ -17,14 +18,17 @@ from skcal._sources._resamples import CellResamples, KindsOfRows, RowResamples, 
 FEW_ROWS = 1 << 12
 # The scale that resamples of SmoothECE are made for is not finer than this.
 NARROWEST = 1e-3
+# Tests of fewer clusters read single rows of them.
+_FEWEST_CLUSTERS = 20
 
 
 class RowSource:
     """A measure of rows, of outcomes drawn from their predictions, and of resamples.
 
     No row has weight zero. `is_binary` tells whether the measure reads one binary problem, in which
-    equal rows may be merged. `units`, what is drawn or dealt out, serve intervals alone. `estimate`
-    is the value of the measure, `error_bound` how far it may be from the value of the rows.
+    equal rows may be merged. `units`, what is drawn or dealt out, serve intervals, and tests of
+    clusters. `estimate` is the value of the measure, `error_bound` how far it may be from the value
+    of the rows.
     """
 
     error_bound = 0.0
@@ -43,17 +47,46 @@ class RowSource:
     def make_null(self, *, is_omnibus=False, truth=None):
         """Source of values for outcomes that are drawn from the predictions.
 
-        Values are those of the measure, or of the omnibus statistic. `truth` are true probabilities
-        of rows of one column, to draw outcomes from instead. The source has `observed`, the value
-        to compare, and `draw(rng, n_draws)`.
+        Of clusters the signs of residuals are drawn instead, see `has_known_law`. Values are those
+        of the measure, or of the omnibus statistic. `truth` are true probabilities of rows of one
+        column, to draw outcomes from instead. The source has `observed`, the value to compare, and
+        `draw(rng, n_draws)`.
         """
         statistic, rows = self.statistic, self._rows
+        if self._is_clustered:
+            member = self._units.member
+            problem, sums, step = make_signed(rows, statistic, member, is_omnibus=is_omnibus)
+            return self._compare_on_cells([problem], sums, is_omnibus, step)
         reduction = "auto" if self._is_binary else statistic.find_reduction()
         if reduction is None:
             return NullRows(statistic, rows, self.estimate, truth)
         make_problems = make_shared if reduction in ("classwise", "full") else make_independent
         problems, sums = make_problems(rows, reduction, statistic, is_omnibus, truth)
-        statistic = statistic._replace(reduction="auto")
+        return self._compare_on_cells(problems, sums, is_omnibus)
+
+    def has_known_law(self, *, is_omnibus=False):
+        """Whether `make_null` has the law of the statistic under the hypothesis, or nearly so.
+
+        For single rows always; for clusters where the statistic is a function of sums of residuals,
+        no outcome is so rare that these are far from symmetric, and clusters are not too few.
+        """
+        if not self._is_clustered:
+            return True
+        traits, rows, member = self.statistic.traits, self._rows, self._units.member
+        is_norm = traits.is_norm and not traits.is_square and not traits.fixed_point
+        if not self._is_binary or not (is_omnibus or is_norm or traits.measure_sums):
+            return False
+        weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
+        effect = find_design_effect(weights * (rows.target - rows.proba), member)
+        is_normal = is_nearly_normal(rows.proba, weights / weights.max(), effect)
+        return is_normal and self._units.n_units >= _FEWEST_CLUSTERS
+
+    @property
+    def _is_clustered(self):
+        return self._units is not None and self._units.member is not None
+
+    def _compare_on_cells(self, problems, sums, is_omnibus, step=1.0):
+        statistic = self.statistic._replace(reduction="auto")
         measures = [
             make_cell_measure(
                 statistic,
@@ -62,6 +95,7 @@ class RowSource:
                 problem.n_rows,
                 unit=problem.unit,
                 is_omnibus=is_omnibus,
+                step=step,
             )
             for problem in problems
         ]

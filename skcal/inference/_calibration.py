@@ -13,6 +13,7 @@ from skcal._input._validation import check_option, refuse_unknown_options
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
+from skcal._sources._clusters import split_clusters
 from skcal._sources._row_source import RowSource, check_groups
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal.inference._draws import Draws
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # The statistic that is no measure: the smallest of three p-values, see `calibration_test`.
 OMNIBUS = "omnibus"
+# How often one row of each cluster is chosen, where the test reads single rows.
+_N_CHOICES = 20
 
 
 def calibration_test(
@@ -36,6 +39,7 @@ def calibration_test(
     labels: ArrayLike | None = None,
     reduction: ClassReduction = "auto",
     groups: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     n_resamples: int = 999,
     n_jobs: int | None = None,
     progress: bool | Callable[..., Any] | None = None,
@@ -222,7 +226,9 @@ def calibration_test(
     if rows.is_soft:
         raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
     names, parts = split_groups(rows, groups)
-    sources = [RowSource(statistic, part, is_binary) for part in parts]
+    if clusters is not None:
+        return _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is_omnibus)
+    sources = [RowSource(statistic, rows.take(part), is_binary) for part in parts]
     return compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
 
 
@@ -356,10 +362,29 @@ def compare_with_draws(sources, draws, names=None, *, is_omnibus=False):
 
 
 def split_groups(rows, groups):
-    """Names of groups, and their rows without those of weight zero; None where all are one."""
+    """Names of groups, and masks of their rows without those of weight zero; None for no groups."""
+    present = np.ones(rows.n_rows, dtype=bool) if rows.weights is None else rows.weights > 0
     if groups is None:
-        return None, [rows.drop_absent()]
+        return None, [present]
     names, member = check_groups("groups", groups, rows.n_rows)
-    parts = {name: rows.take(member == k).drop_absent() for k, name in enumerate(names)}
-    parts = {name: part for name, part in parts.items() if part.n_rows}
+    parts = {name: (member == k) & present for k, name in enumerate(names)}
+    parts = {name: part for name, part in parts.items() if part.any()}
     return list(parts), list(parts.values())
+
+
+def _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is_omnibus):
+    """The test by signs of clusters, or by single rows of them where that may not hold."""
+    problems = split_clusters(rows, clusters, parts)
+    sources = [RowSource(statistic, own, is_binary, units) for own, units in problems]
+    if all(source.has_known_law(is_omnibus=is_omnibus) for source in sources):
+        return compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
+    found = []
+    for _ in range(_N_CHOICES):
+        chosen = [own.take(units.choose_rows(draws.rng)) for own, units in problems]
+        single = [RowSource(statistic, own, is_binary) for own in chosen]
+        found.append(compare_with_draws(single, draws, names, is_omnibus=is_omnibus))
+    statistics, pvalues, chance = np.mean([(one[0], one[1], one.null_mean) for one in found], 0)
+    worst = min(found, key=lambda one: one.pvalue).worst_group
+    estimate = sources[0 if names is None else names.index(worst)].estimate
+    pvalue = min(1.0, 2 * float(pvalues))
+    return TestResult(float(statistics), pvalue, estimate, worst, float(chance))

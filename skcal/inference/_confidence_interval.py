@@ -15,9 +15,10 @@ from skcal._numerics.inference._bootstrap import (
 )
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
+from skcal._sources._clusters import split_clusters
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source, widen_for_rows
 from skcal._sources._resamples import Units
-from skcal._sources._row_source import RowSource, check_groups
+from skcal._sources._row_source import RowSource
 from skcal._tools._typing import ArrayLike, RandomState, Reduction
 from skcal.inference._draws import Draws
 from skcal.inference._interval_result import Interval
@@ -400,13 +401,9 @@ def _check_form(
 
 def _find_units(rows, clusters):
     """The rows without those of weight zero, and what of them is drawn."""
-    present = slice(None) if rows.weights is None else rows.weights > 0
+    present = np.ones(rows.n_rows, dtype=bool) if rows.weights is None else rows.weights > 0
     if clusters is None:
         rows = rows.take(present)
         return rows, Units(rows.n_rows)
-    _, member = check_groups("clusters", clusters, rows.n_rows)
-    rows = rows.take(present)
-    names, member = np.unique(member[present], return_inverse=True)
-    if len(names) < 2:
-        raise ValueError("clusters must hold at least two clusters with rows; got 1.")
-    return rows, Units(rows.n_rows, member)
+    ((rows, units),) = split_clusters(rows, clusters, [present])
+    return rows, units

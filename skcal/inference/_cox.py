@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from skcal._input._independent_rows import (
     check_log_odds,
     list_weights,
-    reduce_to_labelled_sample,
+    reduce_to_clustered_sample,
 )
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
@@ -54,6 +54,7 @@ def cox_recalibration(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> CoxRecalibration:
     r"""Intercept and slope of a logistic recalibration, with intervals and tests (Cox).
@@ -79,6 +80,9 @@ def cox_recalibration(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     confidence_level : float, default=0.95
         Level of the intervals, each by itself, in (0, 1).
 
@@ -120,6 +124,12 @@ def cox_recalibration(
     this is below 1, with the information I of the model and the mean square V of the residuals
     [4]_.
 
+    Where rows of clusters depend on each other, the likelihood is that of as many independent rows
+    as tell as much, by the variance between clusters, which the jackknife corrects for their
+    leverage [5]_; quantiles are those of Student's and of the F distribution with
+    :math:`1 / \sum_c h_c^2 - 1` degrees of freedom, :math:`h_c` the share of cluster c in the
+    information. Clusters of copies of one row give what these rows give.
+
     With unequal weights w the likelihood is that of as many rows of equal weight as tell as much of
     a coefficient, :math:`\sum w \sum w u^2 / \sum w^2 u^2`, with :math:`u_i` how the coefficient
     moves with row i: near the estimate intervals have the length of the sandwich variance [4]_. The
@@ -143,6 +153,8 @@ def cox_recalibration(
        regression models. Statistics in Medicine 10. :doi:`10.1002/sim.4780100805`
     .. [4] D. A. Freedman (2006). On the so-called "Huber sandwich estimator" and "robust standard
        errors". The American Statistician 60. :doi:`10.1198/000313006X152207`
+    .. [5] R. M. Bell, D. F. McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28.
 
     Examples
     --------
@@ -164,31 +176,33 @@ def cox_recalibration(
     True
     """
     confidence_level = check_confidence_level(confidence_level)
-    sample = reduce_to_labelled_sample(
+    sample, member = reduce_to_clustered_sample(
         y_true,
         y_proba,
+        clusters,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
     )
     check_log_odds(sample)
-    likelihood = CoxLikelihood(sample.predictions, sample.outcomes, list_weights(sample))
+    rows = sample.predictions, sample.outcomes, list_weights(sample)
+    likelihood = CoxLikelihood(*rows, member)
     fit = likelihood.fit()
     gains = likelihood.compare(fit), *likelihood.split_gain(fit)
-    n_rows = likelihood.count_for_gains()
+    telling = likelihood.count_for_gains()
     return CoxRecalibration(
         Interval(*likelihood.bound_intercept(fit, confidence_level)),
         Interval(*likelihood.bound_slope(fit, confidence_level)),
         Interval(*likelihood.bound_level(confidence_level)),
         *(
-            _test_gain(gain, count, degrees)
-            for gain, count, degrees in zip(gains, n_rows, (2, 1, 1), strict=True)
+            _test_gain(gain, own, degrees)
+            for gain, own, degrees in zip(gains, telling, (2, 1, 1), strict=True)
         ),
     )
 
 
-def _test_gain(gain, n_rows, degrees):
+def _test_gain(gain, telling, degrees):
     """Likelihood-ratio test of what a recalibration takes off the mean log loss."""
-    statistic = float(2 * n_rows * gain)
-    return TestResult(statistic, chi_squared_pvalue(statistic, degrees), gain)
+    statistic = float(2 * telling.n_rows * gain)
+    return TestResult(statistic, chi_squared_pvalue(statistic, degrees, telling.degrees), gain)

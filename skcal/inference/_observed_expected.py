@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
+from skcal._input._independent_rows import list_weights, reduce_to_clustered_sample
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.errors._bregman import mean_outcome
 from skcal._numerics.inference._effective_rows import (
     count_for_mean,
+    count_in_clusters,
     count_telling,
     find_shares,
 )
@@ -25,6 +26,7 @@ def observed_expected_ratio(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> Interval:
     r"""Ratio of the observed to the expected number of events (O:E), with an exact interval.
@@ -50,6 +52,9 @@ def observed_expected_ratio(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     confidence_level : float, default=0.95
         Level of the interval, in (0, 1).
 
@@ -90,6 +95,12 @@ def observed_expected_ratio(
     where :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome
     or the mean prediction.
 
+    Where rows of clusters depend on each other, the first of these numbers is
+    :math:`\sum w \sum w r^2 / \sum_c (\sum_{i \in c} w_i r_i / (1 - h_c))^2`, with the share
+    :math:`h_c` of cluster c in the expected events, times the squared ratio of the quantiles of the
+    normal and of Student's distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom.
+    Clusters of copies of one row give what these rows give.
+
     References
     ----------
     .. [1] C. J. Clopper, E. S. Pearson (1934). The use of confidence or fiducial limits illustrated
@@ -110,9 +121,10 @@ def observed_expected_ratio(
     (0.5, 0.06, 1.53)
     """
     confidence_level = check_confidence_level(confidence_level)
-    sample = reduce_to_labelled_sample(
+    sample, member = reduce_to_clustered_sample(
         y_true,
         y_proba,
+        clusters,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -123,10 +135,19 @@ def observed_expected_ratio(
     if expected == 0:
         raise ValueError("y_proba must not be 0 in all rows, or no event is expected; all are 0.")
     share = float(mean_outcome(sample.outcomes @ shares, (1 - sample.outcomes) @ shares))
-    ratio = share / expected
     n_rows = min(
         count_for_mean(shares, sample.outcomes, share, expected),
-        count_telling(shares, sample.outcomes - ratio * sample.predictions),
+        _count_telling(shares, sample, share, expected, member, confidence_level),
     )
     low, high = find_exact_interval(share, n_rows, 1 - confidence_level)
-    return Interval(ratio, float(low) / expected, float(high) / expected)
+    return Interval(*(float(end) / expected for end in (share, low, high)))
+
+
+def _count_telling(shares, sample, share, expected, member, confidence_level):
+    """By the residuals y - (O / E) v, times E."""
+    residuals = expected * sample.outcomes - share * sample.predictions
+    if member is None:
+        return count_telling(shares, residuals)
+    pulls, information = shares * residuals, shares * sample.predictions
+    telling = count_in_clusters(pulls @ residuals, pulls, information, shares, member)
+    return telling.discount(confidence_level)

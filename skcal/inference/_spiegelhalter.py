@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from skcal._input._censoring_weights import refuse_censoring_weights
-from skcal._input._independent_rows import list_weights, reduce_to_labelled_sample
-from skcal._numerics.inference._classical_tests import compare_brier, normal_pvalue
+from skcal._input._independent_rows import list_weights, reduce_to_clustered_sample
+from skcal._numerics.inference._classical_tests import (
+    compare_brier,
+    compare_clusters,
+    normal_pvalue,
+)
 from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
@@ -19,6 +25,7 @@ def spiegelhalter_test(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    clusters: ArrayLike | None = None,
 ) -> TestResult:
     r"""Test calibration by the Brier score (Spiegelhalter).
 
@@ -47,6 +54,9 @@ def spiegelhalter_test(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
 
     Returns
     -------
@@ -99,13 +109,19 @@ def spiegelhalter_test(
     (3.333, 0.00086, 0.08)
     """
     refuse_censoring_weights(sample_weight)
-    sample = reduce_to_labelled_sample(
+    sample, member = reduce_to_clustered_sample(
         y_true,
         y_proba,
+        clusters,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         reduction=reduction,
     )
-    estimate, statistic = compare_brier(sample.predictions, sample.outcomes, list_weights(sample))
-    return TestResult(statistic, normal_pvalue(statistic), estimate)
+    rows = sample.predictions, sample.outcomes, list_weights(sample)
+    estimate, statistic = compare_brier(*rows)
+    if member is None or not np.isfinite(statistic):
+        return TestResult(statistic, normal_pvalue(statistic), estimate)
+    effect, degrees = compare_clusters(*rows, member)
+    statistic /= np.sqrt(effect)
+    return TestResult(statistic, normal_pvalue(statistic, degrees), estimate)

@@ -5,9 +5,10 @@ makes a statistic infinite.
 """
 
 import numpy as np
-from scipy.special import bdtr, betainc, chdtrc, chdtri, gammaincc, ndtr, ndtri
+from scipy.special import bdtr, betainc, chdtrc, chdtri, fdtrc, gammaincc, ndtr, ndtri, stdtr
 
 from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
+from skcal._numerics.inference._cluster_signs import find_design_effect
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -36,16 +37,36 @@ def compare_brier(predictions, outcomes, weights):
     return float(excess / weights.sum()), float(divide_by_error(excess, error))
 
 
-def normal_pvalue(statistic):
-    """P(|Z| >= |statistic|) of a standard normal Z."""
-    return clip_pvalue(2 * ndtr(-abs(statistic)))
+def compare_clusters(predictions, outcomes, weights, member):
+    """How much more clusters vary than independent rows in what `compare_brier` sums.
+
+    And the degrees of freedom with which that is known. A ratio of the variance between clusters to
+    that of single rows is stable where few outcomes are events, unlike the variance itself.
+    """
+    slope = weights / weights.max() * (1 - 2 * predictions)
+    variances = np.bincount(member, slope**2 * predictions * (1 - predictions))
+    shares = variances / variances.sum()
+    effect = find_design_effect(slope * (outcomes - predictions), member)
+    return effect, 1 / (shares @ shares) - 1
 
 
-def chi_squared_pvalue(statistic, degrees):
-    """P(X >= statistic) of a chi-squared X; 1 without degrees of freedom, unless infinite."""
+def normal_pvalue(statistic, known=np.inf):
+    """P(|Z| >= |statistic|) of a standard normal Z, or of Student's with so many degrees."""
+    if np.isinf(known):
+        return clip_pvalue(2 * ndtr(-abs(statistic)))
+    return clip_pvalue(2 * stdtr(known, -abs(statistic)))
+
+
+def chi_squared_pvalue(statistic, degrees, known=np.inf):
+    """P(X >= statistic) of a chi-squared X; 1 without degrees of freedom, unless infinite.
+
+    Of an F-distributed X / degrees where the variance is known with so many degrees of freedom.
+    """
     if degrees == 0:
         return 1.0 if statistic == 0 else _SMALLEST
-    return clip_pvalue(chdtrc(degrees, statistic))
+    if np.isinf(known):
+        return clip_pvalue(chdtrc(degrees, statistic))
+    return clip_pvalue(fdtrc(degrees, known, statistic / degrees))
 
 
 def bar_chi_squared_pvalue(statistic, n_groups):

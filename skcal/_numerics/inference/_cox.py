@@ -8,7 +8,13 @@ import numpy as np
 from scipy.special import chdtri, expit, logit, xlogy
 
 from skcal._numerics._roots import find_root
-from skcal._numerics.inference._effective_rows import count_jointly, divide_squares, find_shares
+from skcal._numerics.inference._effective_rows import (
+    Telling,
+    count_in_clusters,
+    count_jointly,
+    divide_squares,
+    find_shares,
+)
 
 # Log odds that are worked on at a time: their arrays stay in the cache, and BLAS in one thread.
 _CHUNK = 1 << 13
@@ -50,19 +56,50 @@ class CoxFit(NamedTuple):
     centre: float = 0.0  # log odds about which outcomes are uncertain
 
 
+class _RowsOfClusters(NamedTuple):
+    """Rows that depend on others of their cluster."""
+
+    log_odds: np.ndarray
+    outcomes: np.ndarray
+    shares: np.ndarray
+    member: np.ndarray
+
+    def tell(self, point, centre, direction, mean_square):
+        """A `Telling` of a direction, see `CoxLikelihood._tell`."""
+        place = self.log_odds - centre
+        chance, moves = expit(point[0] + point[1] * place), direction[0] + direction[1] * place
+        pulls = self.shares * (self.outcomes - chance) * moves
+        information = self.shares * chance * (1 - chance) * moves**2
+        return count_in_clusters(mean_square, pulls, information, self.shares, self.member)
+
+    def find_covariance(self, point, centre):
+        """Sum of the products of the scores of clusters."""
+        place = self.log_odds - centre
+        pulls = self.shares * (self.outcomes - expit(point[0] + point[1] * place))
+        sums = np.stack([np.bincount(self.member, pulls * one) for one in (1.0, place)])
+        return sums @ sums.T
+
+    def take(self, rows):
+        """Some of the rows."""
+        return _RowsOfClusters(*(values[rows] for values in self))
+
+
 class CoxLikelihood:
     """Log-likelihood of weighted rows, of which there are as many as tell as much.
 
     Predictions lie in (0, 1), and not all log odds are equal; there are outcomes of both kinds;
     weights have any scale. How many rows of equal weight tell as much depends on the coefficient,
-    see `_effective_rows`.
+    see `_effective_rows`. `member` are numbers of clusters, None where rows are independent.
 
     Scores are level + slope * (log odds - centre). A point is the array of level and slope, and the
     level at centre 0 is the intercept. Rows of equal log odds are merged.
     """
 
-    def __init__(self, predictions, outcomes, weights):
+    def __init__(self, predictions, outcomes, weights, member=None):
         shares = find_shares(weights)
+        self._rows = None
+        if member is not None:
+            self._rows = _RowsOfClusters(logit(predictions), outcomes, shares, member)
         self.log_odds, (self._positive, self._negative), self._squares = sum_by_log_odds(
             predictions, outcomes, shares, shares**2
         )
@@ -90,28 +127,28 @@ class CoxLikelihood:
     def count_for_gains(self):
         """Rows of equal weight that would tell as much of each gain if the model is calibrated.
 
-        There are three numbers: for both gains together, for the shift and for the stretch.
+        There is a `Telling` of both gains together, of the shift and of the stretch.
         """
         point, centre = (0.0, 1.0), float((self._positive + self._negative) @ self.log_odds)
-        sums = self._sum_squares((centre, 1.0), centre)
-        matrices = (np.array([[one, two], [two, three]]) for one, two, three in sums)
+        matrices = self._list_matrices((centre, 1.0), centre)
         both = count_jointly(self._expand((centre, 1.0), centre)[1], *matrices)
         shifted = self._minimize([0.0, 1.0], (0,))[0]
-        return (
-            self._divide(0.0, 0.0) if np.isnan(both) else both,
-            self._count_rows(point, 0, ()),
-            self._count_rows(shifted, 1, (0,)),
-        )
+        shift, stretch = self._count_rows(point, 0, ()), self._count_rows(shifted, 1, (0,))
+        if np.isnan(both):
+            return self._tell(point, 0.0, np.zeros(2), 0.0, 0.0), shift, stretch
+        return shift._replace(n_rows=both), shift, stretch
 
     def bound_intercept(self, fit, confidence_level):
         """`ProfileInterval` of the intercept by its profile likelihood."""
         if self._thresholds and self._thresholds[0] <= 0 <= self._thresholds[1]:
             # The slope that fits any intercept best is infinite: rows at log odds 0 alone are left.
             rows, point = self._select(self.log_odds == 0), (fit.intercept, 0.0)
-            n_rows = rows._count_rows(point, 0, ()) if len(rows.log_odds) else 1.0
+            n_rows = 1.0
+            if len(rows.log_odds):
+                n_rows = rows._count_rows(point, 0, ()).discount(confidence_level)
             return rows._bound(0, (), point, fit, confidence_level, n_rows)
         point = fit.intercept, fit.slope
-        n_rows = self._count_rows(point, 0, (1,))
+        n_rows = self._count_rows(point, 0, (1,)).discount(confidence_level)
         return self._bound(0, (1,), point, fit, confidence_level, n_rows)
 
     def bound_slope(self, fit, confidence_level):
@@ -119,19 +156,19 @@ class CoxLikelihood:
         is_finite = np.isfinite(fit.slope)
         level = fit.intercept + fit.slope * fit.centre if is_finite else 0.0
         point = level, fit.slope
-        n_rows = self._count_rows(point, 1, (0,), fit.centre)
+        n_rows = self._count_rows(point, 1, (0,), fit.centre).discount(confidence_level)
         return self._bound(1, (0,), point, fit, confidence_level, n_rows, fit.centre)
 
     def bound_level(self, confidence_level):
         """`ProfileInterval` of the intercept at slope 1, always finite."""
         point, _, loss, _, hessian = self._minimize([0.0, 1.0], (0,))
-        n_rows = self._count_for_level(point, hessian)
+        n_rows = self._count_for_level(point, hessian).discount(confidence_level)
         return self._bound(0, (), point, CoxFit(*point, loss), confidence_level, n_rows)
 
     def estimate_level(self):
         """Intercept at slope 1 and its standard error."""
         point, _, _, _, hessian = self._minimize([0.0, 1.0], (0,))
-        n_rows = self._count_for_level(point, hessian)
+        n_rows = self._count_for_level(point, hessian).n_rows
         return float(point[0]), float((n_rows * hessian[0, 0]) ** -0.5)
 
     def estimate_slope(self):
@@ -141,16 +178,16 @@ class CoxLikelihood:
         centre = (self._positive + self._negative) @ self.log_odds
         point, _, _, _, hessian = self._minimize([centre, 1.0], (0, 1), centre)
         information = hessian[1, 1] - hessian[0, 1] ** 2 / hessian[0, 0]
-        n_rows = self._count_rows(point, 1, (0,), centre)
+        n_rows = self._count_rows(point, 1, (0,), centre).n_rows
         return float(point[1]), float((n_rows * information) ** -0.5)
 
     def _count_rows(self, point, place, free, centre=0.0):
-        """Rows of equal weight that would tell as much of the coefficient at a place.
+        """A `Telling` of the coefficient at a place: rows of equal weight that would tell as much.
 
         Where a coefficient is infinite nothing moves.
         """
         if not np.isfinite(point).all():
-            return self._divide(0.0, 0.0)
+            return self._tell((0.0, 0.0), centre, np.zeros(2), 0.0, 0.0)
         direction = np.eye(2)[place]
         if free:
             hessian = self._expand(point, centre)[2]
@@ -159,7 +196,7 @@ class CoxLikelihood:
         place = self.log_odds - centre
         moves = (direction[0] + direction[1] * place) ** 2
         sums = (squares @ moves for squares in self._list_squares(point, place))
-        return self._divide(*sums)
+        return self._tell(point, centre, direction, *sums)
 
     def _count_for_level(self, point, hessian):
         """The same of the level at slope 1, where outcomes may vary more than the model says.
@@ -169,13 +206,18 @@ class CoxLikelihood:
         mean_square, variance = (
             squares.sum() for squares in self._list_squares(point, self.log_odds)
         )
-        counts = (self._divide(one, variance) for one in (mean_square, hessian[0, 0]))
-        return max(min(counts), 1.0)
-
-    def _divide(self, mean_square, variance):
-        return divide_squares(
-            mean_square, variance, self._positive + self._negative, sum(self._squares)
+        least = min(
+            self._tell(point, 0.0, np.array([1.0, 0.0]), one, variance)
+            for one in (mean_square, hessian[0, 0])
         )
+        return least._replace(n_rows=max(least.n_rows, 1.0))
+
+    def _tell(self, point, centre, direction, mean_square, variance):
+        """A `Telling` of a direction, along which rows move by direction @ (1, log odds)."""
+        if self._rows is not None:
+            return self._rows.tell(point, centre, direction, mean_square)
+        shares, squares = self._positive + self._negative, sum(self._squares)
+        return Telling(divide_squares(mean_square, variance, shares, squares))
 
     def _list_squares(self, point, place):
         """Sums of the squared residuals at each place, with shares and with squared ones."""
@@ -184,11 +226,14 @@ class CoxLikelihood:
         for positive, negative in ((self._positive, self._negative), self._squares):
             yield positive * up + negative * down
 
-    def _sum_squares(self, point, centre):
-        """Moments of the squared residuals, with shares and with squared ones."""
+    def _list_matrices(self, point, centre):
+        """Mean square of the score, and its variance."""
         place = self.log_odds - centre
-        for squares in self._list_squares(point, place):
-            yield squares.sum(), squares @ place, squares @ place**2
+        one, other = (
+            np.array([[squares.sum(), squares @ place], [squares @ place, squares @ place**2]])
+            for squares in self._list_squares(point, place)
+        )
+        return one, other if self._rows is None else self._rows.find_covariance(point, centre)
 
     def _expand(self, point, centre=0.0):
         """Mean log loss at a point, its gradient and its Hessian."""
@@ -291,6 +336,8 @@ class CoxLikelihood:
         part.log_odds = self.log_odds[rows]
         part._positive, part._negative = self._positive[rows], self._negative[rows]
         part._squares = tuple(squares[rows] for squares in self._squares)
+        if self._rows is not None:
+            part._rows = self._rows.take(np.isin(self._rows.log_odds, part.log_odds))
         return part
 
     def _find_limits(self):

@@ -9,14 +9,55 @@ depend on. Of m rows of equal weight with the same mean square of u it is sum s_
 of them tell as much. With u_i that are all alike m is Kish's number, 1 / sum s_i^2, and with equal
 weights it is the number of rows, whatever u is. A method for rows of equal weight reads weighted
 ones as m rows (E. L. Korn, B. I. Graubard, 1998, Survey Methodology 24, for a share).
+
+Where rows of a cluster depend on each other, the variance is the sum over clusters of the squares
+of the sums of s_i u_i, each divided by 1 minus the share h_c of the cluster in the information,
+because the estimate follows its own rows (the jackknife, CR3: R. M. Bell, D. F. McCaffrey, 2002,
+Survey Methodology 28). That variance has about 1 / sum h_c^2 - 1 degrees of freedom, so that m is
+multiplied by the squared ratio of the quantiles of the normal and of Student's distribution.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 # A variance that is smaller is none: its inverse would overflow.
 _LEAST = 1e-300
+# One cluster may have all information: nothing is known then, but for rounding.
+_LEAST_REST = 1e-3
+_LEAST_DEGREES = 0.1
 # Rows of one outcome whose weights tell what weights near them are.
 _NEAREST = 30
+
+
+class Telling(NamedTuple):
+    """How many rows of equal weight tell as much, and how well that is known."""
+
+    n_rows: float
+    degrees: float = np.inf  # degrees of freedom of the variance that it is found from
+
+    def discount(self, confidence_level):
+        """The number for intervals of this level that a normal law makes of it."""
+        if np.isinf(self.degrees):
+            return self.n_rows
+        level = (1 + confidence_level) / 2
+        return float(self.n_rows * (ndtri(level) / stdtrit(self.degrees, level)) ** 2)
+
+
+def count_in_clusters(mean_square, pulls, information, shares, member):
+    """A `Telling` of rows in clusters.
+
+    `pulls` are s u of the rows, `information` is what each tells of the estimate, on any scale.
+    Where nothing moves each cluster counts as one row.
+    """
+    parts = np.bincount(member, information)
+    total = parts.sum()
+    of_all = np.bincount(member, shares)
+    parts = parts / total if total > 0 else of_all / of_all.sum()
+    sums = np.bincount(member, pulls) / np.maximum(1 - parts, _LEAST_REST)
+    degrees = max(1 / (parts @ parts) - 1, _LEAST_DEGREES)
+    return Telling(divide_squares(mean_square, sums @ sums, of_all, of_all**2), degrees)
 
 
 def find_shares(weights):
@@ -30,7 +71,7 @@ def count_telling(shares, influence):
 
     `influence` is how the estimate moves with each row, on any scale.
     """
-    squares = influence**2
+    squares = (influence / (np.abs(influence).max() or 1.0)) ** 2
     return divide_squares(shares @ squares, shares**2 @ squares, shares, shares**2)
 
 

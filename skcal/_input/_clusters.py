@@ -1,0 +1,48 @@
+"""Clusters: rows that may depend on each other, while those of other clusters do not."""
+
+import numpy as np
+
+from skcal._input._validation import check_labels
+from skcal._tools._arrays import kind_of
+from skcal._tools._warnings import warn
+
+# How much fewer clusters differ among themselves is hardly known.
+_FEW = 10
+
+
+def read_clusters(clusters, present):
+    """Number of the cluster of each row that counts, which the mask `present` marks."""
+    labels = check_labels("clusters", clusters)
+    if labels.shape[0] != len(present):
+        raise ValueError(
+            f"clusters must hold one label for each of the {len(present)} rows; "
+            f"got {labels.shape[0]}."
+        )
+    if kind_of(labels) == "f" and (labels != np.floor(labels)).any():
+        raise ValueError(
+            "clusters must hold labels, such as integers or strings; got numbers with fractions."
+        )
+    names, member = np.unique(labels[present], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("clusters must hold at least two clusters with rows; got 1.")
+    if len(names) < _FEW:
+        warn(
+            f"clusters holds {len(names)} clusters. How much fewer than {_FEW} differ is hardly "
+            "known: intervals and p-values may be far off."
+        )
+    return member
+
+
+def unite_copies(member, proba, target, weights):
+    """What is left of clusters once rows stand for clusters that are copies of them.
+
+    Where all rows of each cluster are alike, nothing is known from all of them that is not known
+    from one. Returns the clusters of the rows to keep, None where these are independent; the
+    numbers of the rows to keep; and their weights.
+    """
+    names, first, member = np.unique(member, return_index=True, return_inverse=True)
+    own = first[member]
+    if len(names) < len(member) and (proba == proba[own]).all() and (target == target[own]).all():
+        mass = np.bincount(member, weights)
+        return None, first, None if (mass == mass[0]).all() else mass
+    return None if len(names) == len(member) else member, slice(None), weights
