@@ -27,9 +27,9 @@ BINARY = [
     *((KERNEL, KERNELS[0] | TERMS | {"method": name}) for name in ("subsample", "fourier")),
 ]
 EITHER = [
-    *((DECOMPOSITION, {"divergence": name} | kind) for name in SCORES for kind in ESTIMATORS),
-    *((CURVE, {"divergence": name} | kernel) for name in SCORES for kernel in KERNELS),
-    *(("corp_decomposition", {"score": name}) for name in SCORES),
+    *((DECOMPOSITION, {"loss": name} | kind) for name in SCORES for kind in ESTIMATORS),
+    *((CURVE, {"loss": name} | kernel) for name in SCORES for kernel in KERNELS),
+    *(("corp_decomposition", {"loss": name}) for name in SCORES),
 ]
 VECTORS = [
     (CANONICAL, {"n_bins": 4}),
