@@ -50,6 +50,7 @@ OPTIONS = {
     "data": mostly(["external", "training"], ["internal"]),
     "debias": mostly([True, False], ["outcomes", "residuals", 1]),
     "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
+    "calibration_distance_bounds.distance": mostly(["true", "lower", "upper", "smooth"], ["x"]),
     "deviation": mostly(["range", "max"], ["x"]),
     "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
     "effect": mostly(

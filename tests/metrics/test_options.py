@@ -37,7 +37,7 @@ BAD = {
     "debias": ("residual", "Did you mean 'residuals'"),
     "cv": (1, "must be at least 2; got 1"),
     "deviation": ("maximum", "must be one of 'range', 'max'; got 'maximum'"),
-    "distance": ("total", "must be one of .* Did you mean 'total_variation'"),
+    "distance": ("total", "Did you mean 'total_variation'|must be one of 'true', .*'smooth'; got"),
     "estimator": ("kernels", "must be .* Did you mean 'kernel'"),
     "fair": ("yes", "must be True or False; got 'yes'"),
     "functional": ("median", "must be one of 'mean', .* got 'median'"),

@@ -43,7 +43,7 @@ def test_binary_predictions(shared_data, name, data, options, value, tolerance):
     assert getattr(metrics, name)(*rows, **options) == pytest.approx(value, abs=tolerance)
     if name == SMOOTH:
         assert metrics.smooth_calibration_error(*rows) == pytest.approx(value, abs=1e-5)
-        low, high = metrics.smooth_calibration_bounds(*rows, method="grid")
+        low, high = metrics.calibration_distance_bounds(*rows, distance="smooth")
         assert low - 6e-8 <= value <= high + 6e-8
 
 
