@@ -119,7 +119,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     >>> log_loss(y_new, model.predict_proba(X_new)) < before / 2
     True
     >>> model.calibrated_classifiers_[0].recalibrator.names_
-    ['leave it', 'temperature', 'structured_matrix', 'spline']
+    ['identity', 'temperature', 'structured_matrix', 'spline']
 
     A search may choose among recalibrators by name.
 
