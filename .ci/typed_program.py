@@ -13,7 +13,13 @@ import skcal
 from skcal.datasets import CalibrationProblem, make_shrunk
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import Interval, TestResult, calibration_test, confidence_interval
-from skcal.metrics import MEASURES, Bounds, lower_calibration_bounds, smooth_ece, smooth_ece_curve
+from skcal.metrics import (
+    MEASURES,
+    Bounds,
+    calibration_distance_bounds,
+    smooth_ece,
+    smooth_ece_curve,
+)
 from skcal.model_selection import PooledScore, calibrated_within_one_se, pooled_cross_val_score
 from skcal.recalibration import RecalibratedClassifierCV, TemperatureScaling
 from skcal.report import CalibrationReport, calibration_report
@@ -28,7 +34,7 @@ y, proba = problem.y_true, problem.y_proba
 assert_type(smooth_ece([0, 1], [0.2, 0.7]), float)
 assert_type(skcal.metrics.smooth_ece([0, 1], [0.2, 0.7]), float)
 assert_type(smooth_ece(pd.Series(y), pd.Series(proba), reduction="confidence"), float)
-assert_type(lower_calibration_bounds(y, proba), Bounds)
+assert_type(calibration_distance_bounds(y, proba, distance="lower"), Bounds)
 assert_type(smooth_ece_curve(y, proba).prob_true, np.ndarray)
 assert_type([measure.function(y, proba) for measure in MEASURES.values()], list[float])
 if TYPE_CHECKING:

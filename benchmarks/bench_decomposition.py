@@ -77,7 +77,7 @@ def list_sorts():
         "calibration_decomposition": {},
         "the same, Epanechnikov": {"kernel": "epanechnikov"},
         "the same, isotonic": {"estimator": "isotonic"},
-        "the same, log loss": {"divergence": "log"},
+        "the same, log loss": {"loss": "log"},
     }
     rows = {title: [title] for title in (*options, "corp_decomposition")}
     for n in (10**5, 10**6):

@@ -57,7 +57,7 @@ N_TEST = 4000
 ROWS_PER_CLASS = 5
 # Splits of predictions that are given.
 N_SPLITS = 5
-LEAVE_IT, GIVEN, NOTHING = "leave it", "given", ""
+IDENTITY, GIVEN, NOTHING = "identity", "given", ""
 KEY = ["suite", "data", "model", "split", "rows", "recalibrator"]
 VALUES = ["log_loss", "brier", "smooth_ece", "seconds"]
 COLUMNS = [*KEY, "n_classes", *VALUES, "note"]
@@ -355,7 +355,7 @@ def list_recalibrators(suite, n_rows):
         names, others = get_recalibrator_names(), list_peers()
     options = {"scaling_binning": {"n_bins": 10}}
     own = {name: get_recalibrator(name, **options.get(name, {})) for name in names}
-    return {LEAVE_IT: None} | own | others
+    return {IDENTITY: None} | own | others
 
 
 # ------------------------------------------------------------------------------------ measurement
@@ -529,7 +529,7 @@ def tabulate(table, value):
 
 def find_changes(wide):
     """Relative to the scores as they are, where these have a finite loss."""
-    base = wide[LEAVE_IT]
+    base = wide[IDENTITY]
     return wide[np.isfinite(base)].div(base, axis=0).dropna(how="all") - 1
 
 
@@ -669,7 +669,7 @@ def draw(table, path):
             few = part[part.rows == size]
             ax.set_title(f"{title}, {size:,} rows", fontsize=8)
             if len(few):
-                draw_panel(ax, summarize(few).drop(LEAVE_IT))
+                draw_panel(ax, summarize(few).drop(IDENTITY))
         row[0].set_ylabel("mean change of log loss, %")
     for ax in axes[-1]:
         ax.set_xlabel("share worse by > 1 %")

@@ -151,13 +151,13 @@ def test_decompositions(problem, put):
     kernels = [{}, {"bandwidth": None}, {"kernel": "epanechnikov"}]
     bins = [{"estimator": "binned"}, {"estimator": "binned", "strategy": "quantile"}]
     own = BregmanDivergence(np.square, lambda v: 2 * v)
-    for divergence in ("brier", "log", own):
+    for loss in ("brier", "log", own):
         for options in [*kernels, *bins, {"estimator": "isotonic"}]:
-            options = {"divergence": divergence, **options}
+            options = {"loss": loss, **options}
             check_value(calibration_decomposition, put, y, proba, WEIGHTS, **options)
-        check_value(calibration_decomposition, put, y, proba, divergence=divergence)
-    for score, reduction in product(("brier", "log"), REDUCTIONS):
-        options = {"score": score, "reduction": reduction}
+        check_value(calibration_decomposition, put, y, proba, loss=loss)
+    for loss, reduction in product(("brier", "log"), REDUCTIONS):
+        options = {"loss": loss, "reduction": reduction}
         check_value(corp_decomposition, put, y, proba, WEIGHTS, **options)
 
 
@@ -409,7 +409,7 @@ proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=500)
 put = lambda values: xp.asarray(values, device=xp.Device("device1"))
 def compute(put):
     y, X = put(proba.argmax(axis=1)), put(proba)
-    decomposition = calibration_decomposition(y, X, divergence="log")
+    decomposition = calibration_decomposition(y, X, loss="log")
     return [smooth_ece(y, X), *decomposition, TemperatureScaling().fit(X, y).temperature_]
 expected = compute(np.asarray)
 with sklearn.config_context(array_api_dispatch=True):

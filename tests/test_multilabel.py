@@ -1,6 +1,7 @@
 """Labels that do not exclude one another: `reduction="multilabel"`, wherever there is one."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -106,9 +107,10 @@ def test_forms_of_the_same_rows(measure):
 def test_other_functions_with_a_reduction():
     single = np.array([corp_decomposition(Y[:, k], P[:, k]) for k in range(3)])
     np.testing.assert_allclose(corp_decomposition(Y, P, **MULTI), single.mean(axis=0), rtol=1e-12)
-    single = np.array([calibration_distance_bounds(Y[:, k], P[:, k]) for k in range(3)])
-    found = calibration_distance_bounds(Y, P, **MULTI)
-    np.testing.assert_allclose(found, single.mean(axis=0), rtol=1e-12)
+    for distance in ("true", "lower", "upper", "smooth"):
+        bound = partial(calibration_distance_bounds, distance=distance)
+        single = np.array([bound(Y[:, k], P[:, k]) for k in range(3)])
+        np.testing.assert_allclose(bound(Y, P, **MULTI), single.mean(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["cross-fit", "percentile", "bca"])

@@ -36,7 +36,7 @@ CALLS = {
     "multicalibration_error": lambda y, v: metrics.multicalibration_error(
         y, v, {"row": np.arange(len(y)) % 3}
     ),
-    "upper_calibration_distance": metrics.upper_calibration_distance,
+    "upper_distance": lambda y, v: metrics.calibration_distance_bounds(y, v, distance="upper"),
     "integrated_calibration_index": metrics.integrated_calibration_index,
     "estimate_performance": lambda y, v: estimate_performance(
         y, v, v, metric="roc_auc", n_resamples=9, **SEEDED

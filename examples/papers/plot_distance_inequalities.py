@@ -41,7 +41,6 @@ from skcal.metrics import (
     random_interval_calibration_error,
     smooth_calibration_error,
     surrogate_interval_calibration_error,
-    upper_calibration_distance,
 )
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
@@ -89,14 +88,15 @@ if folder is not None:
 # ------------
 #
 # The ECE of the paper is that of the level sets, a bin for each distinct prediction. The true
-# distance depends on the features; the best merging of neighbouring predictions stands in for it,
-# which is at least as large.
+# distance depends on the features; the best merging of predictions, of neighbours if there are more
+# than ten, stands in for it. It is at least as large.
 def measure(labels, predictions):
     levels = np.unique(predictions, return_inverse=True)[1]
+    bounds = calibration_distance_bounds(labels, predictions, distance="upper")
     return {
         "dCE_low": lower_calibration_distance(labels, predictions, tol=1e-5),
-        "best merging": calibration_distance_bounds(labels, predictions).high,
-        "dCE_up": upper_calibration_distance(labels, predictions) if levels.max() < 10 else np.nan,
+        "best merging": bounds.high,
+        "dCE_up": bounds.high if levels.max() < 10 else np.nan,
         "intCE": interval_calibration_error(labels, predictions),
         "SintCE": surrogate_interval_calibration_error(labels, predictions),
         "RintCE(0.1)": random_interval_calibration_error(labels, predictions, width=0.1),

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from skcal.metrics import (
+    calibration_distance_bounds,
     interval_calibration_error,
     kernel_calibration_error,
     lower_calibration_distance,
     smooth_calibration_error,
-    upper_calibration_distance,
 )
 
 
@@ -77,7 +77,7 @@ for alpha in np.geomspace(0.002, 0.24, 8):
             "dCE, feature": measure_distance(mass, predictions, told),
             "dCE, no feature": measure_distance(mass, predictions, untold),
             "dCE_low": lower_calibration_distance(**sample, tol=1e-5),
-            "dCE_up": upper_calibration_distance(**sample),
+            "dCE_up": calibration_distance_bounds(**sample, distance="upper").high,
             "intCE": interval_calibration_error(**sample),
             "smCE": smooth_calibration_error(**sample),
         }
@@ -105,7 +105,7 @@ for alpha in np.geomspace(0.002, 0.24, 8):
     rows.append(
         {
             "alpha": alpha,
-            "dCE_up": upper_calibration_distance(**sample),
+            "dCE_up": calibration_distance_bounds(**sample, distance="upper").high,
             "5 α²": 5 * alpha**2,
             "intCE": interval_calibration_error(**sample),
             "2 α + α²": 2 * alpha + alpha**2,

@@ -35,9 +35,7 @@ for n_cells in (1, 2, 4, 8, 16, 64, 4096):
     cell = (np.arange(n_rows) * n_cells) // n_rows
     proba = (cell + 0.5) / n_cells
     brier = calibration_decomposition(truth, proba, estimator="binned", n_bins=n_cells)
-    log = calibration_decomposition(
-        truth, proba, divergence="log", estimator="binned", n_bins=n_cells
-    )
+    log = calibration_decomposition(truth, proba, loss="log", estimator="binned", n_bins=n_cells)
     rows[n_cells] = {
         "ECE": expected_calibration_error(truth, proba, n_bins=n_cells),
         "smCE": smooth_calibration_error(truth, proba),
@@ -68,8 +66,8 @@ def make_dirichlet(n_classes, weight=0.3, n_samples=20_000):
     return labels, proba, outcome
 
 
-def measure_divergence(outcome, proba, divergence):
-    if divergence == "brier":
+def measure_divergence(outcome, proba, loss):
+    if loss == "brier":
         return ((outcome - proba) ** 2).sum(axis=1).mean()
     return (outcome * np.log(outcome / proba)).sum(axis=1).mean()
 
@@ -79,21 +77,21 @@ for n_classes in (3, 10, 30):
     labels, proba, outcome = make_dirichlet(n_classes)
     top = np.arange(len(labels)), proba.argmax(axis=1)
     stated, right = proba[top], outcome[top]
-    for divergence in ("brier", "log"):
-        if divergence == "brier":
+    for loss in ("brier", "log"):
+        if loss == "brier":
             confidence = ((right - stated) ** 2).mean()
         else:
             pairs = (np.column_stack([1 - part, part]) for part in (right, stated))
-            confidence = measure_divergence(*pairs, divergence)
-        rows[n_classes, divergence] = {
-            "all classes": measure_divergence(outcome, proba, divergence),
+            confidence = measure_divergence(*pairs, loss)
+        rows[n_classes, loss] = {
+            "all classes": measure_divergence(outcome, proba, loss),
             "confidence": confidence,
             "estimate": calibration_decomposition(
-                labels, proba, divergence=divergence, labels=range(n_classes)
+                labels, proba, loss=loss, labels=range(n_classes)
             ).calibration,
         }
 lemma = pd.DataFrame(rows).T
-lemma.index.names = ["K", "divergence"]
+lemma.index.names = ["K", "loss"]
 print(lemma.round(4).to_string())
 
 # %%

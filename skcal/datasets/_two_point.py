@@ -60,7 +60,7 @@ def make_two_point_gap(
     depends on their sign. In the lower distance, predictions that are too extreme
     (:math:`g < 0`) send rows of both sides to 1/2, at a cost of
     :math:`2\alpha|g| / (1 + 2\alpha)`; predictions that are not extreme enough exchange rows, at
-    a cost of :math:`2\alpha g`.
+    a cost of :math:`2\alpha g`. The upper distance is :math:`\min(|g|, \alpha)`.
 
     Lemma 4.5 of [1]_ has the crossed outcomes, :math:`g = -2\alpha`: the interval calibration
     error is :math:`2\alpha` and the lower distance :math:`4\alpha^2 / (1 + 2\alpha)`, the
@@ -118,7 +118,6 @@ def _find_true_values(alpha, upper_outcome):
         TrueValue("squared_calibration_error", {}, gap**2),
         TrueValue("smooth_calibration_error", {}, alpha * gap),
         TrueValue("lower_calibration_distance", {}, distance * gap / (1 + distance * too_extreme)),
-        TrueValue("upper_calibration_distance", {}, min(gap, alpha)),
         TrueValue("interval_calibration_error", {}, min(gap, distance)),
         TrueValue("random_interval_calibration_error", {}, measure_shifted_bins(0.1)),
         TrueValue("surrogate_interval_calibration_error", {}, surrogate),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.base import BaseEstimator
 
-_DIVERGENCE_NAMES = {None: "divergence", "brier": "Brier", "log": "log loss"}
+_LOSS_NAMES = {None: "loss", "brier": "Brier", "log": "log loss"}
 
 
 class CalibrationSharpnessDisplay(CurveDisplay):
@@ -50,9 +50,9 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     ----------
     curves : list of SharpnessCurve
         What is drawn.
-    divergence : str, default=None
-        What the divergence is called in the legend; "brier" and "log" become "Brier" and
-        "log loss", None becomes "divergence".
+    loss : str, default=None
+        What the loss is called in the legend; "brier" and "log" become "Brier" and "log loss",
+        None becomes "loss".
     name : str or list of str, default=None
         Name of the model for the legend. A list names every curve and needs a list as
         `curve_kwargs`. None shows no name.
@@ -65,7 +65,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     prob_pred, prob_true : ndarray of shape (n_points,) or list of ndarrays
         Points of the curve; lists for several curves.
     total, calibration : float or list of floats
-        Mean divergence of the model, and the part of it that recalibration removes from rows that
+        Mean loss of the model, and the part of it that recalibration removes from rows that
         it was not fitted on; lists for several curves. For more than two classes `total` is of the
         whole vector of probabilities, and `calibration` of the confidence alone.
     pos_label : int, float, bool, str or None
@@ -108,8 +108,8 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     The paper draws the density with a maximum of 1. Here it is so low that it hides neither
     curves nor bands.
 
-    For more than two classes the curve is that of the confidence, but the divergence is that of
-    the whole vector of probabilities.
+    For more than two classes the curve is that of the confidence, but the loss is that of the
+    whole vector of probabilities.
 
     The calibration in the legend is that of :func:`~skcal.metrics.calibration_decomposition` with
     ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for more
@@ -151,27 +151,27 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         self,
         *,
         curves: list[SharpnessCurve],
-        divergence: str | None = None,
+        loss: str | None = None,
         name: str | list[str] | None = None,
         reduction: str | None = None,
     ) -> None:
         self.curves = curves
-        self.divergence = divergence
+        self.loss = loss
         self.name = name
         self.reduction = reduction
 
     @property
     def total(self) -> float | list[float] | None:
-        """Mean divergence, or None; a list for several curves."""
+        """Mean loss, or None; a list for several curves."""
         return self._share("total")
 
     @property
     def calibration(self) -> float | list[float] | None:
-        """Part of the mean divergence that recalibration removes, or None; a list for several."""
+        """Part of the mean loss that recalibration removes, or None; a list for several."""
         return self._share("calibration")
 
     def _list_terms(self, curves):
-        total = _DIVERGENCE_NAMES.get(self.divergence, self.divergence)
+        total = _LOSS_NAMES.get(self.loss, self.loss)
         return [
             Term(total, [curve.total for curve in curves]),
             Term("calibration", [curve.calibration for curve in curves], "#.2g"),
@@ -187,7 +187,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
-        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        loss: Literal["brier", "log"] | BregmanDivergence = "brier",
         kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
         bandwidth: float = 0.05,
         name: str | None = None,
@@ -209,7 +209,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default the last class of two. With more
             than two classes it selects that class against the rest.
-        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+        loss : {"brier", "log"} or BregmanDivergence, default="brier"
             The score: squared error, log loss, or any other proper score.
         kernel : {"gaussian", "epanechnikov"}, default="gaussian"
             Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
@@ -259,7 +259,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
             sample_weight=sample_weight,
             pos_label=pos_label,
             labels=labels,
-            divergence=divergence,
+            loss=loss,
             kernel=kernel,
             bandwidth=bandwidth,
             name=type(estimator).__name__ if name is None else name,
@@ -276,7 +276,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
-        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        loss: Literal["brier", "log"] | BregmanDivergence = "brier",
         kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
         bandwidth: float = 0.05,
         name: str | None = None,
@@ -301,7 +301,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         labels : array-like of shape (n_classes,), default=None
             Label of every column of `y_proba`, in the order of the columns; by default the
             sorted labels of `y_true`.
-        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+        loss : {"brier", "log"} or BregmanDivergence, default="brier"
             The score: squared error, log loss, or any other proper score.
         kernel : {"gaussian", "epanechnikov"}, default="gaussian"
             Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
@@ -340,7 +340,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
-        options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
+        options = {"loss": loss, "kernel": kernel, "bandwidth": bandwidth}
         found = _estimate_curve(y_true, y_proba, data, options)
         display = cls(**found, name="Classifier" if name is None else name)
         return display.plot(ax=ax, **plot_kwargs)
@@ -354,7 +354,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
-        divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+        loss: Literal["brier", "log"] | BregmanDivergence = "brier",
         kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
         bandwidth: float = 0.05,
         name: str | list[str] | None = None,
@@ -377,7 +377,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         pos_label : int, float, bool or str, default=None
             The label whose probability is shown; by default the last class of two. With more
             than two classes it selects that class against the rest.
-        divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+        loss : {"brier", "log"} or BregmanDivergence, default="brier"
             The score: squared error, log loss, or any other proper score.
         kernel : {"gaussian", "epanechnikov"}, default="gaussian"
             Kernel of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
@@ -422,7 +422,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         3
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_cv_results)
-        options = {"divergence": divergence, "kernel": kernel, "bandwidth": bandwidth}
+        options = {"loss": loss, "kernel": kernel, "bandwidth": bandwidth}
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
             name = type(folds[0][0]).__name__
@@ -445,7 +445,7 @@ def _estimate_curve(y_true, y_proba, data, options):
             sample.predictions,
             sample_weight=sample.weights,
             labels=[0, 1],
-            divergence=options["divergence"],
+            loss=options["loss"],
             estimator="cross-fitted",
         ).calibration
     reduction, pos_label = name_reduction(predictions, "auto")
@@ -462,13 +462,13 @@ def _estimate_curve(y_true, y_proba, data, options):
         calibration=calibration,
         bandwidth=curve.bandwidth,
     )
-    divergence = _name_divergence(options["divergence"])
-    return {"curves": [found], "divergence": divergence, "reduction": reduction}
+    loss = _name_loss(options["loss"])
+    return {"curves": [found], "loss": loss, "reduction": reduction}
 
 
-def _name_divergence(divergence):
-    if isinstance(divergence, str):
-        return divergence
-    if type(divergence) is BregmanDivergence:
+def _name_loss(loss):
+    if isinstance(loss, str):
+        return loss
+    if type(loss) is BregmanDivergence:
         return "Bregman divergence"
-    return type(divergence).__name__
+    return type(loss).__name__

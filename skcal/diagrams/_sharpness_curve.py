@@ -43,7 +43,7 @@ class SharpnessCurve(Curve):
     sharpness_gap : array-like of shape (n_points,), default=None
         Sharpness gap at `prob_pred`, NaN where it is not known. None draws no band.
     total : float, default=None
-        Mean divergence of the model, shown in the legend.
+        Mean loss of the model, shown in the legend.
     calibration : float, default=None
         The part of `total` that recalibration removes, shown in the legend.
     bandwidth : float, default=None

@@ -9,7 +9,7 @@ import numpy as np
 
 from skcal._numerics.recalibration._histogram import EDGE_TOLERANCE, raise_edges
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
-from skcal._numerics.recalibration._venn_abers import VennAbersSteps
+from skcal._numerics.recalibration._venn_abers import VennAbersMap
 from skcal._numerics.shift._prior_shift import find_factors
 from skcal.export._graph import (
     absolute,
@@ -268,7 +268,7 @@ def _venn_abers(fitted, one, values):
     reach = np.maximum(np.abs(one.knots), 0.0 if fitted.input == "proba" else 1.0)
     knots = one.knots + np.where(one.is_upper, reach, -reach) * values.graph.rounding
     order = np.argsort(knots, kind="stable")
-    steps = VennAbersSteps(knots[order], one.is_upper[order], one.lower, one.upper)
+    steps = VennAbersMap(knots[order], one.is_upper[order], one.lower, one.upper)
     lower, upper = steps.tabulate()
     return look_up(upper / (1 - lower + upper), count(steps.knots, values, equal=True))
 

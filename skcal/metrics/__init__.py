@@ -28,7 +28,6 @@ from skcal.metrics._binned import (
     maximum_calibration_error,
     squared_calibration_error,
 )
-from skcal.metrics._bounds import Bounds
 from skcal.metrics._bregman import BregmanDivergence
 from skcal.metrics._calibration_index import integrated_calibration_index
 from skcal.metrics._canonical import canonical_calibration_error
@@ -51,12 +50,8 @@ from skcal.metrics._decomposition import (
     calibration_decomposition,
     corp_decomposition,
 )
-from skcal.metrics._distance import (
-    calibration_distance_bounds,
-    lower_calibration_bounds,
-    lower_calibration_distance,
-    upper_calibration_distance,
-)
+from skcal.metrics._distance import lower_calibration_distance
+from skcal.metrics._distance_bounds import Bounds, calibration_distance_bounds
 from skcal.metrics._distribution import (
     distribution_kernel_calibration_error,
     distribution_mean_embedding_error,
@@ -99,7 +94,6 @@ from skcal.metrics._sharpness_curve import (
 from skcal.metrics._smooth import SmoothECECurve, smooth_ece, smooth_ece_curve
 from skcal.metrics._smooth_calibration import (
     SmoothCalibrationWitness,
-    smooth_calibration_bounds,
     smooth_calibration_error,
     smooth_calibration_witness,
 )
@@ -182,7 +176,6 @@ __all__ = [
     "interval_score",
     "kernel_calibration_error",
     "log_loss_refinement",
-    "lower_calibration_bounds",
     "lower_calibration_distance",
     "maximum_calibration_error",
     "miscalibration_area",
@@ -194,7 +187,6 @@ __all__ = [
     "quantile_calibration_error",
     "random_interval_calibration_error",
     "ranked_probability_score",
-    "smooth_calibration_bounds",
     "smooth_calibration_error",
     "smooth_calibration_witness",
     "smooth_ece",
@@ -203,5 +195,4 @@ __all__ = [
     "squared_kernel_calibration_error",
     "surrogate_interval_calibration_error",
     "top_k_predictions",
-    "upper_calibration_distance",
 ]

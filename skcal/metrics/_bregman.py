@@ -39,7 +39,7 @@ class BregmanDivergence:
 
     See Also
     --------
-    calibration_decomposition : Takes a divergence.
+    calibration_decomposition : Takes a divergence as its `loss`.
 
     Notes
     -----
@@ -120,14 +120,13 @@ def _read_places(name, values):
     return check_unit_range(name, read_numbers(name, values, NUMPY)).astype(float, copy=False)
 
 
-def find_divergence(divergence):
+def find_divergences(loss):
     """Divergence of binary predictions, and that whose sum over classes is the total."""
-    if isinstance(divergence, BregmanDivergence):
-        return divergence, divergence
-    if not isinstance(divergence, str):
+    if isinstance(loss, BregmanDivergence):
+        return loss, loss
+    if not isinstance(loss, str):
         raise ValueError(
-            "divergence must be 'brier', 'log' or a BregmanDivergence(phi, gradient); "
-            f"got {divergence!r}."
+            f"loss must be 'brier', 'log' or a BregmanDivergence(phi, gradient); got {loss!r}."
         )
-    check_option("divergence", divergence, tuple(DIVERGENCES))
-    return DIVERGENCES[divergence]
+    check_option("loss", loss, tuple(DIVERGENCES))
+    return DIVERGENCES[loss]

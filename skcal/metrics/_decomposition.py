@@ -32,7 +32,7 @@ from skcal._refinement import (
 )
 from skcal._tools._arrays import as_float64, list_slices, move_to, namespace
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergence
+from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergences
 from skcal.recalibration import AutoRecalibration
 
 # So many distinct predictions are summed over pair by pair.
@@ -42,12 +42,12 @@ _LARGEST_ERROR = 2e-5
 
 
 class Decomposition(NamedTuple):
-    """Mean divergence as the sum of calibration error and sharpness gap.
+    """Mean loss as the sum of calibration error and sharpness gap.
 
     Attributes
     ----------
     total : float
-        Mean divergence of the predictions from the outcomes.
+        Mean loss of the predictions.
     calibration : float
         Mean divergence of the predictions from the mean outcome that belongs to them.
     sharpness_gap : float
@@ -87,7 +87,7 @@ def calibration_decomposition(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
-    divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+    loss: Literal["brier", "log"] | BregmanDivergence = "brier",
     estimator: Literal["kernel", "isotonic", "binned", "cross-fitted"] = "kernel",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
     bandwidth: float = 0.05,
@@ -118,7 +118,7 @@ def calibration_decomposition(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+    loss : {"brier", "log"} or BregmanDivergence, default="brier"
         The score: squared error, log loss, or any other proper score.
     estimator : {"kernel", "isotonic", "binned", "cross-fitted"}, default="kernel"
         How the mean outcome that belongs to a prediction is estimated: by kernel regression, by
@@ -229,7 +229,7 @@ def calibration_decomposition(
     >>> [round(part, 3) for part in vague]
     [0.25, 0.0, 0.25]
     """
-    of_row, of_classes = find_divergence(divergence)
+    of_row, of_classes = find_divergences(loss)
     check_option("estimator", estimator, ("kernel", "isotonic", "binned", "cross-fitted"))
     check_option("kernel", kernel, ("gaussian", "epanechnikov"))
     if bandwidth is not None:
@@ -246,7 +246,7 @@ def calibration_decomposition(
         labels=labels,
         on_device=True,
     )
-    if isinstance(divergence, BregmanDivergence):  # its functions take NumPy arrays
+    if isinstance(loss, BregmanDivergence):  # its functions take NumPy arrays
         predictions = predictions.to_numpy()
     (sample,) = REDUCTIONS["auto"](predictions)
     if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
@@ -289,7 +289,7 @@ def corp_decomposition(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    score: Literal["brier", "log"] = "brier",
+    loss: Literal["brier", "log"] = "brier",
 ) -> CORPDecomposition:
     r"""Decompose a proper score into miscalibration, discrimination and uncertainty (CORP).
 
@@ -317,7 +317,7 @@ def corp_decomposition(
         One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
         probabilities become binary predictions, see :func:`expected_calibration_error`. Over
         several binary problems every term is averaged.
-    score : {"brier", "log"}, default="brier"
+    loss : {"brier", "log"}, default="brier"
         Squared error or log loss of the binary predictions.
 
     Returns
@@ -333,7 +333,7 @@ def corp_decomposition(
 
     See Also
     --------
-    calibration_decomposition : Two terms, for any divergence and estimator.
+    calibration_decomposition : Two terms, for any loss and estimator.
 
     Notes
     -----
@@ -365,8 +365,8 @@ def corp_decomposition(
     >>> [round(part, 3) for part in parts]
     [0.258, 0.036, 0.028, 0.25]
     """
-    check_option("score", score, tuple(DIVERGENCES))
-    divergence, _ = DIVERGENCES[score]
+    check_option("loss", loss, tuple(DIVERGENCES))
+    divergence, _ = DIVERGENCES[loss]
     samples = reduce_to_samples(
         y_true,
         y_proba,

@@ -15,7 +15,7 @@ from skcal._numerics.errors._bregman import diverge_rows, mean_outcome
 from skcal._numerics.errors._sharpness_curve import sum_on_grid
 from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
-from skcal.metrics._bregman import BregmanDivergence, find_divergence
+from skcal.metrics._bregman import BregmanDivergence, find_divergences
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
 
 
@@ -53,7 +53,7 @@ def calibration_sharpness_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
-    divergence: Literal["brier", "log"] | BregmanDivergence = "brier",
+    loss: Literal["brier", "log"] | BregmanDivergence = "brier",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
     bandwidth: float = 0.05,
     n_points: int = 201,
@@ -79,7 +79,7 @@ def calibration_sharpness_curve(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    divergence : {"brier", "log"} or BregmanDivergence, default="brier"
+    loss : {"brier", "log"} or BregmanDivergence, default="brier"
         The score: squared error, log loss, or any other proper score.
     kernel : {"gaussian", "epanechnikov"}, default="gaussian"
         Kernel K of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
@@ -165,7 +165,7 @@ def calibration_sharpness_curve(
     >>> (curve.density * curve.sharpness_gap).round(3)
     array([0.   , 0.111, 0.   , 0.111, 0.   ])
     """
-    of_row, of_classes = find_divergence(divergence)
+    of_row, of_classes = find_divergences(loss)
     check_option("kernel", kernel, ("gaussian", "epanechnikov"))
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)

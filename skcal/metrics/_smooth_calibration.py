@@ -1,4 +1,4 @@
-"""Smooth calibration error, its certified bounds and its witness."""
+"""Smooth calibration error and its witness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from skcal._input._validation import check_option
 from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
 from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._bounds import Bounds, average_bounds
 from skcal.metrics._measure import Measure
 
 # Cells of the first grid, and the rows up to which sorting them is the quicker way.
@@ -99,7 +98,7 @@ def smooth_calibration_error(
 
     See Also
     --------
-    smooth_calibration_bounds : Certified bounds, from the same computation.
+    calibration_distance_bounds : With ``distance="smooth"`` certified bounds of it.
     smooth_calibration_witness : The weight function that attains the maximum.
     lower_calibration_distance : Half of it bounds this error from below, twice it from above.
 
@@ -141,89 +140,6 @@ def smooth_calibration_error(
         labels=labels,
         reduction=reduction,
     )
-
-
-def smooth_calibration_bounds(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
-    labels: ArrayLike | None = None,
-    reduction: Reduction = "auto",
-    method: Literal["auto", "exact", "grid"] = "auto",
-) -> Bounds:
-    """Certified bounds of the smooth calibration error.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
-    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
-        rows that sum to 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights.
-    pos_label : int, float, bool or str, default=None
-        The positive label; by default the last label. A single column needs it, or `labels`,
-        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
-        against the rest.
-    labels : array-like of shape (n_classes,), default=None
-        Label of every column of `y_proba`, in the order of the columns; by default the sorted
-        labels of `y_true`.
-    reduction : str, default="auto"
-        One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
-        probabilities become binary predictions, see :func:`expected_calibration_error`.
-    method : {"auto", "exact", "grid"}, default="auto"
-        "exact" sorts the predictions and solves the problem in O(n log n); "grid" reads the
-        rows once, without a sort, and bounds the error on a grid; "auto" is exact for up to
-        16384 rows.
-
-    Returns
-    -------
-    Bounds
-        Named tuple of ``low`` and ``high``, with the smooth calibration error in between. They are
-        equal with "exact" and at most 2e-5 apart with "grid".
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
-
-    See Also
-    --------
-    smooth_calibration_error : The middle of the two.
-
-    Notes
-    -----
-    On a grid, the lower bound is the value of the best weight function [1]_ that is linear in each
-    cell, found by duality; the upper bound is the cost of a feasible path of the dual problem,
-    constant in each cell. Both hold, to rounding, whatever the data are.
-
-    References
-    ----------
-    .. [1] J. Błasiok, P. Gopalan, L. Hu, P. Nakkiran (2023). A unifying theory of distance from
-       calibration. STOC. :doi:`10.48550/arXiv.2211.16886`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skcal.metrics import smooth_calibration_bounds
-    >>> proba = np.linspace(0, 0.9, 1001)
-    >>> bounds = smooth_calibration_bounds(proba + 0.1, proba, method="grid")
-    >>> bounds.low - 1e-15 <= 0.1 <= bounds.high <= bounds.low + 2e-5
-    True
-    """
-    check_option("method", method, _METHODS)
-    samples = reduce_to_samples(
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        labels=labels,
-        reduction=reduction,
-    )
-    return average_bounds(lambda sample: _bracket_sample(sample, method), samples)
 
 
 def smooth_calibration_witness(
@@ -323,7 +239,7 @@ def smooth_calibration_witness(
 
 def _bind(*, method):
     check_option("method", method, _METHODS)
-    return lambda sample: sum(_bracket_sample(sample, method)) / 2
+    return lambda sample: sum(bracket_smooth_error(sample, method)) / 2
 
 
 def _describe(*, method):
@@ -338,7 +254,7 @@ def _find_weights(sample):
     return np.interp(sample.predictions, ties.predictions, values)
 
 
-def _bracket_sample(sample, method):
+def bracket_smooth_error(sample, method):
     """Lower and upper bound of the smCE of one sample."""
     if method == "exact" or (method == "auto" and len(sample.predictions) <= _CELLS):
         return _solve_exactly(sample)

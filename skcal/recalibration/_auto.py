@@ -32,6 +32,7 @@ from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScali
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
 
+_IDENTITY = "identity"  # the scores as they are
 # A member of less weight changes no probability by more than this, and is not fitted again.
 _SMALLEST_WEIGHT = 1e-4
 # A recalibrator is left out if held-out rows are less likely under it than under the best member by
@@ -84,8 +85,8 @@ class AutoRecalibration(BaseRecalibrator):
     Attributes
     ----------
     names_ : list of str
-        "leave it", and the name of each recalibrator, of others than those of this package the name
-        of their class; a second one of the same name ends in "-2".
+        "identity", the scores themselves, and the name of each recalibrator, of others than those
+        of this package the name of their class; a second one of the same name ends in "-2".
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
     intercepts_ : ndarray of shape (n_classes,)
@@ -181,7 +182,7 @@ class AutoRecalibration(BaseRecalibrator):
     >>> extreme = truth**2 / (truth**2 + (1 - truth) ** 2)
     >>> recalibrator = AutoRecalibration().fit(np.c_[1 - extreme, extreme], y)
     >>> recalibrator.names_
-    ['leave it', 'temperature', 'beta', 'spline']
+    ['identity', 'temperature', 'beta', 'spline']
     >>> bool(recalibrator.weights_[0] < 0.25 and recalibrator.gain_ > 0)
     True
     """
@@ -333,7 +334,7 @@ class AutoRecalibration(BaseRecalibrator):
                 )
             base = name = name_recalibrator(member)
             count = 1
-            while name in named:
+            while name in (_IDENTITY, *named):
                 count += 1
                 name = f"{base}-{count}"
             named[name] = member
@@ -365,9 +366,9 @@ class AutoRecalibration(BaseRecalibrator):
         stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight)
-        self.names_ = ["leave it", *members]
+        self.names_ = [_IDENTITY, *members]
         self.recalibrators_ = [fitted.get(name) for name in members]
-        kept = [name == "leave it" or name in fitted for name in self.names_]
+        kept = [name == _IDENTITY or name in fitted for name in self.names_]
         self.weights_ = np.where(kept, [weights.get(name, 0.0) for name in self.names_], 0.0)
         if not self.weights_.any():  # what the rows do not refute cannot be fitted to all of them
             self.weights_[0] = 1.0
@@ -375,9 +376,9 @@ class AutoRecalibration(BaseRecalibrator):
         self.intercepts_ = np.zeros(scores.shape[1])
         if splits:
             self.intercepts_ = self._fit_intercepts(self._mix(scores), codes, sample_weight)
-        losses = stack.measure() if splits else {}
+        losses, after = stack.measure() if splits else ({}, 0.0)
         self.log_losses_ = np.array([losses.get(name, np.nan) for name in self.names_])
-        before, after = losses.get("leave it", 0.0), losses.get("mixture", 0.0)
+        before = losses.get(_IDENTITY, 0.0)
         self.gain_ = before - after if before != after else 0.0  # also where both are infinite
 
     def _predict_held_out(self, scores, codes, sample_weight, splits):
@@ -418,7 +419,7 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _mix(self, scores):
         """Probabilities of the mixture, before intercepts."""
-        proba = {"leave it": self._to_probabilities(scores)}
+        proba = {_IDENTITY: self._to_probabilities(scores)}
         for name, fitted in zip(self.names_[1:], self.recalibrators_, strict=True):
             if fitted is not None:
                 proba[name] = predict_columns(fitted, scores)
@@ -453,7 +454,7 @@ class AutoRecalibration(BaseRecalibrator):
     def _hold_out(self, members, scores, codes, sample_weight, splits, take):
         """By name, what is taken of the probabilities of the test rows of each split."""
         given = self._to_probabilities(scores)
-        held_out = {"leave it": [take(given[test], codes[test]) for _, test in splits]}
+        held_out = {_IDENTITY: [take(given[test], codes[test]) for _, test in splits]}
         failures, jobs = {}, []
         for name, member in members.items():
             jobs += [(name, self._prepare(member), *split) for split in splits]
@@ -531,7 +532,7 @@ class _Stack:
         return self.weigh([k for k in range(len(self.masses)) if k != split])
 
     def measure(self):
-        """Mean log loss by name; that of the mixture is of weights from the other splits."""
+        """Mean log loss by name, and of the mixture, with weights from the other splits."""
         likelihoods = np.concatenate(self.likelihoods, axis=1)
         mixed = [
             np.array(list(self.weigh_others(k).values())) @ likelihood
@@ -541,8 +542,8 @@ class _Stack:
         mass = np.concatenate(self.masses)
         # The logarithm of 0 is infinite, and is meant.
         losses = -np.log(likelihoods, where=likelihoods > 0, out=np.full_like(likelihoods, -np.inf))
-        means = losses @ mass / mass.sum()
-        return dict(zip([*self.names, "mixture"], means.tolist(), strict=True))
+        *means, mixture = (losses @ mass / mass.sum()).tolist()
+        return dict(zip(self.names, means, strict=True)), mixture
 
 
 def _is_monotone(recalibrator, n_classes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from inspect import signature
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn import get_config
@@ -33,21 +33,7 @@ from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal.recalibration._base import restored_on_error
-
-
-class FittedPair(NamedTuple):
-    """A classifier and the recalibrator of its scores.
-
-    Attributes
-    ----------
-    estimator : classifier
-        The fitted classifier.
-    recalibrator : recalibrator
-        The fitted recalibrator.
-    """
-
-    estimator: Any
-    recalibrator: Any
+from skcal.recalibration._fitted import FittedPair
 
 
 class BaseRecalibratedClassifier(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -10,29 +10,12 @@ from skcal._input._validation import check_flag, check_option
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import BetaMap
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 # Penalty, in mean log loss, of each squared distance of a and b from 1, the identity.
 _TINY_RIDGE = 1e-9
-
-
-class BetaMap(NamedTuple):
-    """The fitted map of :class:`BetaCalibration`, expit(a log p - b log(1 - p) + c).
-
-    Attributes
-    ----------
-    a : float
-        Factor of log p; not negative.
-    b : float
-        Factor of -log(1 - p); not negative.
-    c : float
-        Constant.
-    """
-
-    a: float
-    b: float
-    c: float
 
 
 class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
@@ -65,8 +48,9 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of BetaMap
-        Named tuples (a, b, c). One for two classes, that of the second; else one for each class.
+    maps_ : list of named tuples
+        `a`, `b` and `c` of the map in the Notes; a and b are not negative. One for two classes,
+        that of the second; else one for each class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)

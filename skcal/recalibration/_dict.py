@@ -4,7 +4,7 @@ A dict holds the class, the parameters and all that `fit` has set. What JSON doe
 of its own, told by its keys:
 
 - ``{"dtype", "shape", "array"}``, an array, with nested lists; NaN and infinity are strings there;
-- ``{"class", <field>, ...}``, a named tuple of skcal.recalibration;
+- ``{"class", <field>, ...}``, a named tuple of `FITTED`;
 - ``{"class", "params", "fitted"}``, an estimator: a recalibrator or an IsotonicRegression;
 - ``{"float"}``, ``{"tuple"}``, ``{"dict"}``: NaN or infinity, a tuple, a dict with text as keys;
 - ``{"pairs"}``: a dict with other keys, such as labels that are numbers.
@@ -22,6 +22,7 @@ from sklearn.isotonic import IsotonicRegression
 from skcal import __version__
 from skcal._input._validation import check_option
 from skcal._tools._arrays import as_readable, find_device, to_numpy
+from skcal.recalibration._fitted import FITTED
 
 FORMAT = "skcal.BaseRecalibrator"
 VERSION = 1
@@ -73,13 +74,13 @@ def unpack_recalibrator(data, expected):
 
 
 def _list_types(*others):
-    """Classes by name that a dict may hold: the exported ones and those that are given."""
+    """Classes by name that a dict may hold: exported ones, what they hold, and those given."""
     from skcal import recalibration  # which imports this module
 
     exported = [getattr(recalibration, name) for name in recalibration.__all__]
     return {
         kind.__name__: kind
-        for kind in [IsotonicRegression, *exported, *others]
+        for kind in [IsotonicRegression, *exported, *FITTED, *others]
         if inspect.isclass(kind)
         and issubclass(kind, (IsotonicRegression, recalibration.BaseRecalibrator, tuple))
         and not inspect.isabstract(kind)

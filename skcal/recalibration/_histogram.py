@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -14,30 +14,10 @@ from skcal._numerics.recalibration._histogram import (
     raise_edges,
     share_in_proportion,
 )
-from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import BinMap
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
-
-
-class BinMap(NamedTuple):
-    """The fitted map of :class:`HistogramBinning`, a step function.
-
-    It is ``values[b]`` on ``(edges[b], edges[b + 1]]``, and level outside.
-
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Ends of the bins.
-    values : ndarray of shape (n_bins,)
-        What the map returns in each bin.
-    """
-
-    edges: np.ndarray
-    values: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
@@ -75,10 +55,11 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of BinMap
-        Named tuples (edges, values). With "one-vs-rest" one for two classes, that of the second,
-        else one for each class; with "top-label" one for each class, and None for a class that
-        was never predicted.
+    maps_ : list of named tuples
+        `edges` of shape (n_bins + 1,) and `values` of shape (n_bins,): the map is ``values[b]`` on
+        ``(edges[b], edges[b + 1]]``, and level outside. With "one-vs-rest" one for two classes,
+        that of the second, else one for each class; with "top-label" one for each class, and None
+        for a class that was never predicted.
     intercepts_ : ndarray of shape (n_classes,)
         Added to the logarithms of the probabilities of more than two classes, which then sum to 1
         again; 0 with "top-label" and where a test does not ask for them (see Notes).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -15,36 +15,13 @@ from skcal._numerics.curves._kernel_curve import (
     share_mass,
     trace_curve,
 )
-from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import KernelMap
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
 # Up to so many distinct probabilities are taken as they are; more are shared among a grid.
 _MOST_PLACES = 1 << 14
-
-
-class KernelMap(NamedTuple):
-    """The fitted map of :class:`KernelRecalibration`, the smoothed mean outcome.
-
-    It is straight between the knots.
-
-    Attributes
-    ----------
-    bandwidth : float
-        Standard deviation of the kernel.
-    knots : ndarray of shape (n_knots,)
-        Predictions, in increasing order.
-    values : ndarray of shape (n_knots,)
-        What the map returns at the knots.
-    """
-
-    bandwidth: float
-    knots: np.ndarray
-    values: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
@@ -69,9 +46,10 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of KernelMap
-        Named tuples (bandwidth, knots, values). One for two classes, that of the second; else one
-        for each class.
+    maps_ : list of named tuples
+        `bandwidth`, a float, `knots`, predictions in increasing order, and `values`, what the map
+        returns at them, both of shape (n_knots,); it is straight in between. One for two classes,
+        that of the second; else one for each class.
     intercepts_ : ndarray of shape (n_classes,)
         Added to the logarithms of the probabilities of more than two classes, which then sum to 1
         again; 0 where a test does not ask for them (see Notes).

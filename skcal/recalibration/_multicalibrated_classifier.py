@@ -67,11 +67,11 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
 
     Attributes
     ----------
-    calibrated_classifiers_ : list of FittedPair
-        Named tuples (estimator, recalibrator), both fitted: one for each split, or one in all
-        where ``ensemble=False``. The recalibrator is the same in all: ``recalibrator.factor_`` is
-        the share of the correction that is applied, 0 where it does not help; with "scaling"
-        ``recalibrator.to_frame()`` shows the correction of each group.
+    calibrated_classifiers_ : list of named tuples
+        Pairs of an `estimator` and its `recalibrator`, both fitted: one for each split, or one in
+        all where ``ensemble=False``. The recalibrator is the same in all:
+        ``recalibrator.factor_`` is the share of the correction that is applied, 0 where it does
+        not help; with "scaling" ``recalibrator.to_frame()`` shows the correction of each group.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str

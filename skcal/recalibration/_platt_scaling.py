@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,23 +12,9 @@ from skcal._numerics.recalibration._intercepts import reach_shares
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import SigmoidMap
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
-
-
-class SigmoidMap(NamedTuple):
-    """The fitted map of :class:`PlattScaling`, expit(slope * score + intercept).
-
-    Attributes
-    ----------
-    slope : float
-        Factor of the log-odds, or of the probability with ``scale="proba"``.
-    intercept : float
-        Constant.
-    """
-
-    slope: float
-    intercept: float
 
 
 class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
@@ -72,9 +58,10 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of SigmoidMap
-        Named tuples (slope, intercept). One for two classes, that of the second; else one for
-        each class, (1, 0) without a slope of its own.
+    maps_ : list of named tuples
+        `slope` and `intercept` of 1 / (1 + exp(-(slope * s + intercept))), with s the log-odds or,
+        with ``scale="proba"``, the probability. One for two classes, that of the second; else one
+        for each class, (1, 0) without a slope of its own.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -11,31 +11,12 @@ from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._newton import LARGEST_PENALTY, centre_features
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import QuadraticMap
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 # Differences of log-odds below this are none: no factor of their squares could be a number.
 _SMALLEST_SIZE = 1e-100
-
-
-class QuadraticMap(NamedTuple):
-    """The fitted map of :class:`QuadraticScaling`, of log-odds z.
-
-    The probability is expit(intercept + slope * z + curvature * z^2).
-
-    Attributes
-    ----------
-    intercept : float
-        Constant.
-    slope : float
-        Factor of the log-odds.
-    curvature : float
-        Factor of their square.
-    """
-
-    intercept: float
-    slope: float
-    curvature: float
 
 
 class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
@@ -67,9 +48,10 @@ class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of QuadraticMap
-        Named tuples (intercept, slope, curvature). One for two classes, that of the second; else
-        one for each class.
+    maps_ : list of named tuples
+        `intercept`, `slope` and `curvature` of 1 / (1 + exp(-(intercept + slope * z +
+        curvature * z^2))) with the log-odds z. One for two classes, that of the second; else one
+        for each class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)

@@ -11,7 +11,8 @@ from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
-from skcal.recalibration._kernel import KernelMap, KernelRecalibration
+from skcal.recalibration._fitted import KernelMap
+from skcal.recalibration._kernel import KernelRecalibration
 
 # From here on the curve is level, wherever the noise leads; that of the largest would overflow.
 _WIDEST = 1e3
@@ -46,8 +47,9 @@ class RandomizedSmoothing(BaseRecalibrator):
     ----------
     bandwidth_ : float
         The bandwidth.
-    curve_ : KernelMap
-        The smoothed mean outcome, a named tuple (bandwidth, knots, values).
+    curve_ : named tuple
+        The smoothed mean outcome: `bandwidth`, a float, `knots`, predictions in increasing order,
+        and `values`, the curve at them, both of shape (n_knots,); it is straight in between.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int

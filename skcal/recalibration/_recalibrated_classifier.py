@@ -59,9 +59,9 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
 
     Attributes
     ----------
-    calibrated_classifiers_ : list of FittedPair
-        Named tuples (estimator, recalibrator), both fitted: one for each split, or one in all
-        where ``ensemble=False``. The recalibrator is the same in all.
+    calibrated_classifiers_ : list of named tuples
+        Pairs of an `estimator` and its `recalibrator`, both fitted: one for each split, or one in
+        all where ``ensemble=False``. The recalibrator is the same in all.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str
@@ -119,7 +119,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     >>> log_loss(y_new, model.predict_proba(X_new)) < before / 2
     True
     >>> model.calibrated_classifiers_[0].recalibrator.names_
-    ['leave it', 'temperature', 'structured_matrix', 'spline']
+    ['identity', 'temperature', 'structured_matrix', 'spline']
 
     A search may choose among recalibrators by name.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
 from scipy.special import expit
 
 from skcal._input._validation import check_flag, check_n_bins
@@ -12,37 +11,11 @@ from skcal._numerics.errors._binned import bin_index, count_bins
 from skcal._numerics.recalibration._histogram import average_in_bins, equal_mass_edges, raise_edges
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import BinnedSigmoidMap
 from skcal.recalibration._histogram import check_counts, count_rows
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
-
-
-class BinnedSigmoidMap(NamedTuple):
-    """The fitted map of :class:`ScalingBinning`, a sigmoid that is rounded to its means in bins.
-
-    It is ``values[b]`` where expit(slope * log_odds + intercept) is in (edges[b], edges[b + 1]].
-
-    Attributes
-    ----------
-    slope : float
-        Factor of the log-odds.
-    intercept : float
-        Constant.
-    edges : ndarray of shape (n_bins + 1,)
-        Ends of the bins.
-    values : ndarray of shape (n_bins,)
-        What the map returns in each bin.
-    """
-
-    slope: float
-    intercept: float
-    edges: np.ndarray
-    values: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
@@ -80,9 +53,11 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of BinnedSigmoidMap
-        Named tuples (slope, intercept, edges, values). One for two classes, that of the second;
-        else one for each class.
+    maps_ : list of named tuples
+        `slope` and `intercept` of the sigmoid of the log-odds, `edges` of shape (n_bins + 1,) and
+        `values` of shape (n_bins,): the map is ``values[b]`` where the sigmoid lies in
+        ``(edges[b], edges[b + 1]]``. One for two classes, that of the second; else one for each
+        class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
 from scipy.interpolate import PPoly
 
 from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._numerics.curves._spline import fit_natural_spline
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
-from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
+from skcal.recalibration._fitted import SplineMap
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
-
-
-class SplineMap(NamedTuple):
-    """The fitted map of :class:`SplineRecalibration`, from log-odds to log-odds.
-
-    ``scipy.interpolate.PPoly(*spline_map)`` is this function.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (4, n_pieces) or (2, 1)
-        Coefficients of the polynomial of each piece, in powers of the distance from its left end,
-        the highest power first. A single straight piece has two.
-    breakpoints : ndarray of shape (n_pieces + 1,)
-        Ends of the pieces; the outer ones go on to infinity.
-    """
-
-    coefficients: np.ndarray
-    breakpoints: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
@@ -72,10 +50,11 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of SplineMap
-        Named tuples (coefficients, breakpoints), as `scipy.interpolate.PPoly` takes them: maps
-        from log-odds to log-odds. One for two classes, that of the second; else one for each
-        class.
+    maps_ : list of named tuples
+        `coefficients` of shape (4, n_pieces), or (2, 1) of a straight line, and `breakpoints` of
+        shape (n_pieces + 1,): ``scipy.interpolate.PPoly(*maps_[0])`` maps log-odds to log-odds.
+        The outer pieces go on to infinity. One for two classes, that of the second; else one for
+        each class.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)

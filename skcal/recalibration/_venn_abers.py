@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from skcal._numerics.recalibration._venn_abers import VennAbersSteps, fit_venn_abers
-from skcal._tools._show_record import show_record
+from skcal._numerics.recalibration._venn_abers import VennAbersMap, fit_venn_abers
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
-
-
-class VennAbersMap(NamedTuple):
-    """The fitted map of :class:`VennAbers`, the steps of the lower and the upper probability.
-
-    At every knot one of the two takes its next value.
-
-    Attributes
-    ----------
-    knots : ndarray of shape (n_knots,)
-        Scores, in increasing order.
-    is_upper : ndarray of shape (n_knots,)
-        Whether it is the upper probability that changes there.
-    lower : ndarray of shape (n_lower,)
-        Values of the lower probability, the first of them below all knots.
-    upper : ndarray of shape (n_upper,)
-        Values of the upper probability.
-    """
-
-    knots: np.ndarray
-    is_upper: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 class VennAbers(OneVsRestRecalibrator):
@@ -60,9 +31,11 @@ class VennAbers(OneVsRestRecalibrator):
 
     Attributes
     ----------
-    maps_ : list of VennAbersMap
-        Named tuples of the steps of the lower and the upper probability: `knots`, `is_upper`,
-        `lower`, `upper`. One for two classes, that of the second; else one for each class.
+    maps_ : list of named tuples
+        The steps of the lower and the upper probability. At each of `knots`, scores in increasing
+        order, one of the two takes its next value, the upper one where `is_upper` is True; the
+        values are `lower` and `upper`, the first of them below all knots. One for two classes, that
+        of the second; else one for each class.
     intercepts_ : ndarray of shape (n_classes,)
         Added to the logarithms of the probabilities of more than two classes, which then sum to 1
         again; 0 where a test does not ask for them (see Notes).
@@ -166,8 +139,7 @@ class VennAbers(OneVsRestRecalibrator):
         interval = np.empty((*scores.shape, 2))
         first = scores.shape[1] - len(self.maps_)
         for k, (fitted, column) in enumerate(zip(self.maps_, values.T, strict=True), start=first):
-            steps = VennAbersSteps(*fitted)
-            interval[:, k] = np.column_stack(steps.tabulate())[steps.find(column)]
+            interval[:, k] = np.column_stack(fitted.tabulate())[fitted.find(column)]
         if first:
             interval[:, 0] = 1 - interval[:, 1, ::-1]
         return interval
@@ -180,9 +152,8 @@ class VennAbers(OneVsRestRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         # Rounding is relative to a probability, but absolute on its logarithm.
         unit = {} if self.input == "proba" else {"unit": 1.0}
-        return VennAbersMap(*fit_venn_abers(values, outcomes, sample_weight, **unit))
+        return fit_venn_abers(values, outcomes, sample_weight, **unit)
 
     def _apply_map(self, fitted, values):
-        steps = VennAbersSteps(*fitted)
-        lower, upper = steps.tabulate()
-        return (upper / (1 - lower + upper))[steps.find(values)]
+        lower, upper = fitted.tabulate()
+        return (upper / (1 - lower + upper))[fitted.find(values)]

@@ -123,9 +123,18 @@ def test_lemma_of_crossed_outcomes(alpha):
         ("lower_calibration_distance", 4 * alpha**2 / (1 + 2 * alpha)),
         ("smooth_calibration_error", 2 * alpha**2),
         ("interval_calibration_error", 2 * alpha),
-        ("upper_calibration_distance", alpha),
     ):
         assert true(name) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(("maker", "options"), PROBLEMS[-6:])
+def test_upper_distance_of_two_points(maker, options):
+    """Either both become their mean outcome, or both 1/2."""
+    problem = maker(N_CELLS, **options, population=True)
+    gap = np.abs(problem.y_true - problem.y_proba).max() * (options["alpha"] > 0)
+    rows = {"sample_weight": problem.sample_weight, "distance": "upper"}
+    bounds = metrics.calibration_distance_bounds(problem.y_true, problem.y_proba, **rows)
+    assert bounds == pytest.approx([min(gap, options["alpha"])] * 2, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.2, 0.5])

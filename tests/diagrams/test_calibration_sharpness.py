@@ -25,7 +25,7 @@ def read_top(display):
 
 
 @pytest.mark.parametrize(
-    "options", [{"divergence": "log"}, {"kernel": "epanechnikov"}, {"bandwidth": None}], ids=str
+    "options", [{"loss": "log"}, {"kernel": "epanechnikov"}, {"bandwidth": None}], ids=str
 )
 def test_curve_is_that_of_the_metrics(options, rows):
     display = draw(*rows, **options)
@@ -33,7 +33,7 @@ def test_curve_is_that_of_the_metrics(options, rows):
     np.testing.assert_array_equal(curve.prob_pred, expected.grid)
     for name in ("prob_true", "sharpness_gap", "density", "bandwidth"):
         np.testing.assert_array_equal(getattr(curve, name), getattr(expected, name))
-    cross_fitted = {"divergence": options.get("divergence", "brier"), "estimator": "cross-fitted"}
+    cross_fitted = {"loss": options.get("loss", "brier"), "estimator": "cross-fitted"}
     parts = calibration_decomposition(*rows, **cross_fitted)
     assert (display.total, display.calibration) == parts[:2]
 
@@ -110,7 +110,7 @@ def test_frame_does_not_rise_without_end():
 
 
 def test_infinite_gaps_fill_the_frame():
-    display = draw([1, 0, 1, 1, 0], [0.0, 0.4, 0.5, 0.6, 0.6], divergence="log")
+    display = draw([1, 0, 1, 1, 0], [0.0, 0.4, 0.5, 0.6, 0.6], loss="log")
     assert display.total == np.inf
     assert (display.curves[0].sharpness_gap == np.inf).all()
     display.figure_.canvas.draw()
@@ -125,14 +125,14 @@ def test_infinite_gaps_fill_the_frame():
     assert display.line_.get_label() == "Classifier (log loss = inf, calibration = inf)"
 
 
-@pytest.mark.parametrize("divergence", ["brier", "log"])
+@pytest.mark.parametrize("loss", ["brier", "log"])
 @pytest.mark.parametrize(
     ("y_true", "y_proba"),
     [([1], [0.3]), ([0, 1, 1], [0.5] * 3), ([0, 1], [0.0, 1.0]), ([0, 1, 1], [0.2, 0.2, 0.8])],
 )
-def test_kernels_that_do_not_reach_everywhere(y_true, y_proba, divergence):
+def test_kernels_that_do_not_reach_everywhere(y_true, y_proba, loss):
     """No curve, no band and no warning where nothing is within reach."""
-    display = draw(y_true, y_proba, divergence=divergence, kernel="epanechnikov")
+    display = draw(y_true, y_proba, loss=loss, kernel="epanechnikov")
     display.figure_.canvas.draw()
     (curve,), shown = display.curves, find_shown(display.line_)
     assert np.isnan(curve.prob_true).any()
@@ -141,7 +141,7 @@ def test_kernels_that_do_not_reach_everywhere(y_true, y_proba, divergence):
         assert (np.abs(np.subtract.outer(places, y_proba)).min(axis=1) < 0.06).all()
 
 
-def test_three_classes_have_the_divergence_of_all(multiclass):
+def test_three_classes_have_the_loss_of_all(multiclass):
     classifier, X, y = multiclass
     display = CalibrationSharpnessDisplay.from_estimator(classifier, X, y)
     y_proba = classifier.predict_proba(X)
@@ -156,23 +156,23 @@ class Cube(BregmanDivergence):
     pass
 
 
-def test_name_of_the_divergence():
-    for divergence, stored, shown in (
+def test_name_of_the_loss():
+    for loss, stored, shown in (
         ("brier", "brier", "Brier"),
         (BregmanDivergence(np.square, lambda v: 2 * v), "Bregman divergence", "Bregman divergence"),
         (Cube(lambda v: v**3, lambda v: 3 * v**2), "Cube", "Cube"),
     ):
-        display = draw([0, 1, 1], [0.1, 0.6, 0.8], divergence=divergence)
-        assert display.divergence == stored
+        display = draw([0, 1, 1], [0.1, 0.6, 0.8], loss=loss)
+        assert display.loss == stored
         numbers = f"{shown} = {display.total:.3f}, calibration = {display.calibration:#.2g}"
         assert display.line_.get_label() == f"Classifier ({numbers})"
 
 
 def test_what_is_known_is_shown():
-    assert plot(**POINTS, total=0.1234).line_.get_label() == "divergence = 0.123"
+    assert plot(**POINTS, total=0.1234).line_.get_label() == "loss = 0.123"
     assert plot(**POINTS, calibration=0.01234).line_.get_label() == "calibration = 0.012"
     curves = [SharpnessCurve(**POINTS, calibration=0.04, total=total) for total in (0.1, np.inf)]
-    lines = CalibrationSharpnessDisplay(curves=curves, divergence="brier").plot().line_
+    lines = CalibrationSharpnessDisplay(curves=curves, loss="brier").plot().line_
     assert lines[0].get_label() == "Brier = inf, calibration = 0.040 +/- 0.0"
     bare, with_density = plot(**POINTS), plot(**POINTS, density=[1, 2])
     assert bare.band_ is bare.density_ is with_density.band_ is None

@@ -30,7 +30,6 @@ from skcal.recalibration import (
     RandomizedSmoothing,
     RecalibratedClassifierCV,
     ScalingBinning,
-    SigmoidMap,
     SplineRecalibration,
     TemperatureScaling,
     VennAbers,
@@ -361,7 +360,8 @@ def test_graphs_that_answer_otherwise(monkeypatch):
     steep = RecalibratedClassifierCV(forest, PlattScaling(), cv=3).fit(X, y)
     centre = 1e4 * np.log(0.6 / 0.4)  # single precision does not know 0.6
     for pair in steep.calibrated_classifiers_:
-        pair.recalibrator.maps_ = [SigmoidMap(slope=1e4, intercept=-centre)]
+        (one,) = pair.recalibrator.maps_
+        pair.recalibrator.maps_ = [one._replace(slope=1e4, intercept=-centre)]
     with pytest.raises(ValueError, match=r"RecalibratedClassifierCV is .* single precision"):
         to_onnx(steep, X)
     single = RecalibratedClassifierCV(GaussianNB(), "platt", cv=3).fit(X.astype(np.float32), y)

@@ -13,7 +13,6 @@ from tests.recalibration.family import LOGIT_CLASSES
 HUGE = np.finfo(float).max
 PENALTY = mostly([0, 5e-324, 1e-3, 1.0, HUGE], [-1.0, np.inf, np.nan, "x"])
 FLAG = mostly([True, False], ["x", 1])
-DIVERGENCE = mostly(["brier", "log"], ["x", None])
 LEVELS = st.lists(PROBABILITIES | INSIDE, max_size=3) | st.sampled_from(
     [0.5, [0.25, 0.5, 0.9], [[0.5]], "x", None, [np.nan]]
 )
@@ -51,9 +50,9 @@ OPTIONS = {
     "data": mostly(["external", "training"], ["internal"]),
     "debias": mostly([True, False], ["outcomes", "residuals", 1]),
     "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
+    "calibration_distance_bounds.distance": mostly(["true", "lower", "upper", "smooth"], ["x"]),
     "deviation": mostly(["range", "max"], ["x"]),
     "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
-    "divergence": DIVERGENCE,
     "effect": mostly(
         [{"slope": 0.2}, {"intercept": 3.0}, {"slope": 4.0, "intercept": -1.0}, np.sqrt, [0.5]],
         [{}, {"slope": 0}, {"intercept": np.nan}, {"x": 1}, "x", None, np.negative],
@@ -81,7 +80,7 @@ OPTIONS = {
     "leave_it": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
-    "loss": DIVERGENCE,
+    "loss": mostly(["brier", "log"], ["x", None]),
     "StandardDeviationScaling.loss": mostly(["log", "crps"], ["brier"]),
     "max_bins": mostly([None, 1, 4], [0, 0.5]),
     "mean": mostly([None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}], [0, [1, 2], "x", np.nan, {}]),
@@ -143,7 +142,6 @@ OPTIONS = {
     "run_length": mostly([None, 2, 10**15], [1, 2.0, "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
     "multicalibration_error.scale": mostly(["probability", "noise", "share"], ["logit"]),
-    "score": DIVERGENCE,
     "estimate_performance.shift": mostly(["covariate", "label", "label"], ["x", None]),
     "simultaneous": FLAG,
     "split_every": mostly([2, 3], [1, 0, 2.0]),

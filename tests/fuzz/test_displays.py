@@ -204,7 +204,7 @@ def curves(draw, Curve):
 def calls_by_hand(draw):
     Display = draw(st.sampled_from([*DISPLAYS]))
     made = [draw(curves(DISPLAYS[Display])) for _ in range(draw(mostly([1, 2], [0])))]
-    attributes = draw(options(Display, skip=["divergence"]))
+    attributes = draw(options(Display, skip=["loss"]))
     settings = draw(st.sampled_from(PLOT_OPTIONS + MORE_OPTIONS))
     return {"Display": Display, "curves": made, "attributes": attributes, "settings": settings}
 

@@ -322,13 +322,13 @@ PAIRS = [("square", "double"), ("exp", "exp"), ("careless entropy", "logit")]
 
 @hostile(
     some.problems(),
-    options(metrics.calibration_decomposition, skip=["divergence"]),
+    options(metrics.calibration_decomposition, skip=["loss"]),
     functions=mostly(PAIRS, [*product(FUNCTIONS, repeat=2)]),
 )
 def test_hostile_divergences(functions, reduction, **arguments):
     phi, gradient = (FUNCTIONS[name] for name in functions)
-    divergence = BregmanDivergence(phi, gradient)
-    return metrics.calibration_decomposition(**arguments, divergence=divergence)
+    loss = BregmanDivergence(phi, gradient)
+    return metrics.calibration_decomposition(**arguments, loss=loss)
 
 
 NUMBERS = reals((2,), PROBABILITIES, some.NO_PROBABILITIES)

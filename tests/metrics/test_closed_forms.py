@@ -47,6 +47,7 @@ def gaussian_shift(d):
 
 ECE, SMOOTH = "expected_calibration_error", "smooth_calibration_error"
 INTERVAL, RANDOM = "interval_calibration_error", "random_interval_calibration_error"
+BOUNDS = "calibration_distance_bounds"
 LOWER, KERNEL = "lower_calibration_distance", "kernel_calibration_error"
 SQUARED_KERNEL = "squared_kernel_calibration_error"
 GRID, BIASED = {"method": "grid"}, {"unbiased": False}
@@ -68,7 +69,7 @@ SHRUNK_KERNEL = 0.5**2 * (5 / 3 - 4.5 / np.e)  # the square of the Laplace kerne
         (SMOOTH, {"method": "exact"}, hesitate(0.1), 0.1 * 0.4, 1e-12),
         *((LOWER, {}, exchange(a), 4 * a**2 / (1 + 2 * a), 2e-6) for a in (0.01, 0.2)),
         *((LOWER, {}, hesitate(g), g - 2 * g**2, 2e-6) for g in (1e-6, 0.1, 0.25, 0.4, 0.5)),
-        *(("upper_calibration_distance", {}, hesitate(g), 0.1, 1e-12) for g in (0.1, 0.4)),
+        *((BOUNDS, {"distance": "upper"}, hesitate(g), [0.1, 0.1], 1e-12) for g in (0.1, 0.4)),
         # To unite u on both sides of 1/2 saves a u^2 of residual and costs 4 u^2 of width.
         (INTERVAL, {}, SHRUNK, 0.5 / 4, 1e-12),
         ("surrogate_interval_calibration_error", {}, SHRUNK, 0.5 / 4, 1e-6),

@@ -1,4 +1,4 @@
-"""Decompositions of proper scores: definitions, closed forms, infinities, own divergences."""
+"""Decompositions of proper scores: definitions, closed forms, infinities, losses of one's own."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ ESTIMATORS = {
     "binned": {"estimator": "binned", "n_bins": 8},
 }
 every_estimator = pytest.mark.parametrize("options", ESTIMATORS.values(), ids=ESTIMATORS)
-every_divergence = pytest.mark.parametrize("divergence", ["brier", "log"])
+every_loss = pytest.mark.parametrize("loss", ["brier", "log"])
 
 
 def assert_near(parts, expected, tolerance=1e-12):
@@ -48,22 +48,22 @@ def regress_slowly(v, y, w, bandwidth, kernel):
     return (sums / sums.sum(axis=1, keepdims=True)).T
 
 
-@every_divergence
+@every_loss
 @pytest.mark.parametrize("bandwidth", [0.001, 0.05, 2.0])
-def test_terms(binary, rng, divergence, bandwidth):
+def test_terms(binary, rng, loss, bandwidth):
     """Totals are scores, and calibration the divergence from a mean outcome of the rows."""
     y, v = binary
     w = rng.exponential(1, len(y))
-    score = {"brier": brier_score_loss, "log": log_loss}[divergence](y, v, sample_weight=w)
+    score = {"brier": brier_score_loss, "log": log_loss}[loss](y, v, sample_weight=w)
     eta = {name: regress_slowly(v, y, w, bandwidth, name)[0] for name in [*ESTIMATORS][:2]}
     eta["isotonic"] = IsotonicRegression().fit_transform(v, y, sample_weight=w)
     bins = np.searchsorted(np.arange(1, 8) / 8, v)
     mass, positive, predicted = (np.bincount(bins, x, 8)[bins] for x in (w, w * y, w * v))
     eta["binned"] = positive / mass
     for name, mean in eta.items():
-        options = ESTIMATORS[name] | {"bandwidth": bandwidth, "divergence": divergence}
+        options = ESTIMATORS[name] | {"bandwidth": bandwidth, "loss": loss}
         result = calibration_decomposition(y, v, sample_weight=w, **options)
-        values = diverge(divergence, mean, predicted / mass if name == "binned" else v)
+        values = diverge(loss, mean, predicted / mass if name == "binned" else v)
         assert result.calibration == pytest.approx(np.average(values, weights=w), abs=1e-10)
         assert result.total == pytest.approx(score, rel=1e-12)
         assert result.sharpness_gap == result.total - result.calibration
@@ -71,17 +71,17 @@ def test_terms(binary, rng, divergence, bandwidth):
         assert all(type(part) is float for part in result)
 
 
-@every_divergence
+@every_loss
 @pytest.mark.parametrize("bandwidth", [0.001, 0.05, 0.5])
-def test_many_distinct_predictions_are_off_by_less_than_promised(rng, divergence, bandwidth):
+def test_many_distinct_predictions_are_off_by_less_than_promised(rng, loss, bandwidth):
     """The promise is 2e-8 (1 + 1/s) for the squared error and 1e-4 for log loss."""
     v = np.concatenate([rng.beta(0.3, 0.3, 1998), [1e-300, np.nextafter(1, 0)]])
     y, w = (rng.random(2000) < v).astype(int), rng.exponential(1, 2000)
     eta, complement = regress_slowly(v, y, w, bandwidth, "gaussian")
     values, tolerance = (eta - v) ** 2, 2e-8 * (1 + 1 / bandwidth)
-    if divergence == "log":
+    if loss == "log":
         values, tolerance = rel_entr(eta, v) + rel_entr(complement, 1 - v), 1e-4
-    options = {"divergence": divergence, "bandwidth": bandwidth}
+    options = {"loss": loss, "bandwidth": bandwidth}
     result = calibration_decomposition(y, v, sample_weight=w, **options)
     assert result.calibration == pytest.approx(np.average(values, weights=w), abs=tolerance)
 
@@ -109,26 +109,26 @@ def test_bandwidth_none_takes_smooth_ece(rng, n_distinct):
     assert chosen == pytest.approx(given, abs=1e-5)
 
 
-@every_divergence
+@every_loss
 @every_estimator
-def test_one_class_and_a_constant_base_rate(divergence, options):
-    options = options | {"divergence": divergence}
-    wrong = {"brier": 0.09, "log": -np.log(0.7)}[divergence]
+def test_one_class_and_a_constant_base_rate(loss, options):
+    options = options | {"loss": loss}
+    wrong = {"brier": 0.09, "log": -np.log(0.7)}[loss]
     for n in (1, 5):
         rows = np.ones(n), np.full(n, 0.7)
         assert_near(calibration_decomposition(*rows, **options), [wrong, wrong, 0])
-        assert_near(corp_decomposition(*rows, score=divergence), [wrong, wrong, 0, 0])
+        assert_near(corp_decomposition(*rows, loss=loss), [wrong, wrong, 0, 0])
     result = calibration_decomposition([0, 0, 1, 0], np.full(4, 0.25), **options)
-    blunt = {"brier": 0.1875, "log": -negative_entropy(0.25)}[divergence]
+    blunt = {"brier": 0.1875, "log": -negative_entropy(0.25)}[loss]
     assert_near(result, [blunt, 0, blunt])
 
 
 @every_estimator
 def test_certain_and_right(options):
     rows = [0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0]
-    options = options | {"divergence": "log", "bandwidth": 0.01}
+    options = options | {"loss": "log", "bandwidth": 0.01}
     assert_near(calibration_decomposition(*rows, **options), 0)
-    parts = corp_decomposition([0, 1], [0, 1], score="log")
+    parts = corp_decomposition([0, 1], [0, 1], loss="log")
     assert_near(parts, (0, 0, np.log(2), np.log(2)))
 
 
@@ -138,22 +138,22 @@ def test_a_single_certain_prediction(rng, end, n):
     v, y = np.append(rng.uniform(0.3, 0.7, n), end), rng.integers(0, 2, n)
     wrong, right = np.append(y, 1 - end), np.append(y, end)
     for options in ESTIMATORS.values():
-        assert calibration_decomposition(wrong, v, divergence="log", **options).total == np.inf
-    parts = corp_decomposition(wrong, v, score="log")
+        assert calibration_decomposition(wrong, v, loss="log", **options).total == np.inf
+    parts = corp_decomposition(wrong, v, loss="log")
     assert parts.score == parts.miscalibration == np.inf
     assert np.isfinite([parts.discrimination, parts.uncertainty]).all()
     assert np.isfinite(calibration_decomposition(wrong, v)).all()
     # Where it is right, a kernel that reaches other outcomes denies that it is calibrated.
-    result = calibration_decomposition(right, v, divergence="log")
+    result = calibration_decomposition(right, v, loss="log")
     assert np.isfinite(result.total)
     assert result[1:] == (np.inf, -np.inf)
     narrow = {"bandwidth": 0.005}  # exp(-60^2 / 2) is no number
     for options in (*list(ESTIMATORS.values())[1:], narrow):
-        assert np.isfinite(calibration_decomposition(right, v, divergence="log", **options)).all()
+        assert np.isfinite(calibration_decomposition(right, v, loss="log", **options)).all()
 
 
 def test_gap_of_two_infinities():
-    result = calibration_decomposition([1, 0], [0, 0.5], divergence="log")
+    result = calibration_decomposition([1, 0], [0, 0.5], loss="log")
     assert result[:2] == (np.inf, np.inf)
     assert np.isnan(result.sharpness_gap)
 
@@ -161,23 +161,21 @@ def test_gap_of_two_infinities():
 def test_weights_do_not_round_certainty_away(rng):
     """Sums of weights like 0.1 must cancel exactly where all outcomes agree."""
     v, y = np.repeat([0.0, 0.4, 1.0], 50), np.repeat([0, 1, 0, 1], [50, 25, 25, 50])
-    given = {"sample_weight": rng.choice([0.1, 0.3, 0.7], 150), "divergence": "log"}
+    given = {"sample_weight": rng.choice([0.1, 0.3, 0.7], 150), "loss": "log"}
     for options in ({"estimator": "isotonic"}, {"estimator": "binned"}, {"bandwidth": 0.001}):
         assert np.isfinite(calibration_decomposition(y, v, **given, **options)).all()
 
 
-@every_divergence
+@every_loss
 @every_estimator
-def test_total_is_of_all_classes_and_calibration_of_the_confidence(
-    multiclass, rng, divergence, options
-):
+def test_total_is_of_all_classes_and_calibration_of_the_confidence(multiclass, rng, loss, options):
     y, proba = multiclass
     weights = rng.integers(0, 3, len(y))
-    options = options | {"divergence": divergence, "sample_weight": weights}
+    options = options | {"loss": loss, "sample_weight": weights}
     result = calibration_decomposition(y, proba, **options)
     binary = calibration_decomposition(proba.argmax(axis=1) == y, proba.max(axis=1), **options)
     assert result.calibration == pytest.approx(binary.calibration, abs=1e-12)
-    total = np.average(score_vectors(divergence, y, proba), weights=weights)
+    total = np.average(score_vectors(loss, y, proba), weights=weights)
     assert result.total == pytest.approx(total, rel=1e-12)
     assert result.sharpness_gap == result.total - result.calibration
 
@@ -196,24 +194,24 @@ def test_always_wrong_predictor():
 def test_certain_zero_that_comes_true():
     rows = [0, 1, 2], [[0.0, 0.4, 0.6], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
     for weights, total in ((None, np.inf), ([0, 1, 1], -np.log(0.5 * 0.8) / 2)):
-        result = calibration_decomposition(*rows, divergence="log", sample_weight=weights)
+        result = calibration_decomposition(*rows, loss="log", sample_weight=weights)
         assert result.total == pytest.approx(total)
 
 
-@every_divergence
-def test_corp(binary, multiclass, rng, divergence):
+@every_loss
+def test_corp(binary, multiclass, rng, loss):
     """Differences of three scores; terms add up for every reduction, and none is negative."""
     y, v = binary
     w = rng.exponential(1, len(y))
     eta = np.clip(IsotonicRegression().fit_transform(v, y, sample_weight=w), 0, 1)
     own, best, constant = (
-        np.average(diverge(divergence, y, forecast), weights=w)
+        np.average(diverge(loss, y, forecast), weights=w)
         for forecast in (v, eta, np.average(y, weights=w))
     )
-    parts = corp_decomposition(y, v, sample_weight=w, score=divergence)
+    parts = corp_decomposition(y, v, sample_weight=w, loss=loss)
     assert_near(parts, (own, own - best, constant - best, constant))
     for reduction in ("confidence", "classwise", "top-label", "full"):
-        options = {"score": divergence, "reduction": reduction, "sample_weight": rng.random(300)}
+        options = {"loss": loss, "reduction": reduction, "sample_weight": rng.random(300)}
         parts = corp_decomposition(*multiclass, **options)
         terms = parts.miscalibration - parts.discrimination + parts.uncertainty
         assert parts.score == pytest.approx(terms, abs=1e-14)
@@ -221,14 +219,14 @@ def test_corp(binary, multiclass, rng, divergence):
 
 
 @every_estimator
-def test_own_functions_equal_the_named_divergences(binary, multiclass, options):
+def test_own_functions_equal_the_named_losses(binary, multiclass, options):
     rows = [("brier", SQUARE, binary), ("brier", SQUARE, multiclass), ("log", ENTROPY, binary)]
     if options["estimator"] != "kernel":  # gradients may be infinite at the ends
         ends = ([0, 1], [0, 1]), ([1, 1], [0, 1]), ([0, 1, 1], [0.5, 0.5, 1])
         rows += [("log", ENTROPY, sample) for sample in ends]
     for name, own, sample in rows:
-        result = calibration_decomposition(*sample, divergence=own, **options)
-        expected = calibration_decomposition(*sample, divergence=name, **options)
+        result = calibration_decomposition(*sample, loss=own, **options)
+        expected = calibration_decomposition(*sample, loss=name, **options)
         assert_near(result, expected, 1e-11 if len(sample[0]) > 3 else 1e-12)
 
 
@@ -236,7 +234,7 @@ def test_total_of_classes_is_the_sum_over_them(multiclass):
     y, proba = multiclass
     outcomes = np.eye(4)[y]
     values = outcomes - proba**4 - 4 * proba**3 * (outcomes - proba)
-    total = calibration_decomposition(y, proba, divergence=QUARTIC).total
+    total = calibration_decomposition(y, proba, loss=QUARTIC).total
     assert total == pytest.approx(values.sum(axis=1).mean(), rel=1e-12)
 
 
@@ -290,29 +288,29 @@ def test_widest_kernels_overflow_nowhere(kernel):
 # --------------------------------------------------------------------------- cross-fitted
 
 
-@every_divergence
+@every_loss
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_cross_fitted_terms(divergence, n_classes, rng):
+def test_cross_fitted_terms(loss, n_classes, rng):
     """The gap is the loss of recalibrated rows; a divergence of one's own is treated alike."""
     proba = rng.dirichlet(np.ones(n_classes), 200)
     y = (proba.cumsum(axis=1) > rng.random((200, 1))).argmax(axis=1)
     rows, w = (y, proba), rng.integers(0, 4, 200)
-    refinement = {"brier": brier_refinement, "log": log_loss_refinement}[divergence]
+    refinement = {"brier": brier_refinement, "log": log_loss_refinement}[loss]
     for options in ({"recalibrator": "temperature"}, {"recalibrator": PlattScaling(), "cv": 3}):
         given = {"estimator": "cross-fitted", "sample_weight": w, **options}
-        result = calibration_decomposition(*rows, divergence=divergence, **given)
+        result = calibration_decomposition(*rows, loss=loss, **given)
         assert result.sharpness_gap == pytest.approx(refinement(*rows, sample_weight=w, **options))
-        total = calibration_decomposition(*rows, divergence=divergence, sample_weight=w).total
+        total = calibration_decomposition(*rows, loss=loss, sample_weight=w).total
         assert_near([result.total, result.calibration + result.sharpness_gap], total)
-    if (divergence, n_classes) == ("brier", 3):
-        own = calibration_decomposition(*rows, divergence=SQUARE, **given)
+    if (loss, n_classes) == ("brier", 3):
+        own = calibration_decomposition(*rows, loss=SQUARE, **given)
         assert_near(own, result)
 
 
 def test_cross_fitted_infinities_and_labels():
     y, v = np.tile([0, 1, 1], 20), np.tile([0.2, 0.6, 0.9], 20)
     v[1] = 0.0
-    options = {"divergence": "log", "estimator": "cross-fitted"}
+    options = {"loss": "log", "estimator": "cross-fitted"}
     total, calibration, gap = calibration_decomposition(y, v, **options)
     assert (total, calibration) == (np.inf, np.inf)
     assert np.isfinite(gap)

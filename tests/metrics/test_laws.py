@@ -7,6 +7,7 @@ from skcal import metrics
 from tests.answers import list_numbers
 
 DECOMPOSITION, CURVE = "calibration_decomposition", "calibration_sharpness_curve"
+BOUNDS = "calibration_distance_bounds"
 CANONICAL, KERNEL = "canonical_calibration_error", "kernel_calibration_error"
 SKCE, UCME = "squared_kernel_calibration_error", "calibration_mean_embedding_error"
 BINNED = {"estimator": "binned"}
@@ -18,8 +19,8 @@ POINTS = {"test_proba": [[0.2, 0.3, 0.5], [1, 0, 0]], "test_labels": [2, 0]}
 ESTIMATORS = [*KERNELS, {"estimator": "isotonic"}, BINNED]
 ESTIMATORS += [BINNED | {"strategy": strategy, "n_bins": 7} for strategy in ("quantile", "sweep")]
 BINARY = [
-    *((f"smooth_calibration_{name}", {}) for name in ("bounds", "witness")),
-    *((name, {}) for name in ("calibration_distance_bounds", "smooth_ece_curve")),
+    *((name, {}) for name in ("smooth_calibration_witness", "smooth_ece_curve")),
+    *((BOUNDS, {"distance": name}) for name in ("true", "lower", "upper", "smooth")),
     *((SKCE, {"unbiased": unbiased}) for unbiased in (True, False)),
     *(("expected_calibration_error", {"strategy": name}) for name in ("quantile", "sweep")),
     *((KERNEL, TERMS | {"method": name}) for name in ("subsample", "fourier", "binning")),
@@ -27,9 +28,9 @@ BINARY = [
     *((KERNEL, KERNELS[0] | TERMS | {"method": name}) for name in ("subsample", "fourier")),
 ]
 EITHER = [
-    *((DECOMPOSITION, {"divergence": name} | kind) for name in SCORES for kind in ESTIMATORS),
-    *((CURVE, {"divergence": name} | kernel) for name in SCORES for kernel in KERNELS),
-    *(("corp_decomposition", {"score": name}) for name in SCORES),
+    *((DECOMPOSITION, {"loss": name} | kind) for name in SCORES for kind in ESTIMATORS),
+    *((CURVE, {"loss": name} | kernel) for name in SCORES for kernel in KERNELS),
+    *(("corp_decomposition", {"loss": name}) for name in SCORES),
 ]
 VECTORS = [
     (CANONICAL, {"n_bins": 4}),

@@ -43,7 +43,7 @@ def test_binary_predictions(shared_data, name, data, options, value, tolerance):
     assert getattr(metrics, name)(*rows, **options) == pytest.approx(value, abs=tolerance)
     if name == SMOOTH:
         assert metrics.smooth_calibration_error(*rows) == pytest.approx(value, abs=1e-5)
-        low, high = metrics.smooth_calibration_bounds(*rows, method="grid")
+        low, high = metrics.calibration_distance_bounds(*rows, distance="smooth")
         assert low - 6e-8 <= value <= high + 6e-8
 
 
@@ -58,8 +58,8 @@ def test_binary_predictions(shared_data, name, data, options, value, tolerance):
         (SKCE, {}, 2000, 1.807003e-4, 5e-11),
         (SKCE, {"unbiased": False}, 2000, 2.343191e-4, 5e-11),
         # Totals: proper scores of all classes.
-        ("calibration_decomposition", {"divergence": "brier"}, None, 0.105446, 1e-6),
-        ("calibration_decomposition", {"divergence": "log"}, None, 0.257065, 2e-6),
+        ("calibration_decomposition", {"loss": "brier"}, None, 0.105446, 1e-6),
+        ("calibration_decomposition", {"loss": "log"}, None, 0.257065, 2e-6),
     ],
 )
 def test_class_probabilities(shared_data, name, options, n_rows, value, tolerance):

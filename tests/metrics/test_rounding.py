@@ -28,6 +28,7 @@ N = 10**6
 extended = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double has no more digits than float64 here"
 )
+BOUNDS = "calibration_distance_bounds"
 SQUARED, CUMULATIVE = "squared_calibration_error", "cumulative_calibration_error"
 RANDOM, SURROGATE = "random_interval_calibration_error", "surrogate_interval_calibration_error"
 MAXIMUM, ISOTONIC, BINS = {"deviation": "max"}, {"estimator": "isotonic"}, {"n_bins": 3}
@@ -62,12 +63,12 @@ EXACT = [
     (CUMULATIVE, MAXIMUM, cumulative_maximum, (6, 2)),
     ("averaged_two_bin_calibration_error", {}, exact.exact_two_bins, (12, 8)),
     ("decision_calibration_error", {}, exact.exact_decision, (12, 8)),
-    ("upper_calibration_distance", {}, exact.exact_upper_distance, (8, 4)),
+    (BOUNDS, {"distance": "upper"}, exact.exact_upper_distance, (8, 4)),
     ("corp_decomposition", {}, exact.exact_miscalibration, (16, 12)),
     ("calibration_decomposition", ISOTONIC, exact.exact_isotonic_calibration, (12, 6)),
 ]
 # Programs over all partitions or widths, which are slow.
-FEW_ROWS = {SURROGATE: 8, "upper_calibration_distance": 6}
+FEW_ROWS = {SURROGATE: 8, BOUNDS: 6}
 
 
 @pytest.mark.parametrize(("name", "options", "compute", "roundings"), EXACT)
@@ -77,7 +78,7 @@ def test_rational_measures_in_exact_arithmetic(name, options, compute, roundings
         sample = draw_small(seed, counts, n_most=FEW_ROWS.get(name, 12))
         rows = Rows(*sample)
         value = call(name, sample, **options)
-        if isinstance(value, tuple):  # a decomposition, whose second term is that of calibration
+        if isinstance(value, tuple):  # the calibration of a decomposition; equal bounds
             value = value[1]
         given = [options[key] for key in ("debias", "width") if key in options]
         widths = rows.n + 1 if name == SURROGATE else 1

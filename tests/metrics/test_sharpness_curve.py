@@ -7,10 +7,10 @@ from skcal.metrics import BregmanDivergence, calibration_sharpness_curve, smooth
 from tests.metrics.scores import diverge, score_vectors
 
 every_kernel = pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
-every_divergence = pytest.mark.parametrize("divergence", ["brier", "log"])
+every_loss = pytest.mark.parametrize("loss", ["brier", "log"])
 
 
-def compute_slowly(y, v, values, divergence, *, weights, bandwidth=0.05, kernel, n_points=201):
+def compute_slowly(y, v, values, loss, *, weights, bandwidth=0.05, kernel, n_points=201):
     """Mean outcome, gap and density from all pairs of a point and a row.
 
     `values` are the divergences of the rows. Gaussian kernel values are divided by the largest at
@@ -28,7 +28,7 @@ def compute_slowly(y, v, values, divergence, *, weights, bandwidth=0.05, kernel,
     mass = weight @ weights
     with np.errstate(invalid="ignore"):
         eta = np.clip(weight @ (weights * y) / mass, 0, 1)
-        gap = weight @ (weights * values) / mass - diverge(divergence, eta, grid)
+        gap = weight @ (weights * values) / mass - diverge(loss, eta, grid)
     return eta, gap, scale * mass / weights.sum()
 
 
@@ -40,29 +40,29 @@ def assert_near(curve, expected):
     np.testing.assert_allclose(curve.density, density, rtol=1e-6, atol=1e-10)
 
 
-@every_divergence
+@every_loss
 @every_kernel
 @pytest.mark.parametrize("bandwidth", [0.001, 0.05, 2.0])
 @pytest.mark.parametrize("n_points", [2, 201])
-def test_binary_rows(binary, rng, divergence, kernel, bandwidth, n_points):
+def test_binary_rows(binary, rng, loss, kernel, bandwidth, n_points):
     """Also a grid that misses all predictions by many bandwidths."""
     y, v = binary
-    w, values = rng.exponential(1, len(y)), diverge(divergence, y, v)
+    w, values = rng.exponential(1, len(y)), diverge(loss, y, v)
     options = {"bandwidth": bandwidth, "kernel": kernel, "n_points": n_points}
-    curve = calibration_sharpness_curve(y, v, sample_weight=w, divergence=divergence, **options)
-    assert_near(curve, compute_slowly(y, v, values, divergence, weights=w, **options))
+    curve = calibration_sharpness_curve(y, v, sample_weight=w, loss=loss, **options)
+    assert_near(curve, compute_slowly(y, v, values, loss, weights=w, **options))
     assert curve.bandwidth == bandwidth
     np.testing.assert_array_equal(curve.grid, np.linspace(0, 1, n_points))
 
 
-@every_divergence
+@every_loss
 @every_kernel
-def test_confidences_but_the_divergence_of_all_classes(multiclass, rng, divergence, kernel):
+def test_confidences_but_the_loss_of_all_classes(multiclass, rng, loss, kernel):
     y, proba = multiclass
     w, v, hit = rng.integers(0, 3, len(y)), proba.max(axis=1), proba.argmax(axis=1) == y
-    options = {"divergence": divergence, "kernel": kernel}
+    options = {"loss": loss, "kernel": kernel}
     curve = calibration_sharpness_curve(y, proba, sample_weight=w, **options)
-    values = score_vectors(divergence, y, proba)
+    values = score_vectors(loss, y, proba)
     assert_near(curve, compute_slowly(hit, v, values, weights=w, **options))
 
 
@@ -70,7 +70,7 @@ def test_confidences_but_the_divergence_of_all_classes(multiclass, rng, divergen
 def test_users_divergence(binary, multiclass, kernel):
     square = BregmanDivergence(np.square, lambda v: 2 * v)
     for data in (binary, multiclass):
-        curve = calibration_sharpness_curve(*data, divergence=square, kernel=kernel)
+        curve = calibration_sharpness_curve(*data, loss=square, kernel=kernel)
         assert_near(curve, calibration_sharpness_curve(*data, kernel=kernel)[1:4])
 
 
@@ -100,12 +100,12 @@ def test_bandwidth_none_takes_smooth_ece(rng):
     assert_near(curve, calibration_sharpness_curve(y, v, bandwidth=curve.bandwidth)[1:4])
 
 
-@every_divergence
+@every_loss
 @every_kernel
 @pytest.mark.parametrize(("label", "n"), [(0, 1), (1, 3000)])
-def test_one_class(rng, divergence, kernel, label, n):
+def test_one_class(rng, loss, kernel, label, n):
     v, options = np.append(0.3, rng.uniform(0.05, 0.95, n - 1)), {"kernel": kernel, "n_points": 11}
-    curve = calibration_sharpness_curve(np.full(n, label), v, divergence=divergence, **options)
+    curve = calibration_sharpness_curve(np.full(n, label), v, loss=loss, **options)
     known = curve.density > 0
     assert known[3]
     np.testing.assert_array_equal(curve.prob_true[known], label)
@@ -116,7 +116,7 @@ def test_a_huge_divergence_stays_where_it_is(kernel):
     """Rounding of what is enormous elsewhere must not reach the rest of the curve."""
     root = BregmanDivergence(lambda v: -np.sqrt(v), lambda v: -0.5 / np.sqrt(v))
     y, v = np.array([1, 0, 1]), np.array([1e-300, 0.5, 0.5])
-    options = {"divergence": root, "kernel": kernel, "bandwidth": 0.01}
+    options = {"loss": root, "kernel": kernel, "bandwidth": 0.01}
     curve = calibration_sharpness_curve(y, v, **options)
     near = np.abs(curve.grid - 0.5) < 0.01
     expected = calibration_sharpness_curve(y[1:], v[1:], **options).sharpness_gap[near]
@@ -134,7 +134,7 @@ def test_a_huge_divergence_stays_where_it_is(kernel):
 )
 def test_certain_and_wrong_is_infinite_as_far_as_the_kernel_reaches(options, reached, not_reached):
     y, v = [1, 0, 1, 1], [0.0, 0.0, 0.8, 0.8]
-    curve = calibration_sharpness_curve(y, v, divergence="log", **options)
+    curve = calibration_sharpness_curve(y, v, loss="log", **options)
     for (low, high), check in ((reached, np.isposinf), (not_reached, np.isfinite)):
         inside = (low <= curve.grid) & (curve.grid <= high)
         assert check(curve.sharpness_gap[inside]).all()
@@ -149,7 +149,7 @@ def test_certain_and_wrong_is_infinite_as_far_as_the_kernel_reaches(options, rea
 def test_rounding_does_not_decide_between_certain_and_not(rng, kernel, bandwidth):
     """Weights like 0.1 cancel exactly where all outcomes within reach agree."""
     v, y = np.repeat([0.0, 0.5, 1.0], 50), np.repeat([0, 1, 0, 1], [50, 25, 25, 50])
-    options = {"divergence": "log", "kernel": kernel, "bandwidth": bandwidth}
+    options = {"loss": "log", "kernel": kernel, "bandwidth": bandwidth}
     options["sample_weight"] = rng.choice([0.1, 0.3, 0.7], 150)
     curve = calibration_sharpness_curve(y, v, **options)
     assert curve.sharpness_gap[0] == curve.sharpness_gap[-1] == 0
@@ -158,7 +158,7 @@ def test_rounding_does_not_decide_between_certain_and_not(rng, kernel, bandwidth
 def test_true_class_of_probability_0():
     """Though the confidence is not 1."""
     proba = [[0.0, 0.4, 0.6], [0.1, 0.1, 0.8], [0.2, 0.7, 0.1]]
-    options = {"divergence": "log", "kernel": "epanechnikov"}
+    options = {"loss": "log", "kernel": "epanechnikov"}
     curve = calibration_sharpness_curve([0, 2, 1], proba, bandwidth=0.05, **options)
     reached = np.abs(curve.grid - 0.6) < 0.05 - 1e-12
     np.testing.assert_array_equal(curve.sharpness_gap == np.inf, reached)

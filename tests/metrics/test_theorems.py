@@ -36,10 +36,11 @@ def list_theorems(y, v, weights):
     def measure(name, **options):
         return getattr(metrics, name)(y, v, sample_weight=weights, **options)
 
-    low, high = measure("lower_calibration_bounds")
-    distance = measure("calibration_distance_bounds").high
+    low, high = measure("calibration_distance_bounds", distance="lower")
+    upper = measure("calibration_distance_bounds", distance="upper")
+    distance = measure("calibration_distance_bounds")
     smooth = measure("smooth_calibration_error", method="exact")
-    grid = measure("smooth_calibration_bounds", method="grid")
+    grid = measure("smooth_calibration_error", method="grid")
     smooth_ece, kernel = measure("smooth_ece"), measure("kernel_calibration_error")
     intervals = measure("interval_calibration_error")
     decision = measure("decision_calibration_error")
@@ -58,15 +59,16 @@ def list_theorems(y, v, weights):
             max(smooth, np.sqrt(root * smooth)),
         ),
         "dCE_low <= ECE + mean bin width": (low, min(binned)),
-        "dCE <= intCE": (distance, intervals),
+        "dCE_high <= intCE": (max(upper.high, distance.high), intervals),
         "intCE <= 4 sqrt(dCE_low)": (intervals, 4 * np.sqrt(high)),
         "intCE <= SintCE": (intervals, surrogate),
         "SintCE <= 6 sqrt(dCE_low)": (surrogate, 6 * np.sqrt(high)),
         "smCE / 3 <= kCE_Laplace": (smooth / 3, kernel),
         "kCE_Laplace^2 <= smCE": (kernel**2, smooth),
-        "smCE_grid <= smCE": (grid.low, smooth),
-        "smCE <= smCE_grid + h / 2": (smooth, grid.high),
-        "dCE_low <= dCE": (low, distance),
+        "smCE_grid <= smCE": (grid - 1e-5, smooth),
+        "smCE <= smCE_grid + h / 2": (smooth, grid + 1e-5),
+        "dCE_low <= dCE": (low, distance.low),
+        "dCE_low <= dCE_high": (low, upper.low),
         "2 smCE^2 / 3 <= decision error": (2 * smooth**2 / 3, decision),
         "decision error <= 2 cumulative error": (decision, 2 * cumulative),
     }
@@ -74,9 +76,6 @@ def list_theorems(y, v, weights):
         one, two = (measure("random_interval_calibration_error", width=k * w) for k in (1, 2))
         theorems[f"RintCE({2 * w}) <= RintCE({w})"] = two, one
         theorems[f"RintCE({w}) <= (1 + 2 / {w}) dCE_low"] = one, (1 + 2 / w) * high
-    if len(np.unique(v if weights is None else v[weights > 0])) <= 10:
-        upper = measure("upper_calibration_distance")
-        theorems |= {"dCE_low <= dCE_high": (low, upper), "dCE_high <= dCE": (upper, distance)}
     return theorems
 
 

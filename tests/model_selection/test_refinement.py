@@ -104,7 +104,7 @@ def test_a_row_of_hardly_any_weight_may_be_refuted():
     y, v, weights = np.arange(40) % 2, np.linspace(0.1, 0.9, 40), np.ones(40)
     v[-1], weights[[0, -1]] = 0, (1e200, 1e-200)
     assert stop_by_refinement([v], y, sample_weight=weights).losses[0] == np.inf
-    options = {"divergence": "log", "estimator": "cross-fitted"}
+    options = {"loss": "log", "estimator": "cross-fitted"}
     cross = calibration_decomposition(y, v, sample_weight=weights, **options)
     assert cross.total == np.inf
     report = calibration_report(y, v, sample_weight=weights, n_resamples=19, random_state=0)

@@ -119,8 +119,20 @@ def test_what_all_say_is_said_by_the_mixture(n_classes):
     X, y = make_scores(n_classes)
     found = AutoRecalibration([Fixed(), Fixed(), Fixed()], leave_it=100.7).fit(X, y)
     np.testing.assert_array_equal(found.predict_proba(X), X)
-    assert found.names_ == ["leave it", "Fixed", "Fixed-2", "Fixed-3"]
+    assert found.names_ == ["identity", "Fixed", "Fixed-2", "Fixed-3"]
     assert found.gain_ == pytest.approx(0, abs=1e-12)
+
+
+def test_classes_of_any_name():
+    X, y = make_scores(2)
+    given = [Fixed(0.5), Fixed(2.0)]
+    kinds = [type(name, (Fixed,), {}) for name in ("identity", "mixture")]
+    named = [kind(power) for kind, power in zip(kinds, (0.5, 2.0), strict=True)]
+    found, expected = (AutoRecalibration(members).fit(X, y) for members in (named, given))
+    assert found.names_ == ["identity", "identity-2", "mixture"]
+    np.testing.assert_array_equal(found.weights_, expected.weights_)
+    np.testing.assert_array_equal(found.log_losses_, expected.log_losses_)
+    assert found.gain_ == expected.gain_
 
 
 @both_counts
@@ -164,7 +176,7 @@ def test_a_loop_by_hand(n_classes, weighted):
     names = ["temperature", "platt", "spline"]
     kinds = [TemperatureScaling, PlattScaling, SplineRecalibration]
     found = AutoRecalibration(names, cv=splits).fit(X, y, weights if weighted else None)
-    fits = {"leave it": lambda train: lambda new: new}
+    fits = {"identity": lambda train: lambda new: new}
     for name in names:
         fits[name] = lambda train, name=name: (
             get_recalibrator(name).fit(X[train], y[train], weights[train]).predict_proba

@@ -24,7 +24,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from skcal.recalibration import (
-    FittedPair,
     IsotonicRecalibration,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
@@ -519,8 +518,8 @@ def test_an_ensemble_shares_one_correction():
     pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
     assert len(several.calibrated_classifiers_) == 5
     logs = []
-    for classifier, correction in several.calibrated_classifiers_:
-        single.calibrated_classifiers_ = [FittedPair(classifier, correction)]
+    for pair in several.calibrated_classifiers_:
+        single.calibrated_classifiers_ = [pair]
         logs.append(np.log(single.predict_proba(X)))
     means = np.exp(np.mean(logs, axis=0))
     expected = means / means.sum(axis=1, keepdims=True)

@@ -95,23 +95,28 @@ def bound_lower_distance(layers, width, limit=np.inf):
 def upper_distance(predictions, weight, positive):
     """The smallest E|v - E[y | group of v]| over all partitions of the distinct predictions.
 
-    Partitions are built up by subsets, numbered by their bits: the best one of a subset consists
-    of the group of its first element and the best one of what is left. That looks at every
-    group in every place, 3^m / 2 of them, but not at every partition.
+    The best partition of a set consists of the group of its first element and the best one of what
+    is left. That looks at every group in every place, 3^m / 2 of them, but not at every partition.
     """
-    n_subsets = 1 << len(predictions)
-    bits = np.arange(n_subsets)[:, np.newaxis] >> np.arange(len(predictions)) & 1
-    total = weight.sum()
-    outcome = (bits @ positive)[1:] / (bits @ weight)[1:]
-    distance = np.abs(predictions - outcome[:, np.newaxis])
-    cost = [0.0, *((bits[1:] * weight * distance).sum(axis=1) / total).tolist()]
-    best = [0.0] * n_subsets
-    for subset in range(1, n_subsets):
-        others = subset & (subset - 1)  # all but its first element
-        left = others
-        smallest = cost[subset ^ others] + best[others]
-        while left:
-            left = (left - 1) & others
-            smallest = min(smallest, cost[subset ^ left] + best[left])
-        best[subset] = smallest
-    return best[-1]
+    n = len(predictions)
+    is_in = np.indices((2,) * n)  # of every set, a place with 0 or 1 on each axis
+    mass = np.tensordot(weight, is_in, 1)
+    mass.flat[0] = 1.0  # nothing is divided by that of the empty set
+    outcome = np.tensordot(positive, is_in, 1) / mass
+    cost = sum(weight[i] * is_in[i] * np.abs(predictions[i] - outcome) for i in range(n))
+    best = np.zeros(())
+    for first in reversed(range(n)):
+        groups = cost[(0,) * first + (1,)]
+        best = np.stack([best, _share_elements(groups, best)])
+    return float(best[(1,) * n] / weight.sum())
+
+
+def _share_elements(one, other):
+    """For every set the smallest one[part] + other[rest] over its parts."""
+    axes = range(one.ndim)
+    for axis in axes:  # an element belongs to none, to the part, or to the rest
+        one, other = one.take([0, 1, 0], axis), other.take([0, 0, 1], axis)
+    total = one + other
+    for axis in axes:
+        total = np.minimum.reduceat(total, [0, 1], axis)
+    return total

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._tools._show_record import show_record
+
 # Scores this near each other, relative to their size, are tied: the last digits of a score
 # depend on how many rows a matrix product was asked for at once.
 TIE_TOLERANCE = 1e-13
@@ -12,16 +14,20 @@ TIE_TOLERANCE = 1e-13
 _NONE = -1
 
 
-class VennAbersSteps(NamedTuple):
+class VennAbersMap(NamedTuple):
     """Two non-decreasing step functions of the score, lower and upper probability.
 
-    At every knot one of the two takes its next value: the upper one where `is_upper` is True.
+    At every knot one of the two takes its next value: the upper one where `is_upper` is True. The
+    first values are those below all knots.
     """
 
     knots: np.ndarray
     is_upper: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+    def __repr__(self) -> str:
+        return show_record(self)
 
     def tabulate(self):
         """Lower and upper probability below the first knot, between the knots, and above."""
@@ -35,7 +41,7 @@ class VennAbersSteps(NamedTuple):
 
 
 def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
-    """Lower and upper probability as step functions of the score, `VennAbersSteps`.
+    """Lower and upper probability as step functions of the score, `VennAbersMap`.
 
     The lower (upper) probability at a score is the value there of the isotonic regression of the
     rows with one more row, of weight 1, that has this score and outcome 0 (1). Outcomes lie in
@@ -58,7 +64,7 @@ def fit_venn_abers(scores, outcomes, weights=None, *, unit=1e-290):
     ends = np.append(starts[1:], len(scores)) - 1
     knots = np.append((scores - reach)[starts[at]], (scores + reach)[ends[above]])
     order = np.argsort(knots, kind="stable")
-    return VennAbersSteps(
+    return VennAbersMap(
         knots[order], order >= len(at), lower[np.append(0, at + 1)], upper[np.append(0, above + 1)]
     )
 
