@@ -68,7 +68,7 @@ class AutoRecalibration(BaseRecalibrator):
     cv : int, cross-validation generator or iterable, default=5
         A number of folds, 2 or more: rows are then dealt at random, but always alike for the same
         rows in whatever order. Or splits as in scikit-learn; None takes 5 folds.
-    leave_it : float, default=5.0
+    prior_rows : float, default=5.0
         Number of rows that the scores themselves are taken to have explained before, at least
         1e-6; the recalibrators share 1. A larger one needs more evidence to change the scores.
     monotone : bool, default=False
@@ -127,13 +127,13 @@ class AutoRecalibration(BaseRecalibrator):
        \qquad w_k > 0, \quad \sum_k w_k = 1,
 
     which is concave; :math:`\omega_i` are the weights of the rows, which count as repetitions,
-    :math:`a_0` is `leave_it` and the other :math:`a_k` are equal and sum to 1. A mixture of
+    :math:`a_0` is `prior_rows` and the other :math:`a_k` are equal and sum to 1. A mixture of
     forecasts by their likelihood is known as a linear pool [1]_; that rows not used in the fit
     choose the weights makes it stacking [2]_.
 
     A member that the rows refute takes no part: one whose log likelihood is lower than that of the
-    best member by more than 10, or by more than ``2 * leave_it`` for the scores themselves. With n
-    rows each member is judged with a share of 1/(n + 1) of the mean of all, so that a single
+    best member by more than 10, or by more than ``2 * prior_rows`` for the scores themselves. With
+    n rows each member is judged with a share of 1/(n + 1) of the mean of all, so that a single
     probability of 0 of what came true does not decide. A linear pool cannot tell a refuted member
     from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
@@ -146,9 +146,9 @@ class AutoRecalibration(BaseRecalibrator):
     class as there are: those of largest likelihood, times :math:`\max(0, 1 - c / D)` [3]_. Here D
     is their deviance, twice the log likelihood that they gain, and c the 90 % quantile of the
     :math:`\chi^2` distribution with as many degrees of freedom as there are classes but one, times
-    ``leave_it / 5``. So they are 0 where a test of calibration in the large does not ask for them,
-    and no such test at the level of 5 % rejects what they leave. A monotone mixture for three or
-    more classes has none, because they change the order of the classes.
+    ``prior_rows / 5``. So they are 0 where a test of calibration in the large does not ask for
+    them, and no such test at the level of 5 % rejects what they leave. A monotone mixture for three
+    or more classes has none, because they change the order of the classes.
 
     Where y misses a class of `classes`, the mixture is that of the others, as if one of them had to
     come true; the probability of the class stays as it is, and the others share the rest. With
@@ -203,7 +203,7 @@ class AutoRecalibration(BaseRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         cv: Any = 5,
-        leave_it: float = 5.0,
+        prior_rows: float = 5.0,
         monotone: bool = False,
         n_jobs: int | None = None,
         progress: bool | Callable[..., Any] | None = None,
@@ -211,7 +211,7 @@ class AutoRecalibration(BaseRecalibrator):
         super().__init__(input=input, classes=classes)
         self.recalibrators = recalibrators
         self.cv = cv
-        self.leave_it = leave_it
+        self.prior_rows = prior_rows
         self.monotone = monotone
         self.n_jobs = n_jobs
         self.progress = progress
@@ -290,7 +290,7 @@ class AutoRecalibration(BaseRecalibrator):
     def _check_options(self):
         if isinstance(self.cv, Integral):
             check_integer("cv", self.cv, 2)
-        check_number("leave_it", self.leave_it, _FEWEST_ROWS)
+        check_number("prior_rows", self.prior_rows, _FEWEST_ROWS)
         check_flag("monotone", self.monotone)
         read_progress(self.progress)
         if self.recalibrators is not None:
@@ -363,7 +363,7 @@ class AutoRecalibration(BaseRecalibrator):
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
         held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
-        stack = _Stack(held_out, codes, sample_weight, splits, self.leave_it)
+        stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight)
         self.names_ = [_IDENTITY, *members]
@@ -391,7 +391,7 @@ class AutoRecalibration(BaseRecalibrator):
             name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
             for name, parts in held_out.items()
         }
-        stack = _Stack(own, codes, sample_weight, splits, self.leave_it)
+        stack = _Stack(own, codes, sample_weight, splits, self.prior_rows)
         mixed = [
             _mix(stack.weigh_others(k), {name: parts[k] for name, parts in held_out.items()})
             for k in range(len(splits))
@@ -412,7 +412,7 @@ class AutoRecalibration(BaseRecalibrator):
         n_classes = proba.shape[1]
         if (self.monotone and n_classes > 2) or len(np.unique(codes)) < n_classes:
             return np.zeros(n_classes)
-        return fit_intercepts(proba, codes, weights).shrink(self.leave_it / _DEFAULT_COUNT)
+        return fit_intercepts(proba, codes, weights).shrink(self.prior_rows / _DEFAULT_COUNT)
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)
@@ -502,11 +502,11 @@ class AutoRecalibration(BaseRecalibrator):
 class _Stack:
     """Likelihoods of the members on held-out rows, and the weights that follow from them."""
 
-    def __init__(self, held_out, codes, sample_weight, splits, leave_it):
+    def __init__(self, held_out, codes, sample_weight, splits, prior_rows):
         self.names = list(held_out)
-        leave_it, n_others = min(float(leave_it), _MOST_ROWS), len(self.names) - 1
-        self.prior = np.array([leave_it, *[1.0 / max(n_others, 1)] * n_others])
-        self.limits = np.array([_REFUTED_PER_ROW * leave_it, *[_REFUTED] * n_others])
+        prior_rows, n_others = min(float(prior_rows), _MOST_ROWS), len(self.names) - 1
+        self.prior = np.array([prior_rows, *[1.0 / max(n_others, 1)] * n_others])
+        self.limits = np.array([_REFUTED_PER_ROW * prior_rows, *[_REFUTED] * n_others])
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
         tests = [test for _, test in splits]
         n_tests = np.bincount(np.concatenate([[], *tests]).astype(np.intp), minlength=len(codes))

@@ -198,7 +198,7 @@ def test_intercepts_of_rows_that_are_divided_by_their_sums(R):
 def test_mixture_of_steps():
     X, y, X_new = make_columns(2, "proba")
     members = ["scaling_binning", "venn_abers", "kernel", IsotonicRecalibration(min_proba=0.05)]
-    mixture = AutoRecalibration(members, leave_it=1e-6).fit(X, y)
+    mixture = AutoRecalibration(members, prior_rows=1e-6).fit(X, y)
     assert all(one is not None for one in mixture.recalibrators_)
     assert_alike(mixture, X_new, atol=1e-12)
 

@@ -77,7 +77,7 @@ OPTIONS = {
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "lag": mostly([1, 1, 2, 7], [0, 1.0, "x"]),
     "layers": LAYERS,
-    "leave_it": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
+    "prior_rows": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": mostly(["brier", "log"], ["x", None]),

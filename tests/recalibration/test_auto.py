@@ -117,7 +117,7 @@ class Fixed(BaseRecalibrator):
 @both_counts
 def test_what_all_say_is_said_by_the_mixture(n_classes):
     X, y = make_scores(n_classes)
-    found = AutoRecalibration([Fixed(), Fixed(), Fixed()], leave_it=100.7).fit(X, y)
+    found = AutoRecalibration([Fixed(), Fixed(), Fixed()], prior_rows=100.7).fit(X, y)
     np.testing.assert_array_equal(found.predict_proba(X), X)
     assert found.names_ == ["identity", "Fixed", "Fixed-2", "Fixed-3"]
     assert found.gain_ == pytest.approx(0, abs=1e-12)
@@ -383,7 +383,7 @@ def test_a_few_rows_of_a_class_and_hard_zeros():
         ({"cv": 1}, "cv must be at least 2; got 1"),
         ({"cv": True}, "cv must be an integer"),
         ({"cv": "prefit"}, "cv must be None, an integer"),
-        ({"leave_it": 0}, "leave_it must be"),
+        ({"prior_rows": 0}, "prior_rows must be"),
         ({"monotone": 1}, "monotone must be True or False"),
     ],
 )
@@ -478,7 +478,7 @@ def test_a_member_that_fails_at_last():
     assert fitted.weights_.sum() == pytest.approx(1)
     assert fitted.recalibrators_[0] is None
     with pytest.warns(UserWarning, match="left out .*Choosy: 100 rows"):
-        fitted = AutoRecalibration([Choosy((100,), power=0.5)], leave_it=1e-6).fit(X, y)
+        fitted = AutoRecalibration([Choosy((100,), power=0.5)], prior_rows=1e-6).fit(X, y)
     np.testing.assert_array_equal(fitted.weights_, [1, 0])  # though the rows refute the scores
 
 
@@ -497,7 +497,7 @@ def test_folds_know_nothing_of_the_outcomes():
     X, gains = np.full((100, 2), 0.5), []
     for _ in range(80):
         y = (rng.random(100) < 0.5).astype(int)
-        gains.append(AutoRecalibration(["platt"], leave_it=1e-6).fit(X, y).gain_)
+        gains.append(AutoRecalibration(["platt"], prior_rows=1e-6).fit(X, y).gain_)
     gains = np.array(gains)
     assert gains.mean() < 2 * gains.std() / np.sqrt(80)
 

@@ -60,7 +60,7 @@ def test_logits_are_log_odds_also_of_rows_that_are_all_right(name):
 
 def test_a_mixture_that_leaves_logits_as_they_are():
     X, y = np.array([[-9.0], [-2], [-0.01], [0.01], [2], [9]] * 9), np.array([0, 0, 0, 1, 1, 1] * 9)
-    kept = AutoRecalibration(input="logits", leave_it=1e12).fit(X, y)
+    kept = AutoRecalibration(input="logits", prior_rows=1e12).fit(X, y)
     np.testing.assert_allclose(kept.predict_proba(X)[:, 1], expit(X[:, 0]), rtol=1e-6)
 
 
