@@ -38,11 +38,19 @@ def unite_copies(member, proba, target, weights):
 
     Where all rows of each cluster are alike, nothing is known from all of them that is not known
     from one. Returns the clusters of the rows to keep, None where these are independent; the
-    numbers of the rows to keep; and their weights.
+    numbers of the rows to keep, sorted by what they hold where they are clustered, or by their
+    clusters where they stand for these; and their weights.
     """
     names, first, member = np.unique(member, return_index=True, return_inverse=True)
+    if len(names) == len(member):
+        return None, slice(None), weights
     own = first[member]
-    if len(names) < len(member) and (proba == proba[own]).all() and (target == target[own]).all():
+    if (proba == proba[own]).all() and (target == target[own]).all():
         mass = np.bincount(member, weights)
         return None, first, None if (mass == mass[0]).all() else mass
-    return None if len(names) == len(member) else member, slice(None), weights
+    # Neither names of clusters nor the order of the rows decide what random numbers do.
+    order = np.lexsort([*np.atleast_2d(target.T), *np.atleast_2d(proba.T)])
+    _, first, member = np.unique(member[order], return_index=True, return_inverse=True)
+    place = np.empty(len(names), dtype=np.intp)
+    place[np.argsort(first)] = np.arange(len(names))
+    return place[member], order, None if weights is None else weights[order]

@@ -38,11 +38,8 @@ EXPLAIN_ROUNDING = (
 )
 # What others call the source of random numbers, which is `random_state` here.
 _GENERATORS = ("rng", "seed", "generator")
-# Rows that belong together, and rows that are tested apart: one is easily taken for the other.
-_SETS_OF_ROWS = {
-    "groups": ("clusters", " Rows that belong together are given as clusters."),
-    "clusters": ("groups", " Its rows must be independent; groups of them are tested one by one."),
-}
+# Rows that belong together, which are easily taken for rows that are tested apart.
+_SETS_OF_ROWS = {"groups": ("clusters", " Rows that belong together are given as clusters.")}
 
 
 # --------------------------------------------------------------------------- options

@@ -49,7 +49,8 @@ def calibration_test(
     r"""Test whether a model is calibrated, exactly at every number of rows.
 
     Under the hypothesis labels are drawn from the predictions. So labels are drawn many times, and
-    the statistic of the sample is compared with those of the draws. Rows must be independent.
+    the statistic of the sample is compared with those of the draws. Rows must be independent, or
+    belong to independent `clusters`.
 
     Parameters
     ----------
@@ -82,6 +83,9 @@ def calibration_test(
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each row. The hypothesis is then that the model is calibrated in every
         group, and the error over all groups is controlled, see Notes.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
@@ -172,6 +176,26 @@ def calibration_test(
     says nothing of the worst group alone (weak control), see :func:`audit_groups`.
     Groups in which all weights are zero are left out. The cost is that of one test for each group.
 
+    **Clusters.** Rows of a cluster may depend on each other in any way; under the hypothesis the
+    residuals :math:`r_i` of all rows have mean 0 given the predictions. Instead of labels, a sign
+    :math:`s_c` is drawn for each cluster and the statistic is that of the residuals
+    :math:`s_{c(i)} r_i`, so that dependence within clusters stays as it is (a wild bootstrap under
+    the hypothesis [5]_). That is exact for symmetric residuals, and an approximation for many
+    clusters otherwise. It is taken for the omnibus, for norms of the residuals such as the
+    (adaptive, maximum, kernel, smooth) calibration errors, and for SmoothECE, if there are 20
+    clusters at least and
+
+    .. math:: \sqrt D\, \frac{\sum_i w_i^3 v_i (1 - v_i) |1 - 2 v_i|}
+              {\left( \sum_i w_i^2 v_i (1 - v_i) \right)^{3/2}} \le 0.2, \qquad
+              D = \frac{\sum_c (\sum_{i \in c} w_i r_i)^2}{\sum_i w_i^2 r_i^2},
+
+    which bounds the skewness of the sum of all residuals: with rare events that come D at a time it
+    asks for 25 such times. Otherwise, and for all other statistics, one row of each cluster is
+    chosen at random, 20 times, and the p-value is twice the mean of those of the exact test [6]_:
+    that is valid at every number of clusters, but blind for much of what the rows tell. Statistic
+    and ``null_mean`` are then means over the choices. Where each cluster holds copies of one row,
+    these rows are tested exactly. No cluster may have rows in several `groups`.
+
     **Degenerate samples.** If the draws can give one value only and the sample has it, p is 1, for
     instance for predictions of 0 and 1 that all come true. If one of these does not come true, p
     is the smallest possible one. In other samples a label with the predicted probability 0 counts
@@ -190,6 +214,11 @@ def calibration_test(
     .. [3] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
     .. [4] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika
        45. :doi:`10.1093/biomet/45.3-4.562`
+    .. [5] A. C. Cameron, J. B. Gelbach, D. L. Miller (2008). Bootstrap-based improvements for
+       inference with clustered errors. Review of Economics and Statistics 90.
+       :doi:`10.1162/rest.90.3.414`
+    .. [6] V. Vovk, R. Wang (2020). Combining p-values via averaging. Biometrika 107.
+       :doi:`10.1093/biomet/asaa027`
 
     Examples
     --------

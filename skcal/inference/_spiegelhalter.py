@@ -31,7 +31,8 @@ def spiegelhalter_test(
 
     Predictions determine the expected Brier score of a calibrated model. Predictions that are too
     extreme have a larger Brier score than expected, predictions that are not extreme enough a
-    smaller one. The test is two-sided; rows must be independent.
+    smaller one. The test is two-sided; rows must be independent, or belong to independent
+    `clusters`.
 
     Parameters
     ----------
@@ -93,6 +94,15 @@ def spiegelhalter_test(
     if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,
     which also stands for all that are smaller. Such an outcome refutes calibration, with or
     without a test; next to other predictions it enters z as any other row.
+
+    Where rows of clusters depend on each other, z is divided by the root of the design effect
+
+    .. math:: D = \frac{\sum_c \left( \sum_{i \in c} u_i \right)^2}{\sum_i u_i^2}, \qquad
+              u_i = w_i (y_i - v_i)(1 - 2 v_i),
+
+    and compared with Student's law of :math:`1 / \sum_c h_c^2 - 1` degrees of freedom,
+    :math:`h_c` the share of cluster c in the variance above. A ratio of variances is stable where
+    few clusters have events, unlike the variance of clusters itself.
 
     References
     ----------

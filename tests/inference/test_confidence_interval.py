@@ -186,7 +186,7 @@ def test_no_event_still_leaves_room():
 def test_cross_fitted_intervals_hold_their_estimate(name, rng):
     """With weights, clusters and rows of weight zero; of a single row the limits are known."""
     y, proba = draw_binary(rng, 40, slope=0.3)
-    weights, cluster = rng.exponential(size=40), np.arange(40) // 4
+    weights, cluster = rng.exponential(size=40), np.arange(40) // 2
     options = {"measure": name, "random_state": 0, "n_resamples": 5}
     for more in ({"sample_weight": weights}, {"clusters": cluster}):
         found = confidence_interval(y, proba, **more, **options)
@@ -502,7 +502,11 @@ of_summary = partial(confidence_interval_from_summary, summarize(*ROWS.values())
             "must take soft labels for method='cross-fit'; brier_score_loss refused them",
         ),
         (of_rows, {"clusters": [1] * 4}, "clusters must hold at least two clusters with rows; got"),
-        (of_rows, {"clusters": [1] * 3}, "clusters must hold one name for each of the 4 rows; got"),
+        (
+            of_rows,
+            {"clusters": [1] * 3},
+            "clusters must hold one label for each of the 4 rows; got",
+        ),
         (of_summary, {"n_resamples": 1}, "n_resamples must be at least 2; got 1"),
         (
             of_summary,
