@@ -82,6 +82,11 @@ class RowSource:
         return is_normal and self._units.n_units >= _FEWEST_CLUSTERS
 
     @property
+    def is_soft(self):
+        """Whether some labels are probabilities."""
+        return self._rows.is_soft
+
+    @property
     def _is_clustered(self):
         return self._units is not None and self._units.member is not None
 

@@ -8,6 +8,7 @@ from skcal.inference._calibration_belt import (
     calibration_belt_test,
 )
 from skcal.inference._compare import compare_summaries
+from skcal.inference._compare_models import CalibrationComparison, compare_calibration
 from skcal.inference._confidence_interval import (
     confidence_interval,
     confidence_interval_from_summary,
@@ -40,6 +41,7 @@ from skcal.inference._test_result import TestResult
 
 __all__ = [
     "CalibrationBelt",
+    "CalibrationComparison",
     "ConsistencyBand",
     "CoxRecalibration",
     "GroupAudit",
@@ -58,6 +60,7 @@ __all__ = [
     "calibration_belt_test",
     "calibration_test",
     "calibration_test_from_summary",
+    "compare_calibration",
     "compare_summaries",
     "confidence_interval",
     "confidence_interval_from_summary",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from skcal.streaming import CalibrationSummary
 
 _METHODS_WITHOUT_ROWS = ("auto", "cross-fit", "percentile", "basic")
-_METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
+METHODS = (*_METHODS_WITHOUT_ROWS, "bca")
 # Resamples of the bootstrap, unless the user says how many.
 _N_RESAMPLES = 1000
 # Pairs of halves are kept, and more of them say hardly more.
@@ -236,8 +236,8 @@ def confidence_interval(
     statistic = bind_for_rows(
         "measure", measure, options, reduction, sample_weight, confidence_interval
     )
-    draws, method, confidence_level = _check_form(
-        statistic, method, _METHODS, confidence_level, n_resamples, random_state, n_jobs, progress
+    draws, method, confidence_level = check_form(
+        statistic, method, METHODS, confidence_level, n_resamples, random_state, n_jobs, progress
     )
     statistic, rows, is_binary = bind_rows(
         statistic,
@@ -337,7 +337,7 @@ def confidence_interval_from_summary(
     True
     """
     statistic = bind_for_cells("measure", measure, options, confidence_interval_from_summary)
-    draws, method, confidence_level = _check_form(
+    draws, method, confidence_level = check_form(
         statistic,
         method,
         _METHODS_WITHOUT_ROWS,
@@ -383,7 +383,7 @@ def _check_soft_labels(residuals):
         ) from error
 
 
-def _check_form(
+def check_form(
     statistic, method, methods, confidence_level, n_resamples, random_state, n_jobs, progress
 ):
     """Draws, method and level, after a look at what kind of interval it is for."""

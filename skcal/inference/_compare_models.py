@@ -1,0 +1,328 @@
+"""Is one model better calibrated than another one, on the same rows?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from skcal._input._clusters import read_clusters, unite_copies
+from skcal._numerics.inference._classical_tests import normal_pvalue
+from skcal._numerics.inference._monte_carlo import adjust_by_holm
+from skcal._numerics.inference._verdict import subtract_in_squares
+from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._resamples import Units
+from skcal._sources._row_source import RowSource
+from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
+from skcal.inference._confidence_interval import METHODS, check_form, find_interval
+from skcal.inference._interval_result import Interval
+
+# Parts of the rows that are left out in turn, to see how values vary together.
+_N_PARTS = 100
+# Draws of outcomes that show what chance adds to an error.
+_N_DRAWS = 100
+# What copies of a row share.
+_COLUMNS = "proba", "target"
+
+
+class CalibrationComparison(NamedTuple):
+    """Differences between the calibration errors of models on the same rows.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    names : list
+        Names of the models.
+    intervals : list of Interval
+        Error of each model by itself.
+    pairs : list of tuple
+        Names of the models of each pair, the first minus the second.
+    difference : ndarray of shape (n_pairs,)
+        Error of the first model minus that of the second, each without what chance adds: above 0
+        where the second is better calibrated.
+    low, high : ndarray of shape (n_pairs,)
+        Ends of the confidence interval of each difference, by itself.
+    pvalues : ndarray of shape (n_pairs,)
+        p-value of each pair, if it were the only one.
+    adjusted_pvalues : ndarray of shape (n_pairs,)
+        p-values that account for all pairs (Holm).
+    confidence_level : float
+        Level of the intervals.
+    """
+
+    measure: str
+    names: list[Any]
+    intervals: list[Interval]
+    pairs: list[tuple[Any, Any]]
+    difference: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    confidence_level: float
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value of the hypothesis that all models have the same error."""
+        return float(self.adjusted_pvalues.min())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each pair of models.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``first``, ``second``, ``difference``, ``low``, ``high``, ``pvalue`` and
+            ``adjusted_pvalue``.
+        """
+        first, second = zip(*self.pairs, strict=True)
+        return pd.DataFrame(
+            {
+                "first": first,
+                "second": second,
+                "difference": self.difference,
+                "low": self.low,
+                "high": self.high,
+                "pvalue": self.pvalues,
+                "adjusted_pvalue": self.adjusted_pvalues,
+            }
+        )
+
+
+def compare_calibration(
+    y_true: ArrayLike,
+    *y_proba: Any,
+    measure: str | Callable[..., Any] = "smooth_ece",
+    sample_weight: ArrayLike | None = None,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: ClassReduction | Literal["multilabel"] = "auto",
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    random_state: RandomState = None,
+    **options: Any,
+) -> CalibrationComparison:
+    r"""Compare the calibration errors of models on the same rows.
+
+    Errors of two models on the same rows vary together, so that their difference is known better
+    than either of them. The intervals and p-values allow for that, and for models that are
+    calibrated, or nearly so, whose errors are above 0 by chance.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    *y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes), or dict
+        Predicted probabilities of two models or more, in the form that the measure takes; or one
+        dictionary of them by name. Without names models are numbered from 0.
+    measure : str or callable, default="smooth_ece"
+        A name in :data:`skcal.metrics.MEASURES`, or a function as in :func:`confidence_interval`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of any scale, see :ref:`weights-in-inference`.
+    pos_label : int, float, bool or str, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : str, default="auto"
+        How class probabilities become binary predictions, see
+        :func:`skcal.metrics.expected_calibration_error`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+    confidence_level : float, default=0.95
+        Level of the intervals, each by itself, in (0, 1).
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the halves of the rows.
+    **options : dict
+        Keyword arguments of the measure, such as ``n_bins=20``.
+
+    Returns
+    -------
+    CalibrationComparison
+        Differences of all pairs of models, with intervals and p-values; ``to_frame()`` makes a
+        table of it, ``pvalue`` is that of the hypothesis that all errors are equal.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if there are fewer than two models.
+    TypeError
+        If the measure has no argument of the name of an option.
+
+    See Also
+    --------
+    confidence_interval : The error of one model.
+    compare_summaries : The same model in two periods, on other rows.
+    net_benefit_difference : Whether decisions gain by another model.
+
+    Notes
+    -----
+    Let :math:`[l_a, u_a]` and :math:`[l_b, u_b]` be the intervals of :func:`confidence_interval` of
+    two models, which hold near calibration and far from it. An estimate is above 0 for a calibrated
+    model, too: :math:`\hat a` and :math:`\hat b` are the estimates without what chance adds, the
+    root of the difference of the squares of the estimate and of its mean over 100 draws of outcomes
+    from the predictions. With the correlation :math:`\rho` of the estimates over samples, the
+    interval of the difference has the ends [1]_
+
+    .. math::
+
+       l &= \hat a - \hat b - \sqrt{(\hat a - l_a)^2 - 2 \rho (\hat a - l_a)(u_b - \hat b)
+            + (u_b - \hat b)^2}, \\
+       u &= \hat a - \hat b + \sqrt{(u_a - \hat a)^2 - 2 \rho (u_a - \hat a)(\hat b - l_b)
+            + (\hat b - l_b)^2}.
+
+    The correlation is that of the values without each of 100 random parts of the rows, or of the
+    clusters. Where what chance adds is not known (few clusters, or rare events in them) the ends
+    are :math:`l_a - u_b` and :math:`u_a - l_b`. The p-value is that of a normal difference whose
+    interval has the end next to 0 [2]_: it is below 1 minus `confidence_level` where the interval
+    does not hold 0, and only there. Adjusted p-values are those of Holm's method over all pairs.
+
+    A smaller error does not make a better model: a constant base rate has none. Compare proper
+    scores as well, see :ref:`the-trap-of-calibration`.
+
+    References
+    ----------
+    .. [1] G. Y. Zou, A. Donner (2008). Construction of confidence limits about effect measures: a
+       general approach. Statistics in Medicine 27. :doi:`10.1002/sim.3095`
+    .. [2] D. G. Altman, J. M. Bland (2011). How to obtain the P value from a confidence interval.
+       BMJ 343:d2304. :doi:`10.1136/bmj.d2304`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import compare_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(1000)
+    >>> y_true = (rng.random(1000) < truth).astype(int)
+    >>> models = {"shrunk": 0.25 + 0.5 * truth, "calibrated": truth}
+    >>> found = compare_calibration(y_true, models, random_state=0)
+    >>> found.to_frame().round(2)[["first", "second", "difference"]]
+        first      second  difference
+    0  shrunk  calibrated         0.1
+    >>> bool(found.low[0] > 0.05), found.pvalue < 0.001
+    (True, True)
+    """
+    models = _name_models(y_proba)
+    statistic = bind_for_rows(
+        "measure", measure, options, reduction, sample_weight, compare_calibration
+    )
+    draws, method, level = check_form(
+        statistic, "auto", METHODS, confidence_level, None, random_state, None, None
+    )
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    problems = [bind_rows(statistic, y_true, proba, **data) for proba in models.values()]
+    units = _find_units([rows for _, rows, _ in problems], clusters)
+    seed = int(draws.rng.integers(1 << 32))
+    intervals, freed, parts = [], [], []
+    for bound, rows, is_binary in problems:
+        rows, own = units(rows)
+        source = RowSource(bound, rows, is_binary, own)
+        again = draws.restart(draws.n_resamples, np.random.default_rng(seed))
+        intervals.append(find_interval(source, again, method, level))
+        freed.append(_take_chance_off(source, np.random.default_rng(seed)))
+        parts.append(source.leave_parts_out(_N_PARTS, np.random.default_rng(seed)))
+    names, pairs = list(models), list(combinations(range(len(models)), 2))
+    correlations = _correlate(np.array(parts))
+    differences = [
+        _subtract((intervals[i], freed[i]), (intervals[j], freed[j]), correlations[i, j])
+        for i, j in pairs
+    ]
+    pvalues = np.array([_find_pvalue(one, level) for one in differences])
+    return CalibrationComparison(
+        statistic.name,
+        names,
+        intervals,
+        [(names[i], names[j]) for i, j in pairs],
+        *np.array(differences).T,
+        pvalues,
+        adjust_by_holm(pvalues),
+        level,
+    )
+
+
+def _name_models(y_proba):
+    if len(y_proba) == 1 and isinstance(y_proba[0], Mapping):
+        models = dict(y_proba[0])
+    else:
+        models = dict(enumerate(y_proba))
+    if len(models) < 2:
+        raise ValueError(
+            "y_proba must hold the probabilities of two models at least, one array for each or a "
+            f"dictionary of them; got {len(models)}."
+        )
+    return models
+
+
+def _find_units(problems, clusters):
+    """Function of the rows of one model: those that count, and what of them is independent."""
+    weights = problems[0].weights
+    present = np.ones(problems[0].n_rows, dtype=bool) if weights is None else weights > 0
+    if clusters is None:
+        return lambda rows: (rows.take(present), Units(int(present.sum())))
+    member = read_clusters(clusters, present)
+    kept = [rows.take(present) for rows in problems]
+    # Rows stand for their clusters if they are copies for all models.
+    columns = [np.column_stack([getattr(rows, name) for rows in kept]) for name in _COLUMNS]
+    member, chosen, weights = unite_copies(member, *columns, kept[0].weights)
+
+    def unite(rows):
+        rows = rows.take(present).take(chosen)._replace(weights=weights)
+        return rows, Units(rows.n_rows, member)
+
+    return unite
+
+
+def _take_chance_off(source, rng):
+    """The estimate without what chance adds to it, no less than 0; None where that is unknown."""
+    row, traits, value = source.statistic.row, source.statistic.traits, source.estimate
+    if row is None or row.is_signed or source.is_soft:
+        return value
+    if not source.has_known_law():
+        return None
+    chance = float(source.make_null().draw(rng, _N_DRAWS).mean())
+    return max(value - chance, 0.0) if traits.is_square else subtract_in_squares(value, chance)
+
+
+def _correlate(values):
+    """Correlations of the rows of an array, 0 where one of them does not vary."""
+    apart = values - values.mean(axis=1, keepdims=True)
+    sizes = np.sqrt((apart**2).sum(axis=1))
+    apart = np.divide(apart, sizes[:, None], out=np.zeros_like(apart), where=sizes[:, None] > 0)
+    return apart @ apart.T
+
+
+def _subtract(first, second, correlation):
+    """Difference of two estimates, each with its interval and its value without chance."""
+    (first, one), (second, other) = first, second
+    if one is None or other is None:  # how errors vary together is not known either
+        difference = first.estimate - second.estimate
+        return Interval(difference, first.low - second.high, first.high - second.low)
+    difference = one - other
+    below = one - first.low, second.high - other
+    above = first.high - one, other - second.low
+    low, high = (_add_reaches(*reaches, correlation) for reaches in (below, above))
+    return Interval(difference, difference - low, difference + high)
+
+
+def _add_reaches(one, other, correlation):
+    if np.isinf(one) or np.isinf(other):
+        return np.inf
+    return float(np.sqrt(max(one**2 - 2 * correlation * one * other + other**2, 0.0)))
+
+
+def _find_pvalue(interval, level):
+    """That of a normal difference whose interval has the end next to 0."""
+    difference = interval.estimate
+    reach = difference - interval.low if difference > 0 else interval.high - difference
+    if difference == 0:
+        return 1.0
+    quantile = ndtri((1 + level) / 2)
+    return normal_pvalue(quantile * abs(difference) / reach if reach > 0 else np.inf)

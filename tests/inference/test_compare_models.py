@@ -1,0 +1,188 @@
+"""Which of several models is better calibrated on the same rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from scipy.stats import binom, norm
+from sklearn.metrics import brier_score_loss
+
+from skcal.inference import compare_calibration, confidence_interval
+from skcal.metrics import MEASURES
+
+
+def draw(rng, n):
+    """Outcomes of a logistic model, and its log odds."""
+    log_odds = 1.5 * rng.normal(size=n)
+    return (rng.random(n) < expit(log_odds)).astype(int), log_odds
+
+
+def test_pairs_of_models(rng):
+    y, z = draw(rng, 400)
+    models = {"twice": expit(2 * z), "true": expit(z), "half": expit(z / 2)}
+    found = compare_calibration(y, models, random_state=0)
+    assert found.names == list(models)
+    assert found.pairs == [("twice", "true"), ("twice", "half"), ("true", "half")]
+    assert (found.low <= found.difference).all()
+    assert (found.difference <= found.high).all()
+    assert (found.adjusted_pvalues >= found.pvalues).all()
+    assert found.pvalue == found.adjusted_pvalues.min()
+    assert ((found.pvalues <= 0.05) == ((found.low > 0) | (found.high < 0))).all()
+    assert (found.measure, found.confidence_level) == ("smooth_ece", 0.95)
+    table = found.to_frame()
+    assert table.shape == (3, 7)
+    pd.testing.assert_series_equal(table["low"], pd.Series(found.low, name="low"))
+    for proba, interval in zip(models.values(), found.intervals, strict=True):
+        assert interval.estimate == MEASURES["smooth_ece"].function(y, proba)
+
+
+def test_a_pair_is_the_reverse_of_its_reverse(rng):
+    y, z = draw(rng, 300)
+    options = {"measure": "expected_calibration_error", "random_state": 0, "n_bins": 8}
+    one, other = expit(2 * z), expit(0.8 * z)
+    found = compare_calibration(y, one, other, **options)
+    back = compare_calibration(y, other, one, **options)
+    assert (found.names, found.pairs) == ([0, 1], [(0, 1)])
+    np.testing.assert_allclose(
+        (found.difference, found.low, found.high),
+        (-back.difference, -back.high, -back.low),
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(found.pvalues, back.pvalues)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_model_differs_from_itself_by_nothing(name, rng):
+    y, z = draw(rng, 60)
+    found = compare_calibration(y, expit(z), expit(z), measure=name, random_state=0)
+    assert (found.difference[0], found.pvalue) == (0, 1)
+    assert found.low[0] <= 0 <= found.high[0]
+
+
+def test_pairs_know_more_than_their_models(rng):
+    """Both are off in one way, so that their errors vary together."""
+    y, z = draw(rng, 1500)
+    found = compare_calibration(y, expit(z + 1), expit(z + 0.9), random_state=0)
+    lengths = [interval.high - interval.low for interval in found.intervals]
+    assert found.high[0] - found.low[0] < min(lengths) / 3
+    assert found.low[0] > 0
+
+
+def test_a_function_of_the_user(rng):
+    y, z = draw(rng, 300)
+    models = expit(z), expit(z) * 0 + y.mean()
+    found = compare_calibration(y, *models, measure=brier_score_loss, random_state=0)
+    scores = [brier_score_loss(y, proba) for proba in models]
+    assert found.measure == "brier_score_loss"
+    assert found.difference[0] == pytest.approx(scores[0] - scores[1])
+    assert found.high[0] < 0
+
+
+def test_weights_clusters_and_absent_rows(rng):
+    y, z = draw(rng, 150)
+    models = expit(2 * z), expit(z / 2)
+    single = compare_calibration(y, *models, random_state=0)
+    row = np.repeat(np.arange(150), 4)
+    copies = compare_calibration(
+        y[row], *(proba[row] for proba in models), clusters=row, random_state=0
+    )
+    absent = compare_calibration(
+        np.append(y, 1),
+        *(np.append(proba, 0.1) for proba in models),
+        sample_weight=np.append(np.full(150, 3.0), 0.0),
+        random_state=0,
+    )
+    for found in (copies, absent):
+        np.testing.assert_allclose(found.difference, single.difference, atol=1e-9)
+        np.testing.assert_allclose((found.low, found.high), (single.low, single.high), atol=1e-9)
+    # Copies for one model are none for the other one.
+    noisy = expit(z[row] / 2 + 0.1 * rng.normal(size=600))
+    found = compare_calibration(y[row], models[0][row], noisy, clusters=row, random_state=0)
+    plain = compare_calibration(y[row], models[0][row], noisy, random_state=0)
+    assert found.high[0] - found.low[0] > 1.5 * (plain.high[0] - plain.low[0])
+
+
+def test_few_clusters_take_the_ends_of_both(rng):
+    y, z = draw(rng, 120)
+    options = {"clusters": np.arange(120) // 10, "random_state": 0}
+    found = compare_calibration(y, expit(2 * z), expit(z), **options)
+    first, second = found.intervals
+    assert found.low[0] == pytest.approx(first.low - second.high)
+    assert found.high[0] == pytest.approx(first.high - second.low)
+
+
+def test_soft_labels_and_classes(rng):
+    y, z = draw(rng, 300)
+    found = compare_calibration(expit(z), expit(z), expit(2 * z), random_state=0)
+    assert found.high[0] < 0
+    proba = rng.dirichlet([1, 1, 1], 300)
+    labels = np.array([rng.choice(3, p=row) for row in proba])
+    bold = proba**3 / (proba**3).sum(axis=1, keepdims=True)
+    for options in (
+        {},
+        {"measure": "canonical_calibration_error"},
+        {"measure": "expected_calibration_error", "reduction": "classwise"},
+    ):
+        found = compare_calibration(labels, bold, proba, random_state=0, **options)
+        assert 0 < found.difference[0] <= found.high[0]
+
+
+def test_bad_calls(rng):
+    y, z = draw(rng, 50)
+    with pytest.raises(ValueError, match="two models at least, one array for each"):
+        compare_calibration(y, expit(z))
+    with pytest.raises(ValueError, match="two models at least"):
+        compare_calibration(y, {"only": expit(z)})
+    with pytest.raises(ValueError, match="measure must be one of"):
+        compare_calibration(y, expit(z), expit(z), measure="smoth_ece")
+    with pytest.raises(ValueError, match="y_proba"):
+        compare_calibration(y, expit(z), expit(z)[1:])
+    with pytest.raises(TypeError, match="n_bin"):
+        compare_calibration(y, expit(z), expit(z), n_bin=3)
+    with pytest.raises(ValueError, match="confidence_level"):
+        compare_calibration(y, expit(z), expit(z), confidence_level=1)
+
+
+def draw_two_calibrated(rng, n):
+    """Two models that know different things; both are calibrated."""
+    one, other = rng.normal(size=(2, n))
+    y = rng.random(n) < norm.cdf(one + other)
+    return y.astype(int), norm.cdf(one / np.sqrt(2)), norm.cdf(other / np.sqrt(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["calibrated", "one is off", "both are off"])
+def test_intervals_cover(case):
+    """93 % at least, of the difference between the errors of the population."""
+    places = expit(1.5 * norm.ppf((np.arange(20_000) + 0.5) / 20_000))
+    distort = {
+        "calibrated": None,
+        "one is off": (lambda t: t**2, lambda t: t),
+        "both are off": (lambda t: 0.8 * t, lambda t: 0.8 * t + 0.2),
+    }[case]
+    error = MEASURES["smooth_ece"].function
+    truth, n_samples, misses = 0.0, 150, 0
+    if distort is not None:
+        truth = error(places, distort[0](places)) - error(places, distort[1](places))
+    for seed in range(n_samples):
+        rng = np.random.default_rng(seed)
+        if distort is None:
+            y, *models = draw_two_calibrated(rng, 500)
+        else:
+            y, log_odds = draw(rng, 500)
+            models = [one(expit(log_odds)) for one in distort]
+        found = compare_calibration(y, *models, random_state=seed)
+        misses += not found.low[0] <= truth <= found.high[0]
+    assert misses <= binom.ppf(0.999, n_samples, 0.07)
+
+
+def test_nothing_is_said_of_many_clusters(rng):
+    y, z = draw(rng, 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clusters = np.arange(100) // 2
+        found = compare_calibration(y, expit(z), expit(2 * z), clusters=clusters, random_state=0)
+    assert np.isfinite(found.low).all()
+    assert isinstance(confidence_interval(y, expit(z), clusters=clusters, random_state=0), tuple)
