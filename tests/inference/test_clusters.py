@@ -8,15 +8,24 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, norm
 
+from skcal._numerics.curves import _clustered_decisions
 from skcal.inference import (
     calibration_test,
     confidence_interval,
     cox_recalibration,
+    net_benefit_difference,
     observed_expected_ratio,
     spiegelhalter_test,
 )
 
 RANDOM = {"random_state": 0, "n_resamples": 99}
+
+
+def compare_models(y_true, y_proba, **options):
+    """Net benefit beyond that of other predictions."""
+    return net_benefit_difference(y_true, y_proba, y_proba**2, thresholds=[0.4], **options)
+
+
 FUNCTIONS = {
     "omnibus": partial(calibration_test, **RANDOM),
     "smooth_ece": partial(calibration_test, statistic="smooth_ece", **RANDOM),
@@ -27,6 +36,8 @@ FUNCTIONS = {
     "cox": cox_recalibration,
     "ratio": observed_expected_ratio,
     "spiegelhalter": spiegelhalter_test,
+    "benefit": partial(net_benefit_difference, baseline="none", thresholds=[0.5]),
+    "models": compare_models,
 }
 every_function = pytest.mark.parametrize("find", FUNCTIONS.values(), ids=FUNCTIONS)
 
@@ -38,8 +49,11 @@ def list_numbers(found):
     return np.atleast_1d(np.nan if found is None else found).astype(float)
 
 
-def draw(rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal"):
-    """Outcomes of a calibrated model, whose latent variables are correlated in clusters."""
+def draw(rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal", shared=0.0):
+    """Outcomes of a calibrated model, whose latent variables are correlated in clusters.
+
+    Predictions are, by the share `shared` of what they vary.
+    """
     counts = np.full(n_clusters, n_rows)
     if sizes == "geometric":
         counts = rng.geometric(1 / n_rows, n_clusters)
@@ -48,6 +62,9 @@ def draw(rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal"
     clusters = np.repeat(np.arange(n_clusters), counts)
     n = len(clusters)
     v = rng.random(n) if rate is None else norm.cdf(norm.ppf(rate) + 0.3 * rng.normal(size=n))
+    if shared:
+        place = np.sqrt(shared) * rng.normal(size=n_clusters)[clusters]
+        v = norm.cdf(place + np.sqrt(1 - shared) * norm.ppf(v))
     shared, own = rng.normal(size=n_clusters)[clusters], rng.normal(size=n)
     latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
     return (norm.cdf(latent) < v).astype(int), v, clusters
@@ -192,6 +209,102 @@ def test_level(n_clusters, settings):
             found[-1] += [cox.test.pvalue <= 0.05, not cox.slope.low <= 1 <= cox.slope.high]
     # Approximations for many clusters: up to 6 %, and by chance more than that.
     assert (np.sum(found, axis=0) <= binom.ppf(0.999, n_samples, 0.06)).all(), np.mean(found, 0)
+
+
+def list_kinds(acting, baseline, n_thresholds):
+    """What each row decides at each threshold, as far as the decisions of the model tell."""
+    own = acting[:, None] > np.arange(n_thresholds)
+    if isinstance(baseline, tuple):
+        return 1 * own
+    other = baseline[:, None] > np.arange(n_thresholds)
+    return np.where(own == other, 0, own + 2 * other)
+
+
+@pytest.mark.parametrize("baseline", ["none", "all", "outcome", "model"])
+def test_gains_of_clusters_are_those_of_their_rows(baseline, rng, monkeypatch):
+    """Row by row, threshold by threshold; in parts as at once."""
+    n, n_thresholds = 300, 7
+    t = np.sort(rng.random(n_thresholds))
+    gains = np.stack([-t / (1 - t), np.ones(n_thresholds)])
+    fixed = {"none": (0, 0), "all": (7, 7), "outcome": (0, 7)}
+    baseline = fixed.get(baseline, rng.integers(0, 8, n))
+    acting, y, w = rng.integers(0, 8, n), rng.integers(0, 2, n), rng.exponential(size=n)
+    member = rng.permutation(np.arange(n) % 23)
+    other = np.array(baseline)[y] if isinstance(baseline, tuple) else baseline
+    place = np.arange(n_thresholds)
+    acts = 1.0 * (acting[:, None] > place) - (other[:, None] > place)
+    values = gains[y] * acts
+    mean = w @ values / w.sum()
+    told, kinds = np.zeros_like(values), list_kinds(acting, baseline, n_thresholds)
+    for k in place:
+        for kind in np.unique(kinds[:, k]):
+            rows = kinds[:, k] == kind
+            told[rows, k] = np.average((values[rows, k] - mean[k]) ** 2, weights=w[rows])
+    is_in = member == np.arange(23)[:, None]
+    share = is_in @ (w[:, None] * told) / (w @ told)
+    sums = is_in @ (w[:, None] * (values - mean)) / (1 - share)
+    for budget in (_clustered_decisions._BUDGET, 60):
+        monkeypatch.setattr(_clustered_decisions, "_BUDGET", budget)
+        found = _clustered_decisions.compare_clusters(acting, baseline, y, w, member, gains, mean)
+        np.testing.assert_allclose(found.products, sums.T @ sums, atol=1e-9)
+        np.testing.assert_allclose(found.degrees, 1 / (share**2).sum(axis=0) - 1)
+        assert found.squares == pytest.approx(((is_in @ w) ** 2).sum())
+
+
+def test_many_clusters_have_the_normal_band(rng):
+    """The variance of a mean of independent sums; one threshold, where nothing is rare."""
+    y, v, clusters = draw(rng, 20_000, correlation=0.5)
+    t = 0.3
+    gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
+    sums = np.bincount(clusters, gains - gains.mean())
+    width = norm.ppf(0.975) * np.sqrt(sums @ sums) / len(y)
+    found = net_benefit_difference(y, v, "none", thresholds=[t], clusters=clusters)
+    np.testing.assert_allclose(found.low, gains.mean() - width, atol=0.02 * width)
+    np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.02 * width)
+
+
+def test_one_cluster_decides_about_nothing(rng):
+    """Where rows of one cluster alone act, nobody knows how clusters differ."""
+    clusters = np.repeat(np.arange(40), 10)
+    v = np.where(clusters == 0, 0.9, 0.01)
+    y = (rng.random(400) < v).astype(int)
+    found = net_benefit_difference(y, v, "none", thresholds=[0.5, 0.95], clusters=clusters)
+    assert found.low[0] < -0.9  # as low as can be: all rows act, and wrongly
+    assert found.high[0] > 0.9
+    rows = net_benefit_difference(y[::10], v[::10], "none", thresholds=[0.5, 0.95])
+    # Where no row acts, each cluster counts as one row.
+    assert found.high[1] == pytest.approx(rows.high[1], rel=0.1)
+
+
+def find_benefit(proba, t):
+    """Net benefit of acting at predictions that are calibrated."""
+    return np.mean((proba >= t) * (proba - (1 - proba) * t / (1 - t)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [0.0, 0.9])
+@pytest.mark.parametrize(
+    ("n_clusters", "sizes"), [(50, "equal"), (50, "geometric"), (200, "one large")]
+)
+def test_bands_of_net_benefit_cover(n_clusters, sizes, shared):
+    """95 % bands in at least 93 % of samples, up to chance; those of rows do not."""
+    t, n_samples = np.array([0.1, 0.3, 0.6]), 300
+    grid = norm.cdf(norm.ppf((np.arange(100_000) + 0.5) / 100_000))
+    truth = np.array([[find_benefit(grid, one) for one in t], [0.0] * 3])
+    truth[1] = truth[0] - [
+        np.mean((grid**2 >= one) * (grid - (1 - grid) * one / (1 - one))) for one in t
+    ]
+    covered = np.zeros((3, n_samples), dtype=bool)
+    for seed in range(n_samples):
+        rng = np.random.default_rng([seed, n_clusters])
+        y, v, clusters = draw(rng, n_clusters, correlation=1.0, sizes=sizes, shared=shared)
+        for k, (baseline, by) in enumerate([("none", clusters), (v**2, clusters), ("none", None)]):
+            found = net_benefit_difference(y, v, baseline, thresholds=t, clusters=by)
+            own = truth[k % 2]
+            covered[k, seed] = (found.low <= own).all() and (own <= found.high).all()
+    least = binom.ppf(0.001, n_samples, 0.93) / n_samples
+    assert (covered[:2].mean(axis=1) >= least).all(), covered.mean(axis=1)
+    assert covered[2].mean() < 0.93
 
 
 @every_function
