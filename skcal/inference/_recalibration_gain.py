@@ -244,8 +244,8 @@ def recalibration_gain(
     certified = np.inf
     if np.isfinite(before).all():
         order, sizes = _shuffle(rng, len(codes), member)
-        rounds = _play(recalibrator, proba[order], codes[order], loss, show, sizes)
-        certified = find_lower_bound(*rounds[:2], level, *rounds[2:])
+        gains, floors, own = _play(recalibrator, proba[order], codes[order], loss, show, sizes)
+        certified = find_lower_bound(gains, floors, level, own)
     gain, low = _estimate(before, after, level, member)
     n_samples = len(vectors.target)
     return RecalibrationGain(
@@ -309,12 +309,12 @@ def _find_width(gains, member, level):
 
 
 def _play(recalibrator, proba, codes, loss, show=iter, sizes=None):
-    """Gains of blocks of rows by maps that were fitted on the rows before them, and their floors.
+    """Gains of blocks of rows by maps that were fitted on the rows before them, floors and sizes.
 
     Gains have shape (n_parts, n_rounds); blocks before which a single class was seen are left out.
-    No gain of a part is below minus its floor. Where rows come in clusters of these sizes, one
-    after the other, a round is a cluster: sums of gains, and the sizes, which are the third part,
-    are divided by the largest size.
+    No gain of a part is below minus its floor times the size of the round, 1 for rows. Where rows
+    come in clusters of given sizes, one after the other, a round is a cluster: gains are summed,
+    and they and the sizes divided by the largest size.
     """
     largest_rise = _LARGEST_RISE[loss]
     if loss == "brier" and proba.shape[1] > 2:
@@ -340,7 +340,7 @@ def _play(recalibrator, proba, codes, loss, show=iter, sizes=None):
             )
     gains, floors = np.concatenate(rounds, axis=1), np.array(_PARTS) * largest_rise
     if sizes is None:
-        return gains, floors
+        return gains, floors, 1.0
     is_played = starts[:-1] >= first
     own = sizes[is_played]
     if len(own):

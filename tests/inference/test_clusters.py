@@ -283,6 +283,18 @@ def test_many_clusters_have_the_normal_band(rng):
     np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.02 * width)
 
 
+def test_few_large_clusters_have_the_band_of_student(rng):
+    """Of 11 degrees of freedom, whose quantile is 1.12 times that of the normal distribution."""
+    y, v, clusters = draw(rng, 12, 5000, correlation=0.01)
+    t = 0.3
+    gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
+    sums = np.bincount(clusters, gains - gains.mean()) / (1 - 1 / 12)
+    width = student.ppf(0.975, 11) * np.sqrt(sums @ sums) / len(y)
+    found = net_benefit_difference(y, v, "none", thresholds=[t], clusters=clusters)
+    np.testing.assert_allclose(found.low, gains.mean() - width, atol=0.05 * width)
+    np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.05 * width)
+
+
 def test_one_cluster_decides_about_nothing(rng):
     """Where rows of one cluster alone act, nobody knows how clusters differ."""
     clusters = np.repeat(np.arange(40), 10)
