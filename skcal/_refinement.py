@@ -4,9 +4,10 @@ import numpy as np
 
 from skcal._fitting._folds import find_input
 from skcal._fitting._held_out import predict_held_out, predict_split
+from skcal._input._clusters import number_clusters, unite_copies
 from skcal._input._reduction import check_class_vectors
 from skcal._input._validation import check_integer, check_option
-from skcal._numerics.recalibration._deal import deal_splits
+from skcal._numerics.recalibration._deal import deal_clusters, deal_splits
 from skcal._numerics.recalibration._losses import find_losses
 from skcal.recalibration import (
     PlattScaling,
@@ -80,6 +81,20 @@ def list_vectors(vectors, name="y_true"):
     return proba / proba.sum(axis=1, keepdims=True), vectors.target, weights
 
 
+def list_clustered_vectors(vectors, clusters, name="y_true"):
+    """The same, and the cluster of each row; None where rows are independent, as copies are not.
+
+    A row of each cluster of copies stands for it.
+    """
+    if clusters is None:
+        return *list_vectors(vectors, name), None
+    weights = vectors.weights
+    present = np.ones(len(vectors.target), dtype=bool) if weights is None else weights > 0
+    member, vectors = number_clusters(clusters, present), vectors.drop_absent()
+    member, chosen, weights = unite_copies(member, vectors.proba, vectors.target, vectors.weights)
+    return *list_vectors(vectors.take(chosen)._replace(weights=weights), name), member
+
+
 def check_n_folds(cv):
     """Return a number of folds as an int, or raise a ValueError."""
     return check_integer("cv", cv, minimum=2)
@@ -90,12 +105,16 @@ def has_two_classes(codes):
     return len(codes) > 0 and codes.min() < codes.max()
 
 
-def cross_fit(recalibrator, proba, codes, weights, n_folds):
+def cross_fit(recalibrator, proba, codes, weights, n_folds, member=None):
     """Recalibrated probabilities of each row, by a map fitted on the other folds.
 
-    Where these hold a single class, probabilities stay as they are.
+    Where these hold a single class, probabilities stay as they are. `member` are numbers of
+    clusters, which no fold cuts.
     """
-    splits = deal_splits(proba, codes, weights, n_folds)
+    if member is None:
+        splits = deal_splits(proba, codes, weights, n_folds)
+    else:
+        splits = deal_clusters(proba, codes, weights, n_folds, member)
     splits = [
         (train, test) for train, test in splits if len(test) and has_two_classes(codes[train])
     ]

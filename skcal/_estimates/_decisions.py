@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._independent_rows import check_reduction, select_labelled_rows
 from skcal._input._reduction import reduce_to_samples
 from skcal._input._sample import Sample
@@ -94,39 +95,55 @@ class Actions(NamedTuple):
 
     sample: Sample  # hard outcomes, no rows of weight zero
     counts: np.ndarray  # at how many thresholds, the lowest ones, a row acts
+    present: np.ndarray  # which rows of the input these are
 
 
 def count_actions(sample, thresholds, act):
     """The `Actions` of a sample, for thresholds in any order."""
     ascending = np.sort(round_thresholds(thresholds, sample))
-    rows, _ = select_labelled_rows(sample)
+    rows, present = select_labelled_rows(sample)
     side = "right" if act == ACTS[True] else "left"
-    return Actions(rows, np.searchsorted(ascending, rows.predictions, side=side))
+    counts = np.searchsorted(ascending, rows.predictions, side=side)
+    return Actions(rows, counts, present)
 
 
-def band_net_benefit(actions, baseline, thresholds, level):
+def band_net_benefit(actions, baseline, thresholds, level, clusters=None):
     """Net benefit beyond a baseline at thresholds in (0, 1), with the ends of a band.
 
     The baseline is `Actions` of other predictions on the same rows, "all" (always act) or "none".
+    `clusters` are labels of all rows of the input, None where rows are independent.
     """
     gains = np.stack([-thresholds / (1 - thresholds), np.ones(len(thresholds))])
     fixed = {"all": (len(thresholds),) * 2, "none": (0, 0)}
     baseline = fixed[baseline] if isinstance(baseline, str) else baseline.counts
-    return _band(actions, baseline, thresholds, gains, level)
+    return _band(actions, baseline, thresholds, gains, level, clusters)
 
 
-def band_elementary_score(actions, thresholds, level):
+def band_elementary_score(actions, thresholds, level, clusters=None):
     """Elementary score with a band, the loss beyond that of one who knows the outcomes.
 
     Arguments and results are those of `band_net_benefit`, for thresholds in [0, 1].
     """
     gains = np.stack([-thresholds, 1 - thresholds])
-    mean, low, high = _band(actions, (0, len(thresholds)), thresholds, gains, level)
+    mean, low, high = _band(actions, (0, len(thresholds)), thresholds, gains, level, clusters)
     return 0.0 - mean, 0.0 - high, 0.0 - low
 
 
-def _band(actions, baseline, thresholds, gains, level):
+def _band(actions, baseline, thresholds, gains, level, clusters):
     order = np.argsort(thresholds, kind="stable")
     _, outcomes, weights = next(actions.sample.chunks(size=len(actions.counts)))
-    found = band_decisions(actions.counts, baseline, outcomes, weights, gains[:, order], level)
+    rows, member = (actions.counts, baseline, outcomes, weights), None
+    if clusters is not None:
+        member = read_clusters(clusters, actions.present)
+        rows, member = _unite_clusters(*rows, member)
+    found = band_decisions(*rows, gains[:, order], level, member)
     return tuple(values[np.argsort(order)] for values in found)
+
+
+def _unite_clusters(acting, baseline, outcomes, weights, member):
+    """The rows to keep, as in `unite_copies`: rows are copies that decide alike."""
+    is_fixed = isinstance(baseline, tuple)
+    decisions = np.stack([acting] if is_fixed else [acting, baseline], axis=1)
+    member, chosen, weights = unite_copies(member, decisions, outcomes, weights)
+    baseline = baseline if is_fixed else baseline[chosen]
+    return (acting[chosen], baseline, outcomes[chosen], weights), member

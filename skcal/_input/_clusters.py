@@ -11,7 +11,22 @@ _FEW = 10
 
 
 def read_clusters(clusters, present):
-    """Number of the cluster of each row that counts, which the mask `present` marks."""
+    """Number of the cluster of each row that counts, which the mask `present` marks.
+
+    A warning says so where clusters are too few for what is inferred from how they differ.
+    """
+    member = number_clusters(clusters, present)
+    n_clusters = member.max() + 1
+    if n_clusters < _FEW:
+        warn(
+            f"clusters holds {n_clusters} clusters. How much fewer than {_FEW} differ is hardly "
+            "known: intervals and p-values may be far off."
+        )
+    return member
+
+
+def number_clusters(clusters, present):
+    """The same for what holds with few clusters too; two there must be."""
     labels = check_labels("clusters", clusters)
     if labels.shape[0] != len(present):
         raise ValueError(
@@ -25,11 +40,6 @@ def read_clusters(clusters, present):
     names, member = np.unique(labels[present], return_inverse=True)
     if len(names) < 2:
         raise ValueError("clusters must hold at least two clusters with rows; got 1.")
-    if len(names) < _FEW:
-        warn(
-            f"clusters holds {len(names)} clusters. How much fewer than {_FEW} differ is hardly "
-            "known: intervals and p-values may be far off."
-        )
     return member
 
 
@@ -48,9 +58,17 @@ def unite_copies(member, proba, target, weights):
     if (proba == proba[own]).all() and (target == target[own]).all():
         mass = np.bincount(member, weights)
         return None, first, None if (mass == mass[0]).all() else mass
-    # Neither names of clusters nor the order of the rows decide what random numbers do.
+    member, order = sort_clusters(member, proba, target)
+    return member, order, None if weights is None else weights[order]
+
+
+def sort_clusters(member, proba, target):
+    """Clusters numbered in the order of the first of their rows, and the order of the rows.
+
+    Neither names of clusters nor the order of the rows decide what random numbers do.
+    """
     order = np.lexsort([*np.atleast_2d(target.T), *np.atleast_2d(proba.T)])
-    _, first, member = np.unique(member[order], return_index=True, return_inverse=True)
+    names, first, member = np.unique(member[order], return_index=True, return_inverse=True)
     place = np.empty(len(names), dtype=np.intp)
     place[np.argsort(first)] = np.arange(len(names))
-    return place[member], order, None if weights is None else weights[order]
+    return place[member], order

@@ -140,8 +140,8 @@ class DecisionCurveDisplay(ThresholdDisplay):
         return net_benefit_curve(y_true, y_proba, **options)
 
     @classmethod
-    def _compute_band(cls, actions, thresholds, level):
-        return band_net_benefit(actions, "none", thresholds, level)
+    def _compute_band(cls, actions, thresholds, level, clusters):
+        return band_net_benefit(actions, "none", thresholds, level, clusters)
 
     def _list_lines(self, curve, unit):
         yield "Treat all", "--", curve.thresholds, curve.treat_all / unit

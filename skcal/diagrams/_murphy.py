@@ -97,8 +97,8 @@ class MurphyDisplay(ThresholdDisplay):
         return elementary_score_curve(y_true, y_proba, thresholds=thresholds, act=act, **data)
 
     @classmethod
-    def _compute_band(cls, actions, thresholds, level):
-        return band_elementary_score(actions, thresholds, level)
+    def _compute_band(cls, actions, thresholds, level, clusters):
+        return band_elementary_score(actions, thresholds, level, clusters)
 
     def _list_lines(self, curve, unit):
         yield "Base rate", ":", curve.thresholds, curve.base_rate_score

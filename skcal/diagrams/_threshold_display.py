@@ -115,6 +115,7 @@ class ThresholdDisplay(ABC):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence"] = "auto",
+        clusters: ArrayLike | None = None,
         thresholds: ArrayLike | None = None,
         act: Literal[">", ">="] | None = None,
         confidence_level: float | None = 0.95,
@@ -138,6 +139,8 @@ class ThresholdDisplay(ABC):
             The label at whose probability one acts; by default the last class of two. With more
             than two classes it selects that class against the rest.
         reduction : {"auto", "confidence"}, default="auto"
+            See :meth:`from_predictions`.
+        clusters : array-like of shape (n_samples,), default=None
             See :meth:`from_predictions`.
         thresholds : array-like of shape (n_thresholds,), default=None
             See :meth:`from_predictions`.
@@ -184,6 +187,7 @@ class ThresholdDisplay(ABC):
             pos_label=pos_label,
             labels=labels,
             reduction=reduction,
+            clusters=clusters,
             thresholds=thresholds,
             act=act,
             confidence_level=confidence_level,
@@ -202,6 +206,7 @@ class ThresholdDisplay(ABC):
         pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
         reduction: Literal["auto", "confidence"] = "auto",
+        clusters: ArrayLike | None = None,
         thresholds: ArrayLike | None = None,
         act: Literal[">", ">="] | None = None,
         confidence_level: float | None = 0.95,
@@ -232,6 +237,9 @@ class ThresholdDisplay(ABC):
             How class probabilities become one binary problem: "confidence" takes the largest
             probability and whether its label came true, "auto" the positive label of a binary
             problem (or `pos_label`) and the confidence otherwise.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
         thresholds : array-like of shape (n_thresholds,), default=None
             Thresholds at which the curve is computed, between 0 and 1; 1000 at most with a band.
             By default steps of 0.01 of a decision curve, and of 0.005 of a Murphy diagram, with
@@ -281,9 +289,13 @@ class ThresholdDisplay(ABC):
             (name,) = names
             models = {"Classifier" if name is None else name: y_proba}
         check_reduction(reduction)
+        if confidence_level is None and clusters is not None:
+            raise ValueError("clusters must be None where no band is drawn: curves need none.")
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         found = [
-            cls._estimate(y_true, proba, data, reduction, thresholds, act, confidence_level)
+            cls._estimate(
+                y_true, proba, data, reduction, thresholds, act, confidence_level, clusters
+            )
             for proba in models.values()
         ]
         return cls._join(found, confidence_level, list(models)).plot(ax=ax, **plot_kwargs)
@@ -416,7 +428,7 @@ class ThresholdDisplay(ABC):
 
     @classmethod
     @abstractmethod
-    def _compute_band(cls, actions, thresholds, level):
+    def _compute_band(cls, actions, thresholds, level, clusters):
         """Curve and ends of its band, arrays."""
 
     @abstractmethod
@@ -428,7 +440,9 @@ class ThresholdDisplay(ABC):
         """Set the ends of the y axis, and draw the legend where there is room."""
 
     @classmethod
-    def _estimate(cls, y_true, y_proba, data, reduction, thresholds, act, confidence_level):
+    def _estimate(
+        cls, y_true, y_proba, data, reduction, thresholds, act, confidence_level, clusters=None
+    ):
         """Curve, band or None, what they are of (the reduction, or the label), effective rows."""
         act = cls._act if act is None else act
         check_act(act)
@@ -440,7 +454,7 @@ class ThresholdDisplay(ABC):
             level = check_band(curve.thresholds, act, confidence_level)
             sample = reduce_to_decisions(y_true, y_proba, **data)
             actions = count_actions(sample, curve.thresholds, act)
-            _, *band = cls._compute_band(actions, curve.thresholds, level)
+            _, *band = cls._compute_band(actions, curve.thresholds, level, clusters)
         label = name_reduction(predictions, reduction)[1]
         return curve, band, label, find_effective_rows(predictions.weights)
 

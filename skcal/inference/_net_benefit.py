@@ -50,6 +50,7 @@ def net_benefit_difference(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    clusters: ArrayLike | None = None,
     thresholds: ArrayLike | None = None,
     act: Literal[">", ">="] = ">=",
     confidence_level: float = 0.95,
@@ -67,7 +68,7 @@ def net_benefit_difference(
         What is compared with: to act always, to act never, which has a net benefit of 0, or on
         other predictions for the same rows, in the form of `y_proba`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights, of rows that are independent.
+        Non-negative weights.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -79,6 +80,9 @@ def net_benefit_difference(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     thresholds : array-like of shape (n_thresholds,), default=None
         Thresholds strictly between 0 and 1, 1000 at most; by default those of
         :func:`~skcal.metrics.net_benefit_curve`. The fewer they are, the narrower is the band:
@@ -120,10 +124,23 @@ def net_benefit_difference(
     predictions of 0 and 1, and clumped predictions; 100 to 5000 rows) the whole band covered in
     94 to 100 % of samples.
 
+    Where rows of clusters depend on each other, covariances are those of the sums of
+    :math:`w_i (d_i - \bar d)` over clusters, with the gain :math:`d_i` of row i, each divided by
+    :math:`1 - h_c`, where :math:`h_c` is the share of cluster c in what rows with these decisions
+    tell, the mean square of their :math:`d_i - \bar d` [2]_. At each threshold
+    :math:`\sum w \sum w (d - \bar d)^2` over this variance is the number of independent rows that
+    tell as much, times the squared ratio of the quantiles of the normal and of Student's
+    distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom. Where nothing moves, clusters
+    count as rows, and so do those that are copies of one row. In simulations of 50 and 200
+    clusters of equal and of unequal sizes bands of 95 % covered in 95 to 100 % of 400 samples, and
+    those that take rows for independent in 77 to 96 %.
+
     References
     ----------
     .. [1] A. B. Owen (1988). Empirical likelihood ratio confidence intervals for a single
        functional. Biometrika 75. :doi:`10.1093/biomet/75.2.237`
+    .. [2] R. M. Bell, D. F. McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28.
 
     Examples
     --------
@@ -153,4 +170,4 @@ def net_benefit_difference(
                 "baseline must predict the same outcomes; the labels with the largest "
                 "probabilities are not the same in all rows. Choose one class with pos_label."
             )
-    return NetBenefitDifference(t, *band_net_benefit(own, other, t, level))
+    return NetBenefitDifference(t, *band_net_benefit(own, other, t, level, clusters))

@@ -7,10 +7,13 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from skcal._fitting._held_out import predict_split
+from skcal._input._clusters import read_clusters, sort_clusters, unite_copies
+from skcal._input._reduction import check_class_vectors
 from skcal._input._validation import check_confidence_level, check_option, check_rng
+from skcal._numerics.inference._effective_rows import find_degrees
 from skcal._numerics.monitoring._betting import find_lower_bound
 from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
 from skcal._refinement import (
@@ -19,7 +22,7 @@ from skcal._refinement import (
     choose_recalibrator,
     cross_fit,
     has_two_classes,
-    read_vectors,
+    list_vectors,
 )
 from skcal._tools._progress import read_progress
 from skcal._tools._show_record import show_record
@@ -80,6 +83,7 @@ def recalibration_gain(
     *,
     pos_label: object = None,
     labels: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     loss: Literal["brier", "log"] = "brier",
     recalibrator: Any = None,
     cv: int = 5,
@@ -95,7 +99,7 @@ def recalibration_gain(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels. Two of them need two rows each at least.
+        True labels. Two of them need two rows each at least, or rows in two clusters.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1. The model must not have been fitted on these rows.
@@ -106,6 +110,9 @@ def recalibration_gain(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     loss : {"brier", "log"}, default="brier"
         The score: squared error, summed over the classes (for two labels that of the positive one
         alone), or log loss.
@@ -132,7 +139,8 @@ def recalibration_gain(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, or if fewer than two labels have two rows.
+        If an argument is invalid, if labels are soft, or if fewer than two labels have two rows, or
+        rows in two clusters.
 
     See Also
     --------
@@ -159,22 +167,35 @@ def recalibration_gain(
     of a calibrated and three miscalibrated models bounds of 95 % held in 95 to 99 % of 400 samples
     of 300 rows and of 120 samples of 3000, with Platt scaling in 95 to 100 %.
 
-    **The certified bound** needs independent rows of one population, and nothing else; it is valid
-    with any number of rows, any model and any recalibrator. Rows are put into random order, and
-    blocks of them, each 1.4 times as far as the last, are mapped by recalibrators that were fitted
-    on the rows before the block. Given these, the gains :math:`d_t` of the block have a mean of at
-    most C. Bets that C is above m multiply a capital by :math:`1 + x_t (d_t - m)`, with :math:`x_t`
-    chosen by the earlier rows; where :math:`m \ge C` the capital exceeds :math:`1 / \alpha` at any
-    time with a probability of at most :math:`\alpha`. The bound is the largest m at which it does
-    [2]_. Three players share the capital. They move 1/4, 1/2 and all of the way from f to g(f),
-    which are maps of f too: errors that hardly stand out from none show on the first steps, large
-    ones on the whole way. Maps are drawn back so that no loss grows by more than 1/2 (1 for more
-    than two classes, log 4 for the log loss, where g also keeps 1/20 of f). The first 30 rows see
-    no bets. The bound is cautious: with few rows it is mostly 0.
+    **The certified bound** needs independent rows, or clusters, of one population, and nothing
+    else; it is valid with any number of rows, any model and any recalibrator. Rows are put into
+    random order, and blocks of them, each 1.4 times as far as the last, are mapped by recalibrators
+    that were fitted on the rows before the block. Given these, the gains :math:`d_t` of the block
+    have a mean of at most C. Bets that C is above m multiply a capital by
+    :math:`1 + x_t (d_t - m)`, with :math:`x_t` chosen by the earlier rows; where :math:`m \ge C`
+    the capital exceeds :math:`1 / \alpha` at any time with a probability of at most :math:`\alpha`.
+    The bound is the largest m at which it does [2]_. Three players share the capital. They move
+    1/4, 1/2 and all of the way from f to g(f), which are maps of f too: errors that hardly stand
+    out from none show on the first steps, large ones on the whole way. Maps are drawn back so that
+    no loss grows by more than 1/2 (1 for more than two classes, log 4 for the log loss, where g
+    also keeps 1/20 of f). The first 30 rows see no bets. The bound is cautious: with few rows it is
+    mostly 0.
 
     The log loss of a label of predicted probability 0 is infinite, and so is C if it can occur: one
     such row makes both bounds infinite, and the gain too, unless the loss after recalibration is
     infinite as well. Then the gain is 0.
+
+    **Clusters** are whole in folds and blocks. The standard error of the approximate bound is then
+    that of sums of :math:`d_i - \bar d` over clusters, each divided by :math:`1 - n_c / n`, with
+    :math:`n_c` of the n rows, and the quantile that of Student's distribution with
+    :math:`1 / \sum_c (n_c / n)^2 - 1` degrees of freedom [3]_. The certified bound reads clusters
+    in random order, and a bet multiplies the capital by
+    :math:`1 + x_t \sum_{i \in c} (d_i - m) / \max_c n_c`. It bounds the same C, in which each row
+    of the population counts once, also where sizes and errors go together. Where sizes differ it
+    needs one thing more: no cluster of the population is larger than the largest one at hand.
+    Without such a limit a rare and huge cluster that nobody has seen may hold most rows, and
+    nothing is certain. One cluster that is far larger than all others makes the bound small.
+    Clusters of equal numbers of copies give what single rows give.
 
     In simulations of 1000 samples of 300 rows of the same models, with Platt scaling, the
     certified bounds of 95 % held in at least 99.4 %. For a calibration error of the Brier score of
@@ -191,6 +212,8 @@ def recalibration_gain(
     .. [2] I. Waudby-Smith, A. Ramdas (2024). Estimating means of bounded random variables by
        betting. Journal of the Royal Statistical Society Series B 86.
        :doi:`10.1093/jrsssb/qkad009`
+    .. [3] R. M. Bell, D. F. McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28.
 
     Examples
     --------
@@ -209,55 +232,102 @@ def recalibration_gain(
     n_folds = check_n_folds(cv)
     level = check_confidence_level(confidence_level)
     rng, show = check_rng(random_state), read_progress(progress)
-    proba, codes, _ = read_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
+    vectors = check_class_vectors(y_true, y_proba, pos_label=pos_label, labels=labels)
+    rows, member = vectors, None
+    if clusters is not None:
+        rows, member = _unite_clusters(vectors, clusters)
+    proba, codes, _ = list_vectors(rows)
     recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
-    _check_classes(codes)
+    _check_classes(codes, member)
     before = find_losses(proba, codes, loss)
-    after = find_losses(cross_fit(recalibrator, proba, codes, None, n_folds), codes, loss)
+    after = find_losses(cross_fit(recalibrator, proba, codes, None, n_folds, member), codes, loss)
     certified = np.inf
     if np.isfinite(before).all():
-        order = rng.permutation(len(codes))
-        gains, floors = _play(recalibrator, proba[order], codes[order], loss, show)
-        certified = find_lower_bound(gains, floors, level)
-    gain, low = _estimate(before, after, level)
+        order, sizes = _shuffle(rng, len(codes), member)
+        gains, floors, own = _play(recalibrator, proba[order], codes[order], loss, show, sizes)
+        certified = find_lower_bound(gains, floors, level, own)
+    gain, low = _estimate(before, after, level, member)
+    n_samples = len(vectors.target)
     return RecalibrationGain(
-        gain, low, float(certified), float(after.mean()), loss, level, len(codes)
+        gain, low, float(certified), float(after.mean()), loss, level, n_samples
     )
 
 
-def _check_classes(codes):
+def _unite_clusters(vectors, clusters):
+    """The rows to keep, as in `unite_copies`, but copies of unequal numbers stay as they are."""
+    member = read_clusters(clusters, np.ones(len(vectors.target), dtype=bool))
+    united, order, weights = unite_copies(member, vectors.proba, vectors.target, None)
+    if weights is not None:  # which nothing here has
+        united, order = sort_clusters(member, vectors.proba, vectors.target)
+    return vectors.take(order), united
+
+
+def _check_classes(codes, member):
+    units = "rows"
+    if member is not None:
+        units = "clusters"
+        codes = np.unique(np.stack([member, codes]), axis=1)[1]
     counts = np.bincount(codes)
     if (counts >= 2).sum() < 2:
         raise ValueError(
-            "y_true must hold at least two labels of two rows each, so that a recalibrator can be "
-            f"fitted on other rows; got {len(codes)} rows of {(counts > 0).sum()} labels."
+            f"y_true must hold at least two labels of two {units} each, so that a recalibrator can "
+            f"be fitted on other {units}; got {len(codes)} {units} of {(counts > 0).sum()} labels."
         )
 
 
-def _estimate(before, after, level):
-    """Mean gain, and its lower bound by the normal distribution."""
+def _shuffle(rng, n_rows, member):
+    """Rows in random order, those of a cluster next to each other, and the sizes of clusters."""
+    if member is None:
+        return rng.permutation(n_rows), None
+    sizes = np.bincount(member)
+    clusters = rng.permutation(len(sizes))
+    place = np.argsort(clusters)
+    return np.argsort(place[member], kind="stable"), sizes[clusters]
+
+
+def _estimate(before, after, level, member):
+    """Mean gain, and its lower bound by the distribution of the normal, or of Student."""
     total, rest = before.mean(), after.mean()
     if np.isinf(total):
         return (0.0 if np.isinf(rest) else np.inf), np.inf
     if np.isinf(rest):
         return -np.inf, 0.0
     gains = before - after
-    error = gains.std(ddof=1) / np.sqrt(len(gains))
-    return float(gains.mean()), float(max(gains.mean() - ndtri(level) * error, 0.0))
+    if member is None:
+        width = ndtri(level) * gains.std(ddof=1) / np.sqrt(len(gains))
+    else:
+        width = _find_width(gains, member, level)
+    return float(gains.mean()), float(max(gains.mean() - width, 0.0))
 
 
-def _play(recalibrator, proba, codes, loss, show=iter):
-    """Gains of blocks of rows by maps that were fitted on the rows before them, and their floors.
+def _find_width(gains, member, level):
+    """From the mean to its lower bound, by sums of clusters with the correction CR3."""
+    shares = np.bincount(member) / len(gains)
+    sums = np.bincount(member, gains - gains.mean()) / (1 - shares)
+    degrees = find_degrees(shares @ shares)
+    return stdtrit(degrees, level) * np.sqrt(sums @ sums) / len(gains)
+
+
+def _play(recalibrator, proba, codes, loss, show=iter, sizes=None):
+    """Gains of blocks of rows by maps that were fitted on the rows before them, floors and sizes.
 
     Gains have shape (n_parts, n_rounds); blocks before which a single class was seen are left out.
-    No gain of a part is below minus its floor.
+    No gain of a part is below minus its floor times the size of the round, 1 for rows. Where rows
+    come in clusters of given sizes, one after the other, a round is a cluster: gains are summed,
+    and they and the sizes divided by the largest size.
     """
     largest_rise = _LARGEST_RISE[loss]
     if loss == "brier" and proba.shape[1] > 2:
         largest_rise *= 2
-    rounds = [np.empty((len(_PARTS), 0))]
-    for start, stop in show(list(pairwise(_list_edges(len(codes))))):
+    edges = _list_edges(len(codes))
+    if sizes is not None:
+        # Whether a cluster is in a block depends on those before it alone, and not on its size.
+        starts = np.append(np.cumsum(sizes) - sizes, len(codes))
+        edges = np.unique(starts[np.minimum(np.searchsorted(starts, edges), len(sizes))])
+    rounds, first = [np.empty((len(_PARTS), 0))], len(codes)
+    for start, stop in show(list(pairwise(edges))):
         if has_two_classes(codes[:start]):
+            first = min(first, start)
             block = slice(start, stop)
             mapped = predict_split(recalibrator, proba, codes, None, slice(start), block)
             changes = _limit_changes(proba[block], mapped, loss, largest_rise)
@@ -268,7 +338,14 @@ def _play(recalibrator, proba, codes, loss, show=iter):
                     for part in _PARTS
                 ]
             )
-    return np.concatenate(rounds, axis=1), np.array(_PARTS) * largest_rise
+    gains, floors = np.concatenate(rounds, axis=1), np.array(_PARTS) * largest_rise
+    if sizes is None:
+        return gains, floors, 1.0
+    is_played = starts[:-1] >= first
+    own = sizes[is_played]
+    if len(own):
+        gains = np.add.reduceat(gains, starts[:-1][is_played] - first, axis=1)
+    return gains / sizes.max(), floors, own / sizes.max()
 
 
 def _list_edges(n_rows):

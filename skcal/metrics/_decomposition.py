@@ -28,7 +28,7 @@ from skcal._refinement import (
     check_n_folds,
     choose_recalibrator,
     cross_fit,
-    list_vectors,
+    list_clustered_vectors,
 )
 from skcal._tools._arrays import as_float64, list_slices, move_to, namespace
 from skcal._tools._typing import ArrayLike, Reduction
@@ -87,6 +87,7 @@ def calibration_decomposition(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     loss: Literal["brier", "log"] | BregmanDivergence = "brier",
     estimator: Literal["kernel", "isotonic", "binned", "cross-fitted"] = "kernel",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
@@ -118,6 +119,9 @@ def calibration_decomposition(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     loss : {"brier", "log"} or BregmanDivergence, default="brier"
         The score: squared error, log loss, or any other proper score.
     estimator : {"kernel", "isotonic", "binned", "cross-fitted"}, default="kernel"
@@ -177,8 +181,9 @@ def calibration_decomposition(
     upwards, the more the fewer the rows, also for calibrated predictions. As an estimate for new
     rows take "cross-fitted": the sharpness gap is then the mean divergence of probabilities that a
     recalibrator returns for rows that it was not fitted on, and the calibration is the total minus
-    that. In expectation no map of the predictions leaves less than :math:`\eta` does [2]_, so
-    that this calibration is not biased upwards, and as near to the truth as the recalibrator is to
+    that. Folds hold whole clusters, which must be None for the other estimators: these have no
+    folds. In expectation no map of the predictions leaves less than :math:`\eta` does [2]_, so that
+    this calibration is not biased upwards, and as near to the truth as the recalibrator is to
     :math:`\eta`. It may be a little below 0. If the total and the gap are infinite it is 0; if only
     the gap is, as after maps that return 0 and 1, minus infinity. Labels may not be soft; for more
     than two classes it is that of the whole vector.
@@ -238,6 +243,11 @@ def calibration_decomposition(
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
     n_folds = check_n_folds(cv)
+    if clusters is not None and estimator != "cross-fitted":
+        raise ValueError(
+            "clusters must be None unless estimator='cross-fitted', which keeps them whole in its "
+            f"folds; got estimator={estimator!r}."
+        )
     predictions = check_predictions(
         y_true,
         y_proba,
@@ -260,8 +270,9 @@ def calibration_decomposition(
 
         total = _average(sample, expect)
     if estimator == "cross-fitted":
-        proba, codes, weights = list_vectors(predictions.to_numpy().to_vectors())
-        after = cross_fit(recalibrator, proba, codes, weights, n_folds)
+        vectors = predictions.to_numpy().to_vectors()
+        proba, codes, weights, member = list_clustered_vectors(vectors, clusters)
+        after = cross_fit(recalibrator, proba, codes, weights, n_folds, member)
         if proba.shape[1] == 2:
             rest = np.average(of_row(codes.astype(np.float64), after[:, 1]), weights=weights)
         else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from skcal._input._reduction import check_class_vectors
 from skcal._refinement import (
     average_loss,
     check_n_folds,
     choose_small,
     cross_fit,
-    read_vectors,
+    list_clustered_vectors,
 )
 from skcal._tools._typing import ArrayLike
 
@@ -21,6 +22,7 @@ def log_loss_refinement(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     recalibrator: Any = None,
     cv: int = 5,
 ) -> float:
@@ -46,6 +48,9 @@ def log_loss_refinement(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     recalibrator : recalibrator or str, default=None
         Fitted on the rows of all folds but one, for the rows of that one. None takes
         `PlattScaling` for two classes and `TemperatureScaling` for more.
@@ -79,8 +84,9 @@ def log_loss_refinement(
     The log loss of the predictions themselves minus this value is the part that can be repaired.
 
     Folds are drawn at random, but are the same at every call, and do not depend on the order of the
-    rows. Where the other folds hold a single class, from which nothing can be
-    learned, probabilities stay as they are.
+    rows. They hold whole clusters: a map that has seen a row of a patient knows something of the
+    others, and would leave less loss than it does for new patients. Where the other folds hold a
+    single class, from which nothing can be learned, probabilities stay as they are.
 
     References
     ----------
@@ -105,7 +111,7 @@ def log_loss_refinement(
     0.5
     """
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-    return _measure(y_true, y_proba, data, recalibrator, cv, "log")
+    return _measure(y_true, y_proba, data, clusters, recalibrator, cv, "log")
 
 
 def brier_refinement(
@@ -115,6 +121,7 @@ def brier_refinement(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     recalibrator: Any = None,
     cv: int = 5,
 ) -> float:
@@ -140,6 +147,9 @@ def brier_refinement(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     recalibrator : recalibrator or str, default=None
         Fitted on the rows of all folds but one, for the rows of that one. None takes
         `PlattScaling` for two classes and `TemperatureScaling` for more.
@@ -173,12 +183,13 @@ def brier_refinement(
     (0.26, 0.23)
     """
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-    return _measure(y_true, y_proba, data, recalibrator, cv, "brier")
+    return _measure(y_true, y_proba, data, clusters, recalibrator, cv, "brier")
 
 
-def _measure(y_true, y_proba, data, recalibrator, cv, loss):
+def _measure(y_true, y_proba, data, clusters, recalibrator, cv, loss):
     n_folds = check_n_folds(cv)
-    proba, codes, weights = read_vectors(y_true, y_proba, **data)
+    vectors = check_class_vectors(y_true, y_proba, **data)
+    proba, codes, weights, member = list_clustered_vectors(vectors, clusters)
     recalibrator = choose_small(recalibrator, proba.shape[1])
-    proba = cross_fit(recalibrator, proba, codes, weights, n_folds)
+    proba = cross_fit(recalibrator, proba, codes, weights, n_folds, member)
     return average_loss(proba, codes, weights, loss)

@@ -113,6 +113,36 @@ def test_band_of_losses_is_that_of_the_benefit(rows):
 
 
 @every_display
+def test_bands_of_clusters(rows, Display):
+    """Those of single rows are the bands of rows; copies count once, by both ways to a diagram."""
+    y, models = rows
+    t = [0.2, 0.5]
+    plain = Display.from_predictions(y, models, thresholds=t)
+    single = Display.from_predictions(y, models, thresholds=t, clusters=np.arange(300))
+    np.testing.assert_array_equal(single.bands, plain.bands)
+    copies = {name: np.repeat(v, 3) for name, v in models.items()}
+    names = np.repeat(np.arange(300).astype(str), 3)
+    found = Display.from_predictions(np.repeat(y, 3), copies, thresholds=t, clusters=names)
+    np.testing.assert_allclose(found.bands, plain.bands)
+    clusters = np.argsort(np.argsort(models["a"])) // 6
+    wide = Display.from_predictions(y, models["a"], thresholds=t, clusters=clusters)
+    assert (np.ptp(wide.bands[0], axis=0) > np.ptp(plain.bands[0], axis=0)).all()
+    if Display is DecisionCurveDisplay:
+        by = {"clusters": clusters, "thresholds": t}
+        np.testing.assert_array_equal(
+            wide.bands[0], net_benefit_difference(y, models["a"], "none", **by)[2:]
+        )
+    model = LogisticRegression().fit(models["a"][:, None], y)
+    X = models["a"][:, None]
+    found = Display.from_estimator(model, X, y, clusters=clusters, thresholds=t)
+    given = model.predict_proba(X)[:, 1]
+    wide = Display.from_predictions(y, given, clusters=clusters, thresholds=t)
+    np.testing.assert_array_equal(found.bands, wide.bands)
+    with pytest.raises(ValueError, match="clusters must be None where no band is drawn"):
+        Display.from_predictions(y, models, clusters=clusters, confidence_level=None)
+
+
+@every_display
 def test_ways_to_one_diagram(rows, Display):
     y, models = rows
     X = models["a"][:, None]

@@ -5,18 +5,34 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import binom, norm
+from scipy.stats import t as student
 
+from skcal._numerics.curves import _clustered_decisions
+from skcal._numerics.monitoring._betting import find_lower_bound
+from skcal._refinement import cross_fit
+from skcal.inference import _recalibration_gain as gain_module
 from skcal.inference import (
     calibration_test,
     confidence_interval,
     cox_recalibration,
+    net_benefit_difference,
     observed_expected_ratio,
+    recalibration_gain,
     spiegelhalter_test,
 )
+from skcal.metrics import brier_refinement, calibration_decomposition, log_loss_refinement
+from skcal.recalibration import HistogramBinning, PlattScaling
 
 RANDOM = {"random_state": 0, "n_resamples": 99}
+
+
+def compare_models(y_true, y_proba, **options):
+    """Net benefit beyond that of other predictions."""
+    return net_benefit_difference(y_true, y_proba, y_proba**2, thresholds=[0.4], **options)
+
+
 FUNCTIONS = {
     "omnibus": partial(calibration_test, **RANDOM),
     "smooth_ece": partial(calibration_test, statistic="smooth_ece", **RANDOM),
@@ -27,8 +43,20 @@ FUNCTIONS = {
     "cox": cox_recalibration,
     "ratio": observed_expected_ratio,
     "spiegelhalter": spiegelhalter_test,
+    "benefit": partial(net_benefit_difference, baseline="none", thresholds=[0.5]),
+    "models": compare_models,
 }
-every_function = pytest.mark.parametrize("find", FUNCTIONS.values(), ids=FUNCTIONS)
+# What is fitted to some clusters for others.
+FITTED = {
+    "brier": brier_refinement,
+    "log loss": log_loss_refinement,
+    "decomposition": partial(
+        calibration_decomposition, estimator="cross-fitted", recalibrator="platt"
+    ),
+}
+ALL = FUNCTIONS | FITTED
+every_function = pytest.mark.parametrize("find", ALL.values(), ids=ALL)
+every_inference = pytest.mark.parametrize("find", FUNCTIONS.values(), ids=FUNCTIONS)
 
 
 def list_numbers(found):
@@ -38,8 +66,14 @@ def list_numbers(found):
     return np.atleast_1d(np.nan if found is None else found).astype(float)
 
 
-def draw(rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal"):
-    """Outcomes of a calibrated model, whose latent variables are correlated in clusters."""
+def draw(
+    rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal", shared=0.0, slope=1.0
+):
+    """Outcomes whose latent variables are correlated in clusters; of a calibrated model.
+
+    Predictions of a cluster share the part `shared` of their variance. Probabilities are `slope`
+    times as far from 1/2 as predicted.
+    """
     counts = np.full(n_clusters, n_rows)
     if sizes == "geometric":
         counts = rng.geometric(1 / n_rows, n_clusters)
@@ -48,9 +82,12 @@ def draw(rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal"
     clusters = np.repeat(np.arange(n_clusters), counts)
     n = len(clusters)
     v = rng.random(n) if rate is None else norm.cdf(norm.ppf(rate) + 0.3 * rng.normal(size=n))
+    if shared:
+        place = np.sqrt(shared) * rng.normal(size=n_clusters)[clusters]
+        v = norm.cdf(place + np.sqrt(1 - shared) * norm.ppf(v))
     shared, own = rng.normal(size=n_clusters)[clusters], rng.normal(size=n)
     latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    return (norm.cdf(latent) < v).astype(int), v, clusters
+    return (norm.cdf(latent) < 0.5 + slope * (v - 0.5)).astype(int), v, clusters
 
 
 @every_function
@@ -90,7 +127,7 @@ def test_order_names_and_absent_rows_change_nothing(find, rng):
     np.testing.assert_allclose(list_numbers(other), list_numbers(found), rtol=1e-9, atol=1e-12)
 
 
-@every_function
+@every_inference
 def test_more_dependence_is_more_chance(find, rng):
     """Ten equal answers to 150 questions, which a test of rows takes for 1500 answers."""
     v, u = rng.random((150, 10)), rng.random((150, 1))
@@ -194,6 +231,263 @@ def test_level(n_clusters, settings):
     assert (np.sum(found, axis=0) <= binom.ppf(0.999, n_samples, 0.06)).all(), np.mean(found, 0)
 
 
+def list_kinds(acting, baseline, n_thresholds):
+    """What each row decides at each threshold, as far as the decisions of the model tell."""
+    own = acting[:, None] > np.arange(n_thresholds)
+    if isinstance(baseline, tuple):
+        return 1 * own
+    other = baseline[:, None] > np.arange(n_thresholds)
+    return np.where(own == other, 0, own + 2 * other)
+
+
+@pytest.mark.parametrize("baseline", ["none", "all", "outcome", "model"])
+def test_gains_of_clusters_are_those_of_their_rows(baseline, rng, monkeypatch):
+    """Row by row, threshold by threshold; in parts as at once."""
+    n, n_thresholds = 300, 7
+    t = np.sort(rng.random(n_thresholds))
+    gains = np.stack([-t / (1 - t), np.ones(n_thresholds)])
+    fixed = {"none": (0, 0), "all": (7, 7), "outcome": (0, 7)}
+    baseline = fixed.get(baseline, rng.integers(0, 8, n))
+    acting, y, w = rng.integers(0, 8, n), rng.integers(0, 2, n), rng.exponential(size=n)
+    member = rng.permutation(np.arange(n) % 23)
+    other = np.array(baseline)[y] if isinstance(baseline, tuple) else baseline
+    place = np.arange(n_thresholds)
+    acts = 1.0 * (acting[:, None] > place) - (other[:, None] > place)
+    values = gains[y] * acts
+    mean = w @ values / w.sum()
+    told, kinds = np.zeros_like(values), list_kinds(acting, baseline, n_thresholds)
+    for k in place:
+        for kind in np.unique(kinds[:, k]):
+            rows = kinds[:, k] == kind
+            told[rows, k] = np.average((values[rows, k] - mean[k]) ** 2, weights=w[rows])
+    is_in = member == np.arange(23)[:, None]
+    share = is_in @ (w[:, None] * told) / (w @ told)
+    sums = is_in @ (w[:, None] * (values - mean)) / (1 - share)
+    for budget in (_clustered_decisions._BUDGET, 60):
+        monkeypatch.setattr(_clustered_decisions, "_BUDGET", budget)
+        found = _clustered_decisions.compare_clusters(acting, baseline, y, w, member, gains, mean)
+        np.testing.assert_allclose(found.products, sums.T @ sums, atol=1e-9)
+        np.testing.assert_allclose(found.degrees, 1 / (share**2).sum(axis=0) - 1)
+        assert found.squares == pytest.approx(((is_in @ w) ** 2).sum())
+
+
+def test_many_clusters_have_the_normal_band(rng):
+    """The variance of a mean of independent sums; one threshold, where nothing is rare."""
+    y, v, clusters = draw(rng, 20_000, correlation=0.5)
+    t = 0.3
+    gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
+    sums = np.bincount(clusters, gains - gains.mean())
+    width = norm.ppf(0.975) * np.sqrt(sums @ sums) / len(y)
+    found = net_benefit_difference(y, v, "none", thresholds=[t], clusters=clusters)
+    np.testing.assert_allclose(found.low, gains.mean() - width, atol=0.02 * width)
+    np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.02 * width)
+
+
+def test_few_large_clusters_have_the_band_of_student(rng):
+    """Of 11 degrees of freedom, whose quantile is 1.12 times that of the normal distribution."""
+    y, v, clusters = draw(rng, 12, 5000, correlation=0.01)
+    t = 0.3
+    gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
+    sums = np.bincount(clusters, gains - gains.mean()) / (1 - 1 / 12)
+    width = student.ppf(0.975, 11) * np.sqrt(sums @ sums) / len(y)
+    found = net_benefit_difference(y, v, "none", thresholds=[t], clusters=clusters)
+    np.testing.assert_allclose(found.low, gains.mean() - width, atol=0.05 * width)
+    np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.05 * width)
+
+
+def test_one_cluster_decides_about_nothing(rng):
+    """Where rows of one cluster alone act, nobody knows how clusters differ."""
+    clusters = np.repeat(np.arange(40), 10)
+    v = np.where(clusters == 0, 0.9, 0.01)
+    y = (rng.random(400) < v).astype(int)
+    found = net_benefit_difference(y, v, "none", thresholds=[0.5, 0.95], clusters=clusters)
+    assert found.low[0] < -0.9  # as low as can be: all rows act, and wrongly
+    assert found.high[0] > 0.9
+    rows = net_benefit_difference(y[::10], v[::10], "none", thresholds=[0.5, 0.95])
+    # Where no row acts, each cluster counts as one row.
+    assert found.high[1] == pytest.approx(rows.high[1], rel=0.1)
+
+
+def find_benefit(proba, t):
+    """Net benefit of acting at predictions that are calibrated."""
+    return np.mean((proba >= t) * (proba - (1 - proba) * t / (1 - t)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_clusters", "sizes", "shared"),
+    [(50, "equal", 0.9), (50, "geometric", 0.0), (200, "one large", 0.9), (200, "equal", 0.0)],
+)
+def test_bands_of_net_benefit_cover(n_clusters, sizes, shared):
+    """95 % bands in at least 93 % of samples, up to chance; those of rows do not."""
+    t, n_samples = np.array([0.1, 0.3, 0.6]), 300
+    grid = norm.cdf(norm.ppf((np.arange(100_000) + 0.5) / 100_000))
+    truth = np.array([[find_benefit(grid, one) for one in t], [0.0] * 3])
+    truth[1] = truth[0] - [
+        np.mean((grid**2 >= one) * (grid - (1 - grid) * one / (1 - one))) for one in t
+    ]
+    covered = np.zeros((3, n_samples), dtype=bool)
+    for seed in range(n_samples):
+        rng = np.random.default_rng([seed, n_clusters])
+        y, v, clusters = draw(rng, n_clusters, correlation=1.0, sizes=sizes, shared=shared)
+        for k, (baseline, by) in enumerate([("none", clusters), (v**2, clusters), ("none", None)]):
+            found = net_benefit_difference(y, v, baseline, thresholds=t, clusters=by)
+            own = truth[k % 2]
+            covered[k, seed] = (found.low <= own).all() and (own <= found.high).all()
+    least = binom.ppf(0.001, n_samples, 0.93) / n_samples
+    assert (covered[:2].mean(axis=1) >= least).all(), covered.mean(axis=1)
+    assert covered[2].mean() < 0.93
+
+
+def draw_answers(rng, n_clusters, n_rows):
+    """Questions whose answers come true together, at about the same confidence."""
+    clusters = np.repeat(np.arange(n_clusters), n_rows)
+    v = np.clip(rng.random(n_clusters)[clusters] + rng.uniform(-0.01, 0.01, len(clusters)), 0, 1)
+    return (rng.random(n_clusters)[clusters] < v).astype(int), v, clusters
+
+
+def test_no_map_has_seen_other_rows_of_a_cluster(rng):
+    """A step function learns the answers by heart: new questions cost as much as v (1 - v)."""
+    y, v, clusters = draw_answers(rng, 80, 25)
+    expected = np.mean(v * (1 - v))  # about 1/6
+    options = {"recalibrator": HistogramBinning(n_bins=100)}
+    assert brier_refinement(y, v, **options) < expected - 0.05
+    assert brier_refinement(y, v, clusters=clusters, **options) > expected
+    plain = calibration_decomposition(y, v, estimator="cross-fitted", **options)
+    found = calibration_decomposition(y, v, estimator="cross-fitted", clusters=clusters, **options)
+    assert found.calibration < 0 < 0.04 < plain.calibration
+    with pytest.raises(ValueError, match="clusters must be None unless estimator='cross-fitted'"):
+        calibration_decomposition(y, v, clusters=clusters)
+    with pytest.raises(ValueError, match="y_true must hold labels"):
+        brier_refinement(v, v, clusters=clusters, pos_label=1)
+    # Fewer clusters than folds make as many folds as there are clusters.
+    assert np.isfinite(brier_refinement(y, v, clusters=clusters // 40))
+
+
+GAIN = partial(recalibration_gain, recalibrator="platt", random_state=0)
+
+
+def test_gain_of_clusters_of_one_row_and_of_copies(rng):
+    """Of as many copies each: the gain has no weights."""
+    y, v, _ = draw(rng, 200, 1)
+    expected = GAIN(y, v, labels=[0, 1])
+    assert GAIN(y, v, clusters=rng.permutation(200), labels=[0, 1]) == expected
+    rows = np.repeat(np.arange(200), 3)
+    found = GAIN(y[rows], v[rows], clusters=np.char.zfill(rows.astype(str), 3))
+    np.testing.assert_allclose(found[:4], expected[:4], rtol=1e-9)
+    assert found.n_samples == 600
+    counts = rng.integers(1, 5, 200)
+    rows = np.repeat(np.arange(200), counts)
+    names, order = rng.permutation(200), rng.permutation(len(rows))
+    found = GAIN(y[rows], v[rows], clusters=rows)
+    other = GAIN(y[rows][order], v[rows][order], clusters=names[rows][order])
+    np.testing.assert_allclose(other[:4], found[:4], rtol=1e-9)
+    assert found.gain == pytest.approx(expected.gain, abs=0.05)
+
+
+@pytest.mark.parametrize("sizes", ["equal", "geometric"])
+def test_gain_bounds_of_clusters(sizes, rng):
+    """Gain and refinement are those of the folds; the approximate bound is written out."""
+    y, v, clusters = draw(rng, 150, correlation=0.5, sizes=sizes)
+    v = expit(2 * logit(v))
+    found = GAIN(y, v, clusters=clusters, confidence_level=0.9)
+    assert found.refinement == brier_refinement(y, v, clusters=clusters, recalibrator="platt")
+    assert found.gain == pytest.approx(np.mean((y - v) ** 2) - found.refinement, rel=1e-9)
+    # By the gains of each row, from the folds.
+    proba = np.column_stack([1 - v, v])
+    after = cross_fit(PlattScaling(), proba, y, None, 5, clusters)[:, 1]
+    gains = (y - v) ** 2 - (y - after) ** 2
+    share = np.bincount(clusters) / len(y)
+    sums = np.bincount(clusters, gains - gains.mean()) / (1 - share)
+    width = student.ppf(0.9, 1 / (share @ share) - 1) * np.sqrt(sums @ sums) / len(y)
+    assert found.approximate_low == pytest.approx(max(gains.mean() - width, 0), rel=1e-6)
+    assert GAIN(y, v, confidence_level=0.9).approximate_low > found.approximate_low
+
+
+def test_gain_of_many_clusters(rng):
+    """Both bounds near the truth, 1/48: outcomes are half as far from 1/2 as predicted."""
+    y, v, clusters = draw(rng, 4000, correlation=0.5, slope=0.5)
+    found = GAIN(y, v, clusters=clusters)
+    assert 0.6 / 48 < found.certified_low < found.approximate_low < 1 / 48
+
+
+def test_blocks_hold_whole_clusters():
+    """Each cluster meets a map that was fitted to earlier clusters alone, of 30 rows or more."""
+    rng, seen = np.random.default_rng(0), []
+    sizes = rng.integers(1, 9, 60)
+    n = sizes.sum()
+    v = (np.arange(n) + 0.5) / n  # tells the number of the row
+
+    class Spy(PlattScaling):
+        def _fit(self, scores, codes, sample_weight):
+            self.n_ = len(scores)
+            super()._fit(scores, codes, sample_weight)
+
+        def _recalibrate(self, scores):
+            seen.append((self.n_, np.rint(scores[:, 1] * n - 0.5).astype(int)))
+            return super()._recalibrate(scores)
+
+    proba, codes = np.column_stack([1 - v, v]), np.arange(n) % 2
+    gains, floors, shares = gain_module._play(Spy(), proba, codes, "brier", sizes=sizes)
+    starts = np.cumsum(sizes) - sizes
+    first = np.searchsorted(starts, 30)
+    np.testing.assert_array_equal(shares, sizes[first:] / sizes.max())
+    assert gains.shape == (3, 60 - first)
+    assert (gains >= -floors[:, None] * shares - 1e-12).all()
+    assert [rows[0] for _, rows in seen] == [n_before for n_before, _ in seen]
+    assert {rows[0] for _, rows in seen} <= {*starts}
+    assert np.concatenate([rows for _, rows in seen]).tolist() == list(range(starts[first], n))
+    ones = np.ones(n, dtype=int)
+    rows = gain_module._play(PlattScaling(), proba, codes, "brier")
+    for one, other in zip(
+        rows, gain_module._play(PlattScaling(), proba, codes, "brier", sizes=ones), strict=False
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("certain", [0.0, 0.3])
+def test_bets_on_sums_bound_the_mean_of_rows(certain):
+    """Large clusters gain nothing: rows gain less than clusters do, and that is what is bounded."""
+    rng = np.random.default_rng(1)
+    sizes = rng.choice([1, 15], 5000)
+    gains = np.where(sizes == 1, 0.4, certain) * sizes + rng.normal(0, 0.01, 5000)
+    of_rows = (0.4 + 15 * certain) / 16
+    low = find_lower_bound(gains[None] / 15, np.array([0.5]), 0.95, sizes / 15)
+    assert 0.6 * of_rows < low < of_rows
+    equal = rng.uniform(-0.5, 1, 1000)[None]
+    np.testing.assert_array_equal(
+        find_lower_bound(equal, np.array([0.5]), 0.95, np.ones(1000)),
+        find_lower_bound(equal, np.array([0.5]), 0.95),
+    )
+
+
+def test_labels_in_too_few_clusters():
+    y, v = np.arange(60) < 5, np.linspace(0.1, 0.9, 60)
+    with pytest.raises(ValueError, match=r"labels of two clusters each.*got 12 clusters of 2"):
+        GAIN(y, v, clusters=np.arange(60) // 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_clusters", [50, 200])
+@pytest.mark.parametrize(
+    ("sizes", "slope", "shared"),
+    [("equal", 1.0, 0.9), ("equal", 0.5, 0.9), ("geometric", 1.0, 0.0), ("one large", 0.5, 0.0)],
+)
+def test_bounds_of_gains_hold(n_clusters, sizes, slope, shared):
+    """Of 95 % each: certified ones by a theorem, approximate ones in about as many samples."""
+    truth, n_samples = (1 - slope) ** 2 / 12, 300
+    found = np.zeros((n_samples, 2))
+    for seed in range(n_samples):
+        rng = np.random.default_rng([seed, n_clusters])
+        y, v, clusters = draw(
+            rng, n_clusters, sizes=sizes, slope=slope, shared=shared, correlation=1.0
+        )
+        result = GAIN(y, v, clusters=clusters, labels=[0, 1])
+        found[seed] = result.approximate_low, result.certified_low
+    missed = (found > truth + 1e-12).sum(axis=0)
+    assert (missed <= binom.ppf(0.999, n_samples, [0.07, 0.05])).all(), missed / n_samples
+
+
 @every_function
 def test_bad_clusters(find):
     y, v = np.arange(40) % 2, (np.arange(40) + 0.5) / 40
@@ -206,6 +500,11 @@ def test_bad_clusters(find):
     ):
         with pytest.raises(ValueError, match=message):
             find(y, v, clusters=clusters)
+
+
+@every_inference
+def test_few_clusters(find):
+    y, v = np.arange(40) % 2, (np.arange(40) + 0.5) / 40
     with pytest.warns(UserWarning, match="clusters holds 4 clusters"):
         find(y, v, clusters=np.arange(40) // 10)
     with warnings.catch_warnings():

@@ -86,7 +86,7 @@ def test_expected_gains_over_all_labels_of_eight_rows(recalibrator, loss, monkey
     for labels in product([0, 1], repeat=8):
         y = np.array(labels)
         mass = np.where(y == 1, rate, 1 - rate).prod()
-        gains, _ = module._play(recalibrator, proba, y, loss)
+        gains, *_ = module._play(recalibrator, proba, y, loss)
         # Blocks without two classes before them are left out, the first ones always.
         expected[:, 5 - gains.shape[1] :] += mass * gains
         played += mass * (np.arange(5) >= 5 - gains.shape[1])
@@ -103,7 +103,7 @@ def test_no_gain_is_below_its_floor(loss, n_classes, rng):
     """Not even by a map that turns everything upside down."""
     proba = rng.dirichlet(np.full(n_classes, 0.3), 2000)
     y = rng.integers(n_classes, size=2000)
-    gains, floors = module._play(Reverse(), proba, y, loss)
+    gains, floors, _ = module._play(Reverse(), proba, y, loss)
     assert gains.shape == (3, 1970)
     assert (gains.min(axis=1) >= -floors - 1e-12).all()
     assert gains[-1].min() == pytest.approx(-floors[-1], rel=0.02)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics.recalibration._deal import deal_rows, deal_splits
+from skcal._numerics.recalibration._deal import deal_clusters, deal_rows, deal_splits
 from tests.recalibration.family import both_counts, make_scores
 
 
@@ -97,3 +97,50 @@ def test_fewer_rows_than_folds():
     assert deal_rows(X, y, None, 5).splits == []
     assert len(deal_rows(X, y, np.full(3, 10.0), 5).splits) == 5  # thirty rows
     assert [len(test) for _, test in deal_splits(X, y, None, 3)] == [1, 1, 1]
+
+
+@both_counts
+@pytest.mark.parametrize("make", [make_scores, make_leaves])
+def test_clusters_are_dealt_whole(make, n_classes):
+    """To folds of about as many rows, whatever their order and the names of clusters and classes.
+
+    Many rows of leaves are equal, and clusters are known by all that they hold.
+    """
+    X, y = make(n_classes, 200)
+    rng = np.random.default_rng(2)
+    member = rng.choice(40, size=len(y), p=rng.dirichlet(np.ones(40)))
+    member = np.unique(member, return_inverse=True)[1]
+    weights = rng.integers(1, 3, len(y)).astype(float)
+    order, names = rng.permutation(len(y)), rng.permutation(member.max() + 1)
+    turned, classes = X[order][:, ::-1] * (1 + 1e-15), n_classes - 1 - y[order]
+    for w in (None, weights):
+        splits = deal_clusters(X, y, w, 5, member)
+        own = None if w is None else w[order]
+        again = deal_clusters(turned, classes, own, 5, names[member[order]])
+        tests = np.concatenate([test for _, test in splits])
+        assert sorted(tests) == list(range(len(y)))
+        for (train, test), (_, other) in zip(splits, again, strict=True):
+            assert not np.intersect1d(member[train], member[test]).size
+            assert sorted([*train, *test]) == list(range(len(y)))
+            np.testing.assert_array_equal(np.sort(order[other]), test)
+        sizes = [len(test) for _, test in splits]
+        assert max(sizes) <= max(len(y) / 5 + 1, np.bincount(member).max())
+    assert not np.array_equal(splits[0][1], deal_clusters(X, y, None, 5, member)[0][1])
+
+
+def test_clusters_of_a_size_are_dealt_at_random():
+    """Neither by their scores nor by their outcomes; as many to each fold."""
+    rng = np.random.default_rng(0)
+    v, member = np.sort(rng.random(2000)), np.arange(2000) // 5
+    y = (rng.random(2000) < v).astype(int)
+    splits = deal_clusters(np.column_stack([1 - v, v]), y, None, 5, member)
+    assert [len(test) for _, test in splits] == [400] * 5
+    fold = np.empty(400)
+    for k, (_, test) in enumerate(splits):
+        fold[member[test]] = k
+    # Neighbours meet as often as any two of them, in 79 of 399 pairs; 8 is the standard error.
+    assert abs(np.sum(fold[1:] == fold[:-1]) - 79) < 28
+    assert abs(np.mean(v[splits[0][1]]) - 0.5) < 4 * 0.29 / np.sqrt(80)
+    # Fewer clusters than folds leave folds without rows.
+    few = deal_clusters(np.column_stack([1 - v, v]), y, None, 5, member // 200)
+    assert [len(test) for _, test in few] == [1000, 1000, 0, 0, 0]

@@ -4,8 +4,11 @@ Thresholds ascend, and a row decides by their number at which it acts: it acts a
 """
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats.qmc import Sobol
+
+from skcal._numerics.curves._clustered_decisions import compare_clusters
+from skcal._numerics.inference._effective_rows import Telling
 
 # Points of the rule that integrates the law of a maximum; its quantile is then known to about .01.
 _N_POINTS, _HIGHEST_LEVEL = 1 << 12, 0.99
@@ -15,16 +18,17 @@ _N_STEPS, _FIRST, _LAST = 60, -30.0, 15.0
 _ROUNDING = 1e-9
 
 
-def band_decisions(acting, baseline, outcomes, weights, gains, level):
+def band_decisions(acting, baseline, outcomes, weights, gains, level, member=None):
     """Mean gain of decisions over those of a baseline at each threshold, and both ends of a band.
 
     `acting` has the number of thresholds at which each row acts. `baseline` has the same for other
     decisions, or is a pair: the numbers for outcomes 0 and 1, where these decisions know no more.
     `gains`, (2, n_thresholds), is what a row with outcome 0, and with 1, gains by acting. The whole
-    band covers with probability `level`.
+    band covers with probability `level`. `member` are numbers of clusters, None where rows are
+    independent.
     """
     n_thresholds = gains.shape[1]
-    outcomes = outcomes.astype(np.intp)
+    outcomes, given = outcomes.astype(np.intp), baseline
     possible = np.ones((2, 2), dtype=bool)
     if isinstance(baseline, tuple):
         fixed = np.array(baseline)
@@ -35,15 +39,25 @@ def band_decisions(acting, baseline, outcomes, weights, gains, level):
     sums = _Sums(acting, baseline, outcomes, w, gains)
     of_squares = sums if weights is None else _Sums(acting, baseline, outcomes, w**2, gains)
     mean = sums.gain / total
-    covariance = of_squares.list_products() + squares * np.outer(mean, mean)
-    covariance -= np.outer(mean, of_squares.gain) + np.outer(of_squares.gain, mean)
+    if member is None:
+        covariance = of_squares.list_products() + squares * np.outer(mean, mean)
+        covariance -= np.outer(mean, of_squares.gain) + np.outer(of_squares.gain, mean)
+        degrees, of_units = [np.inf] * n_thresholds, squares
+    else:
+        covariance, degrees, of_units = compare_clusters(
+            acting, given, outcomes, w, member, gains, mean
+        )
     # What a row gains: by acting alone, by not acting while the baseline does, or nothing.
     values = np.stack([gains, -gains]) * possible[:, :, None]
     values = np.concatenate([*values, np.zeros((1, n_thresholds))])
     shares = np.concatenate(list(sums.list_masses() / total))
     shares = np.append(shares, [np.maximum(1 - shares.sum(axis=0), 0.0)], axis=0)
-    n_rows = _count_rows(shares * (values - mean) ** 2, values, np.diag(covariance), total, squares)
-    critical = find_critical_value(covariance + _spread_row(gains), level)
+    spread, variance = shares * (values - mean) ** 2, np.diag(covariance)
+    n_rows = _count_rows(spread, values, variance, total, squares, of_units)
+    critical = find_critical_value(covariance + _spread_row(gains) * (of_units / squares), level)
+    own = 2 * ndtr(critical) - 1  # the level of the interval at one threshold
+    telling = map(Telling, n_rows, degrees)
+    n_rows = np.array([one.discount(own) for one in telling])
     high = bound_mean(values, shares, n_rows, critical)
     low = -bound_mean(-values, shares, n_rows, critical)
     return mean, np.minimum(low, mean), np.maximum(high, mean)
@@ -75,20 +89,22 @@ class _Sums:
         return np.einsum("yj,yjk,yk->jk", self._gains, joint, self._gains)
 
 
-def _count_rows(spread, values, variance, total, squares):
+def _count_rows(spread, values, variance, total, squares, of_units):
     """Rows of equal weight from which the mean would vary as much, by threshold.
 
-    The weights of the rows that gain or lose tell. Where these are the lighter ones, it may be by
-    chance that they are: one more row counts, of the largest spread and with the weights of all.
+    The weights of the rows that gain or lose tell. Where these are the lighter ones, or those of
+    clusters that agree less than others, it may be by chance that they are: one more row counts, of
+    the largest spread and with the weights of all, among as many copies as a cluster has. `squares`
+    and `of_units` are sums of squared weights of rows and of clusters.
     """
     n_effective = total**2 / squares
-    if squares <= total * (1 + _ROUNDING):  # equal weights
+    if of_units <= total * (1 + _ROUNDING):  # rows of equal weights
         return np.full(len(variance), n_effective)
     spread, reach = spread.sum(axis=0), np.ptp(values, axis=0)
     more = np.where(reach > 0, reach, 1.0) ** 2 / n_effective
     is_known = variance > _ROUNDING * squares * reach**2
-    more[is_known & (spread * squares < variance)] = 0.0
-    return total**2 * (spread + more) / (variance + more * squares)
+    more[is_known & (spread * of_units < variance)] = 0.0
+    return total**2 * (spread + more) / (variance + more * of_units)
 
 
 def _spread_row(gains):

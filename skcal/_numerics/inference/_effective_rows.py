@@ -25,7 +25,7 @@ from scipy.special import ndtri, stdtrit
 # A variance that is smaller is none: its inverse would overflow.
 _LEAST = 1e-300
 # One cluster may have all information: nothing is known then, but for rounding.
-_LEAST_REST = 1e-3
+LEAST_REST = 1e-3
 _LEAST_DEGREES = 0.1
 # Rows of one outcome whose weights tell what weights near them are.
 _NEAREST = 30
@@ -55,9 +55,14 @@ def count_in_clusters(mean_square, pulls, information, shares, member):
     total = parts.sum()
     of_all = np.bincount(member, shares)
     parts = parts / total if total > 0 else of_all / of_all.sum()
-    sums = np.bincount(member, pulls) / np.maximum(1 - parts, _LEAST_REST)
-    degrees = max(1 / (parts @ parts) - 1, _LEAST_DEGREES)
-    return Telling(divide_squares(mean_square, sums @ sums, of_all, of_all**2), degrees)
+    sums = np.bincount(member, pulls) / np.maximum(1 - parts, LEAST_REST)
+    n_rows = divide_squares(mean_square, sums @ sums, of_all, of_all**2)
+    return Telling(n_rows, float(find_degrees(parts @ parts)))
+
+
+def find_degrees(squared_shares):
+    """Degrees of freedom, by the sum of the squared shares of clusters in the information."""
+    return np.maximum(1 / squared_shares - 1, _LEAST_DEGREES)
 
 
 def find_shares(weights):

@@ -17,11 +17,13 @@ _MOST = 0.75
 _PRIOR = 0.05
 
 
-def find_lower_bound(gains, floors, confidence_level):
+def find_lower_bound(gains, floors, confidence_level, sizes=1.0):
     """Largest m that bets exclude as a bound of mean gains; 0 where they exclude none.
 
     Gains, (n_players, n_rounds), have a mean, given all earlier rounds, of at most the number that
-    is to be bounded; none is below minus the (positive) floor of its player.
+    is to be bounded; none is below minus the (positive) floor of its player. Where rounds have
+    `sizes` in (0, 1], this holds of the mean gain over the mean size, and no gain is below minus
+    the floor times the size; what a round wins is its gain beyond m times its size.
     """
     if gains.shape[1] == 0:
         return 0.0
@@ -29,12 +31,12 @@ def find_lower_bound(gains, floors, confidence_level):
     bets = choose_bets(gains, floors, log_goal)
 
     def find_excess(m):
-        return log_capital(gains, floors, bets, m).max() - log_goal
+        return log_capital(gains, floors, bets, m, sizes).max() - log_goal
 
     if find_excess(0.0) < 0:
         return 0.0
     # With m above all gains, every bet is lost.
-    return find_root(find_excess, 0.0, gains.max(), xtol=1e-12, rtol=1e-10)
+    return find_root(find_excess, 0.0, (gains / sizes).max(), xtol=1e-12, rtol=1e-10)
 
 
 def choose_bets(gains, floors, log_goal):
@@ -51,12 +53,12 @@ def choose_bets(gains, floors, log_goal):
     return np.sqrt(2 * (log_goal + np.log(n_players)) / (n_rounds * mean_square))
 
 
-def log_capital(gains, floors, bets, m):
+def log_capital(gains, floors, bets, m, sizes=1.0):
     """Logarithm of the mean capital of the players after each round; it falls as m grows.
 
     A bet x is cut to .75 / (floor + m): then x (gain - m) >= -.75, and since the gain is not below
-    minus the floor, x (gain - m) still falls as m grows.
+    minus the floor, x (gain - m) still falls as m grows. Both hold of x (gain - size m), too.
     """
     part = np.minimum(bets, _MOST / (floors[:, None] + m))
-    logs = np.cumsum(np.log1p(part * (gains - m)), axis=1)
+    logs = np.cumsum(np.log1p(part * (gains - sizes * m)), axis=1)
     return logsumexp(logs, axis=0) - np.log(len(gains))

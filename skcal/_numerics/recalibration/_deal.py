@@ -1,5 +1,6 @@
 """Rows dealt to folds by what they hold, so that k copies of a row are one row of weight k."""
 
+from heapq import heapreplace
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +84,33 @@ def deal_splits(scores, codes, sample_weight, n_folds, kind="proba"):
     folds = np.empty(len(order), dtype=np.intp)
     folds[order] = _deal(n_items.sum(), n_folds, _make_rng(units))[np.cumsum(is_new) - 1]
     return _pair(folds, n_folds)
+
+
+def deal_clusters(scores, codes, sample_weight, n_folds, member):
+    """Pairs of train and test rows, none of which cuts a cluster; of about as many rows each.
+
+    Clusters are dealt at random from the largest to the smallest, each to the smallest fold. A
+    cluster is known by what its rows hold, so that folds are those of `deal_splits`: always alike,
+    whatever the order of the rows and the names of clusters and classes.
+    """
+    units = _find_units(scores, codes, sample_weight, n_folds, "proba")
+    kinds = [units.number]
+    if sample_weight is not None and np.ptp(sample_weight) > 0:
+        kinds.append(np.unique(sample_weight, return_inverse=True)[1])
+    # Products and sums of random integers, which overflow, depend on no order.
+    rng, marks = _make_rng(units), np.ones(len(member), dtype=np.uint64)
+    for kind in kinds:
+        marks *= rng.integers(1 << 63, size=kind.max() + 1, dtype=np.uint64)[kind]
+    sums = np.zeros(member.max() + 1, dtype=np.uint64)
+    np.add.at(sums, member, marks)
+    counts = np.bincount(member)
+    fold = np.empty(len(counts), dtype=np.intp)
+    sizes = [(0, k) for k in range(n_folds)]
+    for cluster in np.lexsort((sums, -counts)):
+        size, k = sizes[0]
+        fold[cluster] = k
+        heapreplace(sizes, (size + int(counts[cluster]), k))
+    return _pair(fold[member], n_folds)
 
 
 def _make_rng(units):
