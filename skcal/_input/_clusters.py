@@ -63,12 +63,21 @@ def unite_copies(member, proba, target, weights):
 
 
 def sort_clusters(member, proba, target):
-    """Clusters numbered in the order of the first of their rows, and the order of the rows.
+    """Clusters numbered by what their rows hold, and the order of the rows by both.
 
     Neither names of clusters nor the order of the rows decide what random numbers do.
     """
-    order = np.lexsort([*np.atleast_2d(target.T), *np.atleast_2d(proba.T)])
-    names, first, member = np.unique(member[order], return_index=True, return_inverse=True)
-    place = np.empty(len(names), dtype=np.intp)
-    place[np.argsort(first)] = np.arange(len(names))
-    return place[member], order
+    columns = [*np.atleast_2d(target.T), *np.atleast_2d(proba.T)]
+    order = np.lexsort(columns)
+    is_new = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        is_new[1:] |= np.diff(column[order].astype(np.float64)) != 0
+    # Sums of random integers, which overflow, depend on no order; equal ones are of equal clusters.
+    marks = np.random.default_rng(0).integers(1 << 63, size=len(order), dtype=np.uint64)
+    sums = np.zeros(member.max() + 1, dtype=np.uint64)
+    np.add.at(sums, member[order], marks[np.cumsum(is_new)])
+    place = np.empty(len(sums), dtype=np.intp)
+    place[np.argsort(sums, kind="stable")] = np.arange(len(sums))
+    member = place[member]
+    order = np.lexsort([*columns, member])
+    return member[order], order

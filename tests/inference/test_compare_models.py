@@ -114,7 +114,7 @@ def test_few_clusters_take_the_ends_of_both(rng):
 
 
 def test_soft_labels_and_classes(rng):
-    y, z = draw(rng, 300)
+    _, z = draw(rng, 300)
     found = compare_calibration(expit(z), expit(z), expit(2 * z), random_state=0)
     assert found.high[0] < 0
     proba = rng.dirichlet([1, 1, 1], 300)
