@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from skcal._input._independent_rows import list_weights
 from skcal._numerics.curves._belt import (
+    ClusteredRows,
     PolynomialLikelihood,
     exceed_selected,
     find_critical,
@@ -21,6 +23,8 @@ FIRST_DEGREES = {"external": 1, "training": 2}
 _N_STEPS = 50
 # Weights within this factor of each other have an information that float64 resolves.
 LARGEST_RATIO = 1e12
+# Where a curve is allowed a larger mean deviance its ends are 0 and 1, below 1e-40.
+_FARTHEST = 200.0
 # More distinct predictions than these are merged for the ends of the belt.
 _MOST_PLACES = 1 << 12
 
@@ -35,21 +39,24 @@ class Belt(NamedTuple):
     degree: int
 
 
-def measure_deviance(sample, data):
-    """Statistic, p-value before it is clipped, and mean log loss that the fitted curve gains."""
-    likelihood, fit = _fit(sample, data)
+def measure_deviance(sample, data, member=None):
+    """Statistic, p-value before it is clipped, and mean log loss that the fitted curve gains.
+
+    `member` has the number of the cluster of each row; None stands for independent rows.
+    """
+    likelihood, fit = _fit(sample, data, member=member)
     statistic = float(fit.statistic)
     pvalue = exceed_selected(statistic, *_count_degrees(fit, data))
     return statistic, pvalue, likelihood.find_gain(fit)
 
 
-def find_belt(sample, confidence_level, data="external"):
+def find_belt(sample, confidence_level, data="external", member=None):
     """The `Belt` of a sample whose log odds are finite.
 
     A ValueError if a polynomial of the chosen degree separates the outcomes.
     """
     prob_pred, places = _choose_places(sample.predictions)
-    likelihood, fit = _fit(sample, data, places)
+    likelihood, fit = _fit(sample, data, places, member)
     if fit.coefficients is None:
         raise ValueError(
             "y_true must hold outcomes that overlap: a polynomial of the log odds of degree "
@@ -57,30 +64,36 @@ def find_belt(sample, confidence_level, data="external"):
             "infinite. Give more rows, or use isotonic_band."
         )
     prob_true = expit(likelihood.evaluate(fit))
-    n_rows = likelihood.count_rows(fit)
+    degrees = _count_degrees(fit, data)
+    critical = find_critical(confidence_level, *degrees)
+    telling = likelihood.count_rows(fit)
+    n_rows = [own.discount_region(critical, sum(degrees)) for own in telling]
+    n_rows = np.maximum(n_rows, critical / _FARTHEST)
     if len(likelihood.log_odds) > _MOST_PLACES:
         likelihood = PolynomialLikelihood(*merge_places(*_sum_rows(sample)[:3]), places)
         fit = likelihood.fit(fit.degree)
-    critical = find_critical(confidence_level, *_count_degrees(fit, data))
     low, high = expit(likelihood.bound(fit, critical, n_rows))
     return Belt(prob_pred, prob_true, low, high, fit.degree)
 
 
 def _sum_rows(sample):
     """Distinct log odds, shares of outcomes 1 and 0 there, and sums of their squares."""
-    weights = np.ones(len(sample.predictions)) if sample.weights is None else sample.weights
-    shares = find_shares(weights)
+    shares = find_shares(list_weights(sample))
     log_odds, sums, squares = sum_by_log_odds(
         sample.predictions, sample.outcomes, shares, shares**2
     )
     return log_odds, *sums, squares
 
 
-def _fit(sample, data, places=()):
+def _fit(sample, data, places=(), member=None):
     log_odds, positive, negative, squares = _sum_rows(sample)
-    n_positive = int(np.count_nonzero(sample.outcomes))
+    n_positive, rows = int(np.count_nonzero(sample.outcomes)), None
     n_rarer = min(n_positive, len(sample.outcomes) - n_positive)
-    likelihood = PolynomialLikelihood(log_odds, positive, negative, places, squares, n_rarer)
+    if member is not None:
+        n_rarer = min(len(np.unique(member[sample.outcomes == k])) for k in (0, 1))
+        place = np.searchsorted(log_odds, logit(sample.predictions))
+        rows = ClusteredRows(place, sample.outcomes, find_shares(list_weights(sample)), member)
+    likelihood = PolynomialLikelihood(log_odds, positive, negative, places, squares, n_rarer, rows)
     if likelihood.max_degree < FIRST_DEGREES[data]:
         raise ValueError(
             f"y_proba must hold at least {FIRST_DEGREES[data] + 1} different predictions for "

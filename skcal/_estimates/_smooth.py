@@ -76,12 +76,14 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
 def bound_curve(source, curve, line, confidence_level):
     """Ends of Wilson's score interval of the mean outcome at each point of a curve.
 
-    `source` is DiagramRows or DiagramCells, with `mass_and_squares`.
+    `source` is DiagramRows or DiagramCells, with `mass_and_squares` and `share_on_kernel`.
     """
     share = curve.bandwidth / line.width
     mass, squares = source.mass_and_squares(_count_cells(share), line.place)
-    count = count_on_kernel(mass, squares, share, len(line.grid))
-    return find_score_interval(curve.prob_true, count, confidence_level)
+    n_points = len(line.grid)
+    count = count_on_kernel(mass, squares, share, n_points)
+    count *= source.share_on_kernel(line.place, share, n_points, confidence_level)
+    return find_score_interval(curve.prob_true, np.maximum(count, 1.0), confidence_level)
 
 
 def _count_cells(bandwidth):

@@ -42,6 +42,22 @@ def reduce_to_grouped_sample(y_true, y_proba, groups, data, options):
     return sample, read_groups("groups", groups, present, **options)
 
 
+def reduce_to_clustered_groups(y_true, y_proba, groups, clusters, data, options):
+    """The sample and the `Groups` of `reduce_to_grouped_sample`, and the cluster of each row.
+
+    A row may stand for copies of it that are in the same groups, which keep their numbers of rows.
+    """
+    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    groups = read_groups("groups", groups, present, **options)
+    if clusters is None:
+        return sample, groups, None
+    places = np.column_stack([sample.predictions, groups.pattern])
+    member = read_clusters(clusters, present)
+    member, chosen, weights = unite_copies(member, places, sample.outcomes, sample.weights)
+    sample = Sample(sample.predictions[chosen], sample.outcomes[chosen], weights)
+    return sample, groups._replace(pattern=groups.pattern[chosen]), member
+
+
 def reduce_to_present_rows(y_true, y_proba, *, reduction="auto", **data):
     """The sample of `reduce_to_labelled_sample`, and which rows of the input it holds."""
     check_reduction(reduction)

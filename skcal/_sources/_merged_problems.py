@@ -85,7 +85,7 @@ def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
 
 
 def make_signed(rows, statistic, member, *, is_omnibus):
-    """One problem whose residuals change their signs by clusters, and its `SignedSums`.
+    """One problem whose residuals change their signs by clusters, and the source of its sums.
 
     Variances are those of clusters. The third answer is the part of all residuals with which no sum
     of outcomes leaves what soft labels can be: norms are measured there.
@@ -105,7 +105,7 @@ def make_signed(rows, statistic, member, *, is_omnibus):
     moves = sums.sizes > room
     step = float((room[moves] / sums.sizes[moves]).min(initial=1.0))
     problem = problem._replace(variance=effect * problem.variance)
-    return problem, sums, max(step, _LEAST_STEP)
+    return problem, IndependentSums([sums]), max(step, _LEAST_STEP)
 
 
 def _merge_sample(sample, statistic, is_omnibus):

@@ -13,6 +13,7 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
+from skcal._input._clusters import read_clusters
 from skcal._input._reduction import ALL_REDUCTIONS, check_predictions
 from skcal._input._validation import (
     check_confidence_level,
@@ -96,13 +97,18 @@ def check_options(
 # ------------------------------------------------------------------------- whole displays
 
 
-def estimate_rows(y_true, y_proba, data, reduction, options):
+def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
     """Arguments of a display, but for its name.
 
     `data` holds the arguments `sample_weight`, `pos_label` and `labels`.
     """
     check_option("reduction", reduction, ALL_REDUCTIONS)
-    if options.interval and reduction == "full":
+    if clusters is not None and options.band in ("isotonic", "consistency"):
+        raise ValueError(
+            f"band={options.band!r} is exact for independent rows; got clusters, whose rows depend "
+            "on each other. Take band='wilson'."
+        )
+    if options.interval and reduction == "full" and clusters is None:
         raise ValueError(
             "interval=True needs independent rows; got reduction='full', which pools dependent "
             "ones. See skcal.inference.confidence_interval, which keeps them together."
@@ -113,8 +119,23 @@ def estimate_rows(y_true, y_proba, data, reduction, options):
             "dependent ones. Choose another reduction, or one class with pos_label."
         )
     predictions = check_predictions(y_true, y_proba, **data, reduction=reduction)
-    sources = [DiagramRows(sample) for sample in ALL_REDUCTIONS[reduction](predictions)]
+    sources = _list_sources(predictions, reduction, clusters)
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
+
+
+def _list_sources(predictions, reduction, clusters):
+    """`DiagramRows` of each binary problem."""
+    reduce = ALL_REDUCTIONS[reduction]
+    if clusters is None:
+        return [DiagramRows(sample) for sample in reduce(predictions)]
+    weights = predictions.weights
+    present = np.ones(predictions.n_rows, dtype=bool) if weights is None else weights > 0
+    member, predictions = read_clusters(clusters, present), predictions.take(present)
+    numbered = predictions._replace(weights=np.arange(1, len(member) + 1))  # 0 would be absent
+    return [
+        DiagramRows(sample, member[own.weights - 1])
+        for sample, own in zip(reduce(predictions), reduce(numbered), strict=True)
+    ]
 
 
 def estimate_summary(summary, options):

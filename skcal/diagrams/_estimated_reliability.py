@@ -41,6 +41,7 @@ class EstimatedReliability(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Reduction = "auto",
+        clusters: ArrayLike | None = None,
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
@@ -76,6 +77,9 @@ class EstimatedReliability(CurveDisplay):
             "multilabel" is for classifiers of several labels, such as
             :class:`~sklearn.multioutput.MultiOutputClassifier`; their names are those of the
             columns of y.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=15
@@ -142,6 +146,7 @@ class EstimatedReliability(CurveDisplay):
             pos_label=pos_label,
             labels=labels,
             reduction=reduction,
+            clusters=clusters,
             kind=kind,
             n_bins=n_bins,
             strategy=strategy,
@@ -167,6 +172,7 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
+        clusters: ArrayLike | None = None,
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
         n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
@@ -208,6 +214,9 @@ class EstimatedReliability(CurveDisplay):
             probabilities of all classes. "multilabel" draws a panel for each label of an indicator
             `y_true` of shape (n_samples, n_labels), whose labels do not exclude one another, see
             :func:`skcal.metrics.expected_calibration_error`.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated. "smooth" are the means under a kernel of
             :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
@@ -234,7 +243,7 @@ class EstimatedReliability(CurveDisplay):
             odds are a polynomial, see :func:`skcal.inference.calibration_belt`; "consistency" where
             each bin of ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. Isotonic and consistency bands are exact and
-            take no weights; a belt takes them as counts, and no predictions of 0 and 1.
+            take no weights and no `clusters`; a belt takes no predictions of 0 and 1.
         interval : bool, default=False
             Whether the legend has the interval of smECE, see
             :func:`skcal.inference.confidence_interval`.
@@ -283,6 +292,7 @@ class EstimatedReliability(CurveDisplay):
             pos_label=pos_label,
             labels=labels,
             reduction=reduction,
+            clusters=clusters,
             name="Classifier" if name is None else name,
             kind=kind,
             n_bins=n_bins,
@@ -307,6 +317,7 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
+        clusters: ArrayLike | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Self:
@@ -327,6 +338,9 @@ class EstimatedReliability(CurveDisplay):
         reduction : str, default="auto"
             One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how
             class probabilities become binary predictions, see :meth:`from_predictions`.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
         name : str, default=None
             Name for the legend. None shows no name.
         **options : dict
@@ -356,7 +370,8 @@ class EstimatedReliability(CurveDisplay):
         (array([0.25, 0.8 ]), array([0.5, 1. ]))
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        found = estimate_rows(y_true, y_proba, data, reduction, check_options(**options))
+        options = check_options(**options)
+        found = estimate_rows(y_true, y_proba, data, reduction, options, clusters)
         return cls(**found | {"name": name})
 
     @classmethod

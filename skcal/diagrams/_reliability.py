@@ -89,9 +89,23 @@ class ReliabilityDisplay(EstimatedReliability):
     the effective number of rows behind it: :math:`(\sum_i w_i K_i)^2 / \sum_i (w_i K_i)^2` for
     weights w and the kernel K, or the bin. Each point is covered with about the given confidence,
     not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
-    that the point stands for. Where they depend on each other the band is too narrow, and for soft
-    labels it is too wide. An isotonic curve [3]_ has none, since its steps are chosen by the
-    outcomes. Where weights differ, the legend shows the effective number of all rows.
+    that the point stands for. Where they depend on each other the band is too narrow unless
+    `clusters` are given, and for soft labels it is too wide. An isotonic curve [3]_ has none, since
+    its steps are chosen by the outcomes. Where weights differ, the legend shows the effective
+    number of all rows.
+
+    With `clusters` that number is divided by the ratio of the variance between clusters to that of
+    independent rows,
+
+    .. math:: D = \frac{\sum_c \bigl( \sum_{i \in c} w_i K_i (r_i - \bar r) / (1 - h_c) \bigr)^2}
+              {\sum_i (w_i K_i)^2 (r_i - \bar r)^2},
+
+    with the residuals r, their mean :math:`\bar r` under the kernel, and the share :math:`h_c` that
+    cluster c has of :math:`\sum_i w_i K_i`, and by the squared ratio of the quantiles of Student's
+    distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom and of the normal one. Both
+    sums have one event more than came, whose cluster comes true as a whole. The number is at least
+    :math:`1 / \sum_c h_c^2`, as each cluster tells as much as one row, and no larger than that of
+    independent rows. The interval of smECE deals out whole clusters.
 
     The interval of smECE is that of :func:`skcal.inference.confidence_interval`: it contains 0
     where the rows may come from a calibrated model.

@@ -3,11 +3,14 @@
 import numpy as np
 
 from skcal._estimates._counts import count_rows
+from skcal._input._clusters import unite_copies
 from skcal._input._independent_rows import check_single_rows
 from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
 from skcal._numerics.cells._merging import count_effectively
+from skcal._numerics.curves._kernel_regression import share_on_kernel
 from skcal._numerics.errors._binned import bin_index
+from skcal._numerics.inference._clustered_places import share_in_clusters
 from skcal._sources._bound_measure import bind_measure, count_outcomes
 from skcal._sources._cell_measures import bound_cells
 from skcal._sources._cell_source import CellSource
@@ -22,15 +25,23 @@ class DiagramRows:
     `merged` has all predictions that can be told apart, with their outcomes. `n_samples` is the
     effective number of rows, the square of the sum of weights over the sum of their squares, and
     `is_counted` tells whether it is known. `n_rows` counts those of positive weight.
+
+    `member` has the number of the cluster of each row, all of which have a positive weight then;
+    None stands for independent rows. Bands and intervals read the rows `known`, of which one
+    may stand for a cluster of its copies, and their own `member`.
     """
 
     is_counted = True
     # How far SmoothECE of `rows` may be from that of the rows of the user; None: not at all.
     smooth_ece_error = None
 
-    def __init__(self, sample):
-        self.rows = self.merged = sample
-        self.n_rows = sample.n_present
+    def __init__(self, sample, member=None):
+        self.rows = self.merged = self.known = sample
+        self.n_rows, self.member = sample.n_present, None
+        if member is not None:
+            *rows, weights = _read_rows(sample)
+            self.member, chosen, weights = unite_copies(member, *rows, weights)
+            self.known = Sample(*(values[chosen] for values in rows), weights)
 
     @property
     def n_samples(self):
@@ -41,7 +52,7 @@ class DiagramRows:
 
     def list_rows(self, most):
         """Predictions and outcomes of single rows, or None where there are more, or soft labels."""
-        predictions, outcomes, _ = self._read_rows()
+        predictions, outcomes, _ = _read_rows(self.rows)
         if len(predictions) > most or not np.isin(outcomes, (0, 1)).all():
             return None
         return predictions, outcomes
@@ -52,24 +63,37 @@ class DiagramRows:
 
     def find_interval(self, scale, confidence_level, rng):
         """Ends of the confidence interval of SmoothECE."""
-        predictions, outcomes, weights = self._read_rows()
+        predictions, outcomes, weights = _read_rows(self.known)
         rows = count_outcomes(Predictions(predictions, outcomes, weights))
-        source = RowSource(_bind(scale), rows, True, Units(rows.n_rows))
+        source = RowSource(_bind(scale), rows, True, Units(rows.n_rows, self.member))
         return cross_fit_source(source, confidence_level, N_PAIRS, rng)
 
     def mass_and_squares(self, n_cells, place):
         """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
-        mass, squares = (self.rows.weights_on_grid(n_cells, power, place) for power in (1, 2))
+        mass, squares = (self.known.weights_on_grid(n_cells, power, place) for power in (1, 2))
         return mass, squares
 
-    def count_in_bins(self, edges):
-        """Effective numbers of rows in the bins that hold any."""
-        predictions, _, weights = self._read_rows()
-        filled, index = np.unique(bin_index(predictions, edges), return_inverse=True)
-        return count_effectively(index, weights, len(filled))
+    def share_on_kernel(self, place, bandwidth, n_points, confidence_level):
+        """Share of the effective rows behind the points of a curve that tells as much as clusters.
 
-    def _read_rows(self):
-        return next(self.rows.present_chunks(size=len(self.rows.predictions)))
+        `place` maps predictions to [0, 1], of which the bandwidth is a part.
+        """
+        if self.member is None:
+            return 1.0
+        predictions, outcomes, weights = _read_rows(self.known)
+        places = predictions if place is None else place(predictions)
+        rows = places, outcomes - predictions, weights / weights.sum()
+        return share_on_kernel(rows, self.member, bandwidth, n_points, confidence_level)
+
+    def count_in_bins(self, edges, confidence_level):
+        """Effective numbers of rows in the bins that hold any."""
+        predictions, outcomes, weights = _read_rows(self.known)
+        filled, index = np.unique(bin_index(predictions, edges), return_inverse=True)
+        counts = count_effectively(index, weights, len(filled))
+        if self.member is None:
+            return counts
+        rows = self.member, index, weights, outcomes - predictions
+        return counts * share_in_clusters(*rows, confidence_level)
 
 
 class DiagramCells:
@@ -113,10 +137,18 @@ class DiagramCells:
         mass = self.rows.weights_on_grid(n_cells, 1, place)
         return mass, mass / self.n_samples
 
-    def count_in_bins(self, edges):
+    def share_on_kernel(self, place, bandwidth, n_points, confidence_level):
+        """All: rows of summaries are taken to be independent."""
+        return 1.0
+
+    def count_in_bins(self, edges, confidence_level):
         """Numbers of rows in the bins that hold any."""
         mass = np.bincount(bin_index(self.rows.predictions, edges), self.rows.weights)
         return mass[mass > 0]
+
+
+def _read_rows(sample):
+    return next(sample.present_chunks(size=len(sample.predictions)))
 
 
 def _bind(scale):

@@ -236,12 +236,15 @@ def compare_calibration(
         for i, j in pairs
     ]
     pvalues = np.array([_find_pvalue(one, level) for one in differences])
+    difference, low, high = np.array(differences).T
     return CalibrationComparison(
         statistic.name,
         names,
         intervals,
         [(names[i], names[j]) for i, j in pairs],
-        *np.array(differences).T,
+        difference,
+        low,
+        high,
         pvalues,
         adjust_by_holm(pvalues),
         level,

@@ -7,6 +7,8 @@ import numpy as np
 from skcal._input._independent_rows import list_weights
 from skcal._numerics.cells._merging import BernoulliSums, BinomialSums, WeightedBernoulliSums
 from skcal._numerics.cells._order import sort_numbers
+from skcal._numerics.inference._cluster_signs import ClustersOfGroups, SignedSums
+from skcal._numerics.inference._clustered_places import N_TOGETHER, share_in_clusters
 from skcal._numerics.inference._group_statistics import (
     IMPOSSIBLE,
     KuiperStatistic,
@@ -53,10 +55,11 @@ class GroupStatistics:
     """Statistics of groups, of the sample and of draws; `statistic` is a key of `STATISTICS`.
 
     `impossible`, of shape (2, n_groups), sums the weights of rows with outcome 1, and with 0, that
-    was predicted to be impossible. `atoms` is None where all outcomes were certain.
+    was predicted to be impossible. `atoms` is None where all outcomes were certain. `effects` are
+    design effects of the groups.
     """
 
-    def __init__(self, groups, statistic, alternative, impossible, atoms):
+    def __init__(self, groups, statistic, alternative, impossible, atoms, effects=1.0):
         self._n_groups, self._atoms = len(groups.names), atoms
         ones, zeros = impossible
         if alternative == "two-sided":
@@ -73,12 +76,17 @@ class GroupStatistics:
         # A weighted mean of predictions next to 1 may round to 1.
         ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
         places = np.clip(atoms.mean / atoms.mass, *ends)
-        terms = groups.members[:, known], pattern, cell, places, atoms.variance
+        terms = groups.members[:, known], pattern, cell, places, atoms.variance, effects
         self._statistic = (
             STATISTICS[statistic](*terms)
             if alternative == "two-sided"
-            else OneSidedMeanStatistic(*terms, self._sign)
+            else OneSidedMeanStatistic(*terms, sign=self._sign)
         )
+
+    @property
+    def is_extreme(self):
+        """Groups with an outcome that was predicted to be impossible, and speaks against them."""
+        return self._extreme
 
     @property
     def of_mean(self):
@@ -114,8 +122,11 @@ class GroupStatistics:
         return self._statistic.find_log_pvalues(statistics.T)
 
 
-def merge_rows_of_groups(sample, groups, statistic, alternative):
-    """Statistics of groups of the rows of a Sample."""
+def merge_rows_of_groups(sample, groups, statistic, alternative, member=None):
+    """Statistics of groups of the rows of a Sample.
+
+    `member` has the number of the cluster of each row, whose signs are drawn instead of labels.
+    """
     predictions, outcomes = sample.predictions, sample.outcomes
     weights, n_cells = _scale_weights(sample.weights), _N_CELLS[statistic]
     is_certain = (predictions == 0) | (predictions == 1)
@@ -137,6 +148,7 @@ def merge_rows_of_groups(sample, groups, statistic, alternative):
     rows = rows[order]
     starts = np.flatnonzero(np.diff(number, prepend=-1))
     mean, outcomes, variance = predictions[rows], outcomes[rows], variance[rows]
+    size, effects = len(starts), 1.0
     if weights is None:
         source = BernoulliSums(mean, starts)
         mass = np.diff(starts, append=len(rows)).astype(np.float64)
@@ -145,9 +157,16 @@ def merge_rows_of_groups(sample, groups, statistic, alternative):
         source = WeightedBernoulliSums(mean, starts, weights)
         mass = np.add.reduceat(weights, starts)
         mean, outcomes = weights * mean, weights * outcomes
-    sums = (np.add.reduceat(values, starts) for values in (mean, outcomes, variance))
-    atoms = Atoms(source, len(starts), number[starts], mass, *sums)
-    return GroupStatistics(groups, statistic, alternative, impossible, atoms)
+    sums = [np.add.reduceat(values, starts) for values in (mean, outcomes, variance)]
+    if member is not None:
+        cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
+        pulls = outcomes - mean
+        source = SignedSums(cell, member[rows], pulls, sums[0])
+        size = max(len(starts), source.n_clusters)
+        clusters = ClustersOfGroups(groups.members, groups.pattern[rows], member[rows], pulls)
+        effects = clusters.find_design_effects()
+    atoms = Atoms(source, size, number[starts], mass, *sums)
+    return GroupStatistics(groups, statistic, alternative, impossible, atoms, effects)
 
 
 def merge_cells_of_groups(cells, groups, statistic, alternative):
@@ -174,13 +193,28 @@ def merge_cells_of_groups(cells, groups, statistic, alternative):
     return GroupStatistics(groups, statistic, alternative, impossible, atoms)
 
 
-def describe_rows(sample, groups, alpha, alternative):
+def describe_rows(sample, groups, alpha, alternative, member=None):
     """Mean outcome and prediction of each group, and the ends of intervals of the difference."""
     weights, predictions = list_weights(sample), sample.predictions
     weights = weights / weights.max()
     variance = weights**2 * predictions * (1 - predictions)
     terms = weights, weights**2, variance, weights * sample.outcomes, weights * predictions
-    return _describe_means(map(groups.sum_rows, terms), alpha, alternative)
+    share = 1.0
+    if member is not None:
+        level = 1 - _find_tails(alpha, alternative)
+        rows = member, groups.pattern, weights, sample.outcomes - predictions
+        share = _share_in_groups(*rows, groups.members, level)
+    return _describe_means(map(groups.sum_rows, terms), alpha, alternative, share)
+
+
+def _share_in_groups(member, pattern, weights, residuals, members, level):
+    """Share of the rows of each group that tells as much as its clusters do."""
+    known, pattern = np.unique(pattern, return_inverse=True)
+    members, n_groups = members[:, known], members.shape[0]
+    places = (slice(k, k + N_TOGETHER) for k in range(0, n_groups, N_TOGETHER))
+    blocks = ((rows, members[rows].toarray().T.astype(np.float64)) for rows in places)
+    rows = member, pattern, weights, residuals
+    return share_in_clusters(*rows, level, n_places=n_groups, blocks=blocks)
 
 
 def describe_cells(cells, groups, alpha, alternative):
@@ -192,16 +226,20 @@ def describe_cells(cells, groups, alpha, alternative):
     return _describe_means(map(groups.sum_rows, sums), alpha, alternative)
 
 
-def _describe_means(sums, alpha, alternative):
+def _find_tails(alpha, alternative):
+    """What both tails leave where a bound leaves alpha on one side."""
+    return alpha if alternative == "two-sided" else 2 * alpha
+
+
+def _describe_means(sums, alpha, alternative, share=1.0):
     mass, squares, variance, outcome, prediction = sums
     outcome, prediction = outcome / mass, prediction / mass
     n_rows = np.minimum(
         _divide(mass**2, squares), _divide(mass**2 * prediction * (1 - prediction), variance)
     )
     n_rows[np.isinf(n_rows)] = 1.0  # weights whose squares vanish
-    # A bound leaves alpha on one side.
-    tails = alpha if alternative == "two-sided" else 2 * alpha
-    low, high = find_exact_interval(outcome, n_rows, tails)
+    tails = _find_tails(alpha, alternative)
+    low, high = find_exact_interval(outcome, np.maximum(n_rows * share, 1.0), tails)
     low = np.zeros_like(low) if alternative == "less" else low
     high = np.ones_like(high) if alternative == "greater" else high
     return outcome, prediction, low - prediction, high - prediction

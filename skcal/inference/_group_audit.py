@@ -10,7 +10,7 @@ import pandas as pd
 
 from skcal._estimates._counts import count_rows
 from skcal._input._groups import group_keys
-from skcal._input._independent_rows import reduce_to_grouped_sample
+from skcal._input._independent_rows import reduce_to_clustered_groups
 from skcal._input._validation import (
     check_confidence_level,
     check_integer,
@@ -19,7 +19,7 @@ from skcal._input._validation import (
 )
 from skcal._numerics.cells._cell_moments import average_cells
 from skcal._numerics.inference._group_statistics import fit_to_tests
-from skcal._numerics.inference._monte_carlo import adjust_by_holm, find_marginal_pvalues, step_down
+from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._tools._show_record import show_record
 from skcal.inference._draws import Draws
 from skcal.inference._group_atoms import (
@@ -30,6 +30,7 @@ from skcal.inference._group_atoms import (
     merge_cells_of_groups,
     merge_rows_of_groups,
 )
+from skcal.inference._group_comparison import compare_clusters, compare_groups
 from skcal.inference._summaries import check_summary
 from skcal.streaming import GroupedSummary
 
@@ -165,6 +166,7 @@ def audit_groups(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
+    clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 999,
     n_jobs: int | None = None,
@@ -174,7 +176,8 @@ def audit_groups(
     r"""Test in which of many overlapping groups a model is miscalibrated.
 
     The p-value of "calibrated in all groups" is exact at every number of rows, for any number of
-    groups and any overlap. Rows must be independent, and groups chosen without their outcomes.
+    groups and any overlap. Rows must be independent, or belong to independent `clusters`, with
+    which it is approximate; and groups must be chosen without their outcomes.
 
     Parameters
     ----------
@@ -222,6 +225,9 @@ def audit_groups(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     confidence_level : float, default=0.95
         Confidence of all intervals at once, in (0, 1); of one-sided ones above 0.5.
     n_resamples : int, default=999
@@ -301,6 +307,19 @@ def audit_groups(
     intervals: those of "greater" end at the largest possible difference, 1 minus the mean
     prediction; a group with fewer outcomes than predicted counts as right.
 
+    With `clusters` a sign is drawn for each cluster and multiplies the residuals of its rows in all
+    groups, as in :func:`calibration_test`. All :math:`s_i` of a group are multiplied by its design
+    effect
+
+    .. math:: D = \frac{\sum_c (\sum_{i \in c \cap g} r_i)^2}{\sum_{i \in g} r_i^2},
+
+    which signs leave as it is. Groups of fewer than 20 clusters, or with too few events by the
+    condition given there, are tested exactly by one random row of each cluster, 20 times: their
+    statistics are means, and their p-values twice the means. If some groups are tested one way and
+    some the other, each way has half of the level: the p-values of "min-p" are doubled. Intervals
+    count as many rows as the clusters of a group tell as much as, see
+    :class:`skcal.diagrams.ReliabilityDisplay`. Clusters may have rows in several groups.
+
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
     count as zero in the statistics. With "holm" the p-value of all groups is the smallest adjusted
     one.
@@ -339,16 +358,23 @@ def audit_groups(
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
-    sample, groups = reduce_to_grouped_sample(
+    sample, groups, member = reduce_to_clustered_groups(
         y_true,
         y_proba,
         groups,
+        clusters,
         data | {"reduction": reduction},
         options | {"max_groups": max_groups},
     )
-    statistics = merge_rows_of_groups(sample, groups, statistic, alternative)
-    means = describe_rows(sample, groups, (1 - level) / len(groups.names), alternative)
-    return _audit(groups, statistics, means, draws, statistic, adjust, alternative, level)
+    _check_draws(adjust, draws.n_resamples, len(groups.names))
+    tested = statistic, alternative
+    statistics = merge_rows_of_groups(sample, groups, *tested, member)
+    means = describe_rows(sample, groups, (1 - level) / len(groups.names), alternative, member)
+    if member is None:
+        found = compare_groups(statistics, draws)
+    else:
+        found = compare_clusters(statistics, sample, groups, member, draws, tested)
+    return _audit(groups, found, statistics.of_mean, means, *tested, adjust, level)
 
 
 def audit_groups_from_summary(
@@ -454,8 +480,10 @@ def audit_groups_from_summary(
     options = {"max_depth": max_depth, "min_samples": min_samples, "max_groups": max_groups}
     groups = group_keys(keys, key_names, n_rows, **options)
     statistics = merge_cells_of_groups(cells, groups, statistic, alternative)
+    _check_draws(adjust, draws.n_resamples, len(groups.names))
     means = describe_cells(cells, groups, (1 - level) / len(groups.names), alternative)
-    return _audit(groups, statistics, means, draws, statistic, adjust, alternative, level)
+    found, of_mean = compare_groups(statistics, draws), statistics.of_mean
+    return _audit(groups, found, of_mean, means, statistic, alternative, adjust, level)
 
 
 def _check_test(statistic, adjust, alternative, confidence_level):
@@ -498,19 +526,13 @@ def _count_cells(summary):
     return keys, CountedCells(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _audit(groups, statistics, means, draws, statistic, adjust, alternative, level):
-    """Compare the sample with the draws."""
-    if adjust == "holm":
-        _check_draws(draws.n_resamples, len(groups.names))
-    observed, log_pvalues = statistics.find_observed()
-    drawn = draws.collect(statistics.draw).T
-    pvalues = find_marginal_pvalues(log_pvalues, drawn)
-    stepped = step_down(log_pvalues, drawn)
-    adjusted = stepped if adjust == "min-p" else adjust_by_holm(pvalues)
+def _audit(groups, found, of_mean, means, statistic, alternative, adjust, level):
+    """What is found, from the comparison with the draws."""
+    adjusted = found.adjusted if adjust == "min-p" else adjust_by_holm(found.pvalues)
     outcome, prediction, low, high = means
     fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level, alternative)
-    low, high = np.where(statistics.of_mean, fitted, (low, high))
-    order = np.lexsort([log_pvalues, adjusted])
+    low, high = np.where(of_mean, fitted, (low, high))
+    order = np.lexsort([found.log_pvalues, adjusted])
     return GroupAudit(
         pvalue=float(adjusted.min()),
         names=[groups.names[k] for k in order],
@@ -519,8 +541,8 @@ def _audit(groups, statistics, means, draws, statistic, adjust, alternative, lev
         mean_prediction=prediction[order],
         low=low[order],
         high=high[order],
-        statistics=observed[order],
-        pvalues=pvalues[order],
+        statistics=found.statistics[order],
+        pvalues=found.pvalues[order],
         adjusted_pvalues=adjusted[order],
         statistic=statistic,
         adjust=adjust,
@@ -529,9 +551,9 @@ def _audit(groups, statistics, means, draws, statistic, adjust, alternative, lev
     )
 
 
-def _check_draws(n_resamples, n_groups):
+def _check_draws(adjust, n_resamples, n_groups):
     least = int(np.ceil(n_groups / _LEAST)) - 1
-    if n_resamples < least:
+    if adjust == "holm" and n_resamples < least:
         raise ValueError(
             f"n_resamples must be at least {least} for adjust='holm' and {n_groups} groups, or no "
             f"p-value can be below {_LEAST}; got {n_resamples}."

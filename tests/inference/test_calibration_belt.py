@@ -253,3 +253,21 @@ def test_belts_miss_curves_whose_bend_they_do_not_see():
     assert holds.mean() == pytest.approx(0.52, abs=4 * error)
     n_bent = np.count_nonzero(~is_straight)
     assert np.count_nonzero(holds[~is_straight]) >= binom.ppf(0.0005, n_bent, 0.95)
+
+
+def test_clusters_of_degree_1_have_the_test_of_cox():
+    """The likelihood is the same, and so are the rows that tell as much as clusters do."""
+    rng, n_compared = np.random.default_rng(0), 0
+    for _ in range(10):
+        clusters = np.repeat(np.arange(60), rng.integers(1, 8, 60))
+        v = rng.uniform(0.05, 0.95, len(clusters))
+        y = (
+            np.where(rng.random(len(v)) < 0.5, rng.random(60)[clusters], rng.random(len(v))) < v
+        ) * 1
+        rows = {"clusters": clusters, "sample_weight": rng.uniform(1, 2, len(v))}
+        if calibration_belt(y, v, **rows).degree == 1:
+            found, cox = calibration_belt_test(y, v, **rows), cox_recalibration(y, v, **rows).test
+            assert found.pvalue == pytest.approx(cox.pvalue, rel=1e-6)
+            assert found.estimate == pytest.approx(cox.estimate, rel=1e-6)
+            n_compared += 1
+    assert n_compared >= 5

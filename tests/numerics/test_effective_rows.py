@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from skcal._numerics.inference._effective_rows import (
+    Telling,
     count_by_group,
     count_for_mean,
     count_jointly,
@@ -55,3 +56,20 @@ def test_score_statistic_of_unequal_weights_is_chi_squared():
         count = count_jointly(score, one, (scores * shares**2) @ scores.T)
         rejected += count * (score @ np.linalg.solve(one, score)) > chi2.isf(0.05, 3)
     assert abs(rejected / 2000 - 0.05) < 0.02
+
+
+def test_statistics_and_regions_of_a_variance_that_is_estimated():
+    """F-distributed where the degrees of freedom of the variance are finite."""
+    for n_terms in (1, 2, 4):
+        plain = Telling(50.0)
+        assert plain.find_statistic(0.03, n_terms) == pytest.approx(3.0)
+        assert plain.discount_region(5.0, n_terms) == 50.0
+        known = Telling(50.0, 7.5)
+        statistic = known.find_statistic(0.03, n_terms)
+        expected = f.sf(3.0 / n_terms, n_terms, 7.5)
+        assert chi2.sf(statistic, n_terms) == pytest.approx(expected)
+        critical = chi2.isf(0.05, n_terms)
+        quantile = n_terms * f.isf(0.05, n_terms, 7.5)
+        assert known.discount_region(critical, n_terms) == pytest.approx(50 * critical / quantile)
+        assert np.isfinite(Telling(50.0, 0.1).find_statistic(1e300, n_terms))
+        assert Telling(50.0, 0.1).discount_region(70.0, n_terms) > 0

@@ -16,7 +16,12 @@ from skcal._numerics.cells._cell_moments import (
     match_moments,
 )
 from skcal._numerics.inference._cox import find_crossing
-from skcal._numerics.inference._effective_rows import count_jointly, divide_squares
+from skcal._numerics.inference._effective_rows import (
+    Telling,
+    count_clusters,
+    count_jointly,
+    divide_squares,
+)
 from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
 
 MAX_DEGREE = 4
@@ -132,22 +137,53 @@ class PolynomialFit(NamedTuple):
     statistic: float = np.nan
 
 
+class ClusteredRows(NamedTuple):
+    """Rows that depend on others of their cluster: their places, by number, and their outcomes.
+
+    Shares sum to 1.
+    """
+
+    place: np.ndarray
+    outcomes: np.ndarray
+    shares: np.ndarray
+    member: np.ndarray
+
+    def sum_scores(self, columns, scores):
+        """Scores of clusters along the columns, and the information that each has of these.
+
+        `scores` are the log odds of the places. Arrays have the shapes (n_columns, n_clusters) and
+        (n_columns, n_columns, n_clusters).
+        """
+        chance, columns = expit(scores)[self.place], columns[:, self.place]
+        pulls = self.shares * (self.outcomes - chance)
+        curvature = self.shares * chance * (1 - chance)
+        sums = np.array([np.bincount(self.member, pulls * one) for one in columns])
+        information = [
+            [np.bincount(self.member, curvature * one * other) for other in columns]
+            for one in columns
+        ]
+        return sums, np.array(information)
+
+
 class PolynomialLikelihood:
     """Log-likelihood of outcomes whose log odds are a polynomial of the predicted ones.
 
     There are at least two `log_odds`, all distinct, and numbers or weights of outcomes 1 and 0 at
     each. `places` are the log odds at which polynomials are evaluated. With weights, `squares` has
     the sums of their squares for outcomes 1 and 0, and `n_rarer` is the number of rows of the rarer
-    outcome. `most_telling` is the largest degree whose polynomials do not separate the outcomes
-    wherever they are.
+    outcome, or of clusters that have it. `most_telling` is the largest degree whose polynomials do
+    not separate the outcomes wherever they are. `rows` are `ClusteredRows`, None where rows are
+    independent.
 
     Polynomials are sums of those that are orthonormal over the rows. With weights, a gain and the
     distance to a bound count as they would in the number of rows of equal weight that tell as much,
     see `_effective_rows`.
     """
 
-    def __init__(self, log_odds, positive, negative, places=(), squares=None, n_rarer=None):
-        self.log_odds = log_odds
+    def __init__(
+        self, log_odds, positive, negative, places=(), squares=None, n_rarer=None, rows=None
+    ):
+        self.log_odds, self._rows = log_odds, rows
         total = positive.sum() + negative.sum()
         self._positive, self._negative = positive / total, negative / total
         self._squares = [part / total**2 for part in squares or (positive, negative)]
@@ -177,20 +213,21 @@ class PolynomialLikelihood:
         fit = self.fit(first)
         mass = self._positive + self._negative
         raw = np.append(self._columns[:2] @ (mass * self.log_odds), [0.0] * (first - 1))
-        n_rows = self._count_jointly(raw) if first == 1 else self._count_for_last(raw)
-        fit = fit._replace(statistic=2 * n_rows * self.find_gain(fit))
+        telling = self._count_jointly(raw) if first == 1 else self._count_for_last(raw)
+        n_terms = 2 if first == 1 else 1
+        fit = fit._replace(statistic=telling.find_statistic(self.find_gain(fit), n_terms))
         largest = min(self.max_degree, self.most_telling)
         while fit.degree < largest and fit.coefficients is not None:
             wider = self.fit(fit.degree + 1)
-            n_rows = self._count_for_last(np.append(fit.coefficients, 0.0))
-            gain = 2 * n_rows * (fit.loss - wider.loss)
+            telling = self._count_for_last(np.append(fit.coefficients, 0.0))
+            gain = telling.find_statistic(fit.loss - wider.loss, 1)
             if gain < _LEAST_GAIN:
                 break
             fit = wider._replace(statistic=fit.statistic + gain)
         return fit
 
     def count_rows(self, fit):
-        """Rows of equal weight that would tell as much of the log odds at each place."""
+        """A `Telling` of the log odds at each place: rows of equal weight that tell as much."""
         hessian = self._expand(fit.coefficients, self._columns[: fit.degree + 1])[2]
         hessian += DAMPING / 4 * np.eye(len(hessian))
         along = np.linalg.solve(hessian, self._directions[: fit.degree + 1])
@@ -203,17 +240,38 @@ class PolynomialLikelihood:
         return self._count_along(coefficients, along[:, None])[0]
 
     def _count_jointly(self, coefficients):
-        """The same of all coefficients at a time."""
-        gradient = self._expand(coefficients, self._columns[: len(coefficients)])[1]
-        found = count_jointly(gradient, *self._sum_squares(coefficients))
-        return self._divide(0.0, 0.0) if np.isnan(found) else found
+        """The same of all coefficients at a time, with the degrees of freedom of the first."""
+        columns = self._columns[: len(coefficients)]
+        mean_squares, variances = self._sum_squares(coefficients)
+        telling = self._count_along(coefficients, np.eye(len(coefficients))[:, :1])[0]
+        if self._rows is not None:
+            sums, _ = self._rows.sum_scores(columns, coefficients @ columns)
+            variances = sums @ sums.T
+        found = count_jointly(self._expand(coefficients, columns)[1], mean_squares, variances)
+        return telling._replace(n_rows=self._count_all() if np.isnan(found) else found)
 
     def _count_along(self, coefficients, along):
         """The same of linear functions of the score, with these directions as columns."""
-        one, other = (
+        mean_squares, variances = (
             ((along.T @ matrix) * along.T).sum(axis=1) for matrix in self._sum_squares(coefficients)
         )
-        return np.array([self._divide(*pair) for pair in zip(one, other, strict=True)])
+        if self._rows is None:
+            squares = sum(map(np.sum, self._squares))
+            pairs = zip(mean_squares, variances, strict=True)
+            return [Telling(divide_squares(*pair, 1.0, squares)) for pair in pairs]
+        columns = self._columns[: len(coefficients)]
+        sums, information = self._rows.sum_scores(columns, coefficients @ columns)
+        of_all = np.bincount(self._rows.member, self._rows.shares)
+        return [
+            count_clusters(square, direction @ sums, direction @ (direction @ information), of_all)
+            for square, direction in zip(mean_squares, along.T, strict=True)
+        ]
+
+    def _count_all(self):
+        """Rows of equal weight that tell as much where nothing moves."""
+        if self._rows is None:
+            return divide_squares(0.0, 0.0, 1.0, sum(map(np.sum, self._squares)))
+        return divide_squares(0.0, 0.0, 1.0, np.bincount(self._rows.member, self._rows.shares) ** 2)
 
     def _sum_squares(self, coefficients):
         """Covariances of the scores of rows, with their shares and with squared ones."""
@@ -222,9 +280,6 @@ class PolynomialLikelihood:
         up, down = expit(-scores) ** 2, expit(scores) ** 2
         for positive, negative in ((self._positive, self._negative), self._squares):
             yield (columns * (positive * up + negative * down)) @ columns.T
-
-    def _divide(self, mean_square, variance):
-        return divide_squares(mean_square, variance, 1.0, sum(map(np.sum, self._squares)))
 
     def find_gain(self, fit):
         """What a fit takes off the mean log loss of the predictions themselves."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from skcal._numerics.cells._grid import cubic_nodes, linear_nodes
 from skcal._numerics.errors._smooth import cosine_moments, evaluate_cosines
+from skcal._numerics.inference._clustered_places import N_TOGETHER, share_in_clusters
 
 # The cosine series has an absolute error of about 1e-15 of the largest value that it can have, that
 # of rows at one place. What is smaller than this share of it is summed directly.
@@ -17,6 +18,8 @@ _FLAT = 2.0
 # Terms of a theta series per unit of 1 / bandwidth, and images on each side, that matter.
 _N_TERMS = 3
 _N_IMAGES = 7
+# Nodes in a bandwidth that rows of clusters are moved to.
+_N_NODES = 16
 
 
 class KernelMeans(NamedTuple):
@@ -85,23 +88,47 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
     return np.maximum(counts, 1.0)  # one row at least
 
 
+def share_on_kernel(rows, member, bandwidth, n_points, confidence_level):
+    """Share of the numbers of `count_on_kernel` that tells as much as clusters do.
+
+    `rows` are places on [0, 1], residuals and weights; `member` has the number of the cluster of
+    each. See `share_in_clusters`.
+    """
+    places, residuals, weights = rows
+    bandwidth = min(bandwidth, _FLAT)
+    n_cells = int(np.ceil(_N_NODES / bandwidth))
+    filled, node = np.unique(np.rint(places * n_cells).astype(np.intp), return_inverse=True)
+    mass = np.zeros(n_cells + 1)
+    mass[filled] = 1.0
+    every = np.ones(n_points, dtype=bool)
+    blocks = (
+        (points, kernel.T)
+        for points, _, kernel, _ in _evaluate_directly(every, mass, bandwidth, N_TOGETHER)
+    )
+    return share_in_clusters(
+        member, node, weights, residuals, confidence_level, n_places=n_points, blocks=blocks
+    )
+
+
 def log_reflected_kernel(points, nodes, bandwidth):
-    """Logarithm of K_s(point, node), images at a distance of 2 and more left out."""
-    images = [points - nodes + k for k in (-2, 0, 2)] + [points + nodes - k for k in (0, 2)]
+    """Logarithm of K_s(point, node), images that are too far away to matter left out."""
+    last = 2 * (1 + int(_N_TERMS * bandwidth))
+    images = [points - nodes + k for k in range(-last, last + 1, 2)]
+    images += [points + nodes - k for k in range(2 - last, last + 1, 2)]
     exponents = [-0.5 * (image / bandwidth) ** 2 for image in images]
     largest = np.maximum.reduce(exponents)
     total = sum(np.exp(exponent - largest) for exponent in exponents)
     return largest + np.log(total / (bandwidth * np.sqrt(2 * np.pi)))
 
 
-def _evaluate_directly(sparse, mass, bandwidth):
+def _evaluate_directly(sparse, mass, bandwidth, most=_BLOCK):
     """Kernels at the points of [0, 1] that are `sparse`, some at a time, and nodes with mass.
 
-    Yields numbers of points, numbers of nodes, kernels in units of the largest at each point, and
-    these largest ones.
+    Yields numbers of at most `most` points, numbers of nodes, kernels in units of the largest at
+    each point, and these largest ones.
     """
     filled, points = np.flatnonzero(mass > 0), np.flatnonzero(sparse)
-    step = max(1, _BLOCK // len(filled))
+    step = min(most, max(1, _BLOCK // len(filled)))
     for block in (points[start : start + step] for start in range(0, len(points), step)):
         places = block[:, None] / (len(sparse) - 1)
         log_kernel = log_reflected_kernel(places, filled / (len(mass) - 1), bandwidth)

@@ -29,7 +29,7 @@ class SignedSums:
     def __init__(self, cell, member, pulls, means):
         shape = len(means), int(member.max()) + 1
         self._pulls, self._means = csr_array((pulls, (cell, member)), shape=shape), means
-        self._n_clusters = shape[1]
+        self.n_clusters = shape[1]
 
     @property
     def sizes(self):
@@ -37,14 +37,14 @@ class SignedSums:
         return abs(self._pulls).sum(axis=1)
 
     def draw(self, rng, n_draws):
-        """Sums of the only problem, of shape (n_draws, n_cells)."""
-        step = max(1, _BUDGET // self._n_clusters)
+        """Sums of shape (n_draws, n_cells)."""
+        step = max(1, _BUDGET // self.n_clusters)
         sums = []
         for start in range(0, n_draws, step):
-            size = self._n_clusters, min(step, n_draws - start)
+            size = self.n_clusters, min(step, n_draws - start)
             signs = 2.0 * rng.integers(2, size=size) - 1.0
             sums.append((self._pulls @ signs).T + self._means)
-        return [np.concatenate(sums)]
+        return np.concatenate(sums)
 
 
 def find_design_effect(pulls, member):
@@ -55,14 +55,54 @@ def find_design_effect(pulls, member):
 
 
 def is_nearly_normal(predictions, weights, design_effect):
-    """Whether there are enough events and non-events for sums of residuals to be nearly normal.
+    """Whether there are enough events and non-events for sums of residuals to be nearly normal."""
+    moments = (moment.sum() for moment in list_moments(predictions, weights))
+    return bool(are_nearly_normal(*moments, design_effect))
 
-    The skewness of the sum is bounded by that of rows whose asymmetry does not cancel, times the
+
+def list_moments(predictions, weights):
+    """Variances of weighted outcomes, and bounds of their third moments."""
+    variance = weights**2 * predictions * (1 - predictions)
+    return variance, weights * variance * np.abs(1 - 2 * predictions)
+
+
+def are_nearly_normal(variance, third, design_effect):
+    """`is_nearly_normal` for sums of outcomes with these sums of moments.
+
+    The skewness of a sum is bounded by that of rows whose asymmetry does not cancel, times the
     root of the design effect, as if that many rows were copies of each other.
     """
-    variance = weights**2 * predictions * (1 - predictions)
-    third = weights * variance * np.abs(1 - 2 * predictions)
-    total = variance.sum()
-    if total == 0:
-        return True
-    return bool(third.sum() / total**1.5 * np.sqrt(max(design_effect, 1.0)) <= _LARGEST_SKEWNESS)
+    largest = _LARGEST_SKEWNESS * variance**1.5
+    return third * np.sqrt(np.maximum(design_effect, 1.0)) <= largest
+
+
+class ClustersOfGroups:
+    """Sums of residuals of clusters in overlapping groups.
+
+    `members`, (n_groups, n_patterns), is sparse; `pattern` and `member` are the numbers of the
+    pattern and of the cluster of each row, `pulls` weighted residuals.
+    """
+
+    def __init__(self, members, pattern, member, pulls):
+        shape = members.shape[1], int(member.max()) + 1
+        self._pulls, self._rows = (
+            csr_array((values, (pattern, member)), shape=shape)
+            for values in (pulls, np.ones(len(pulls)))
+        )
+        self._members = members.astype(np.float64)
+        self._squares = self._members @ np.bincount(pattern, pulls**2, shape[0])
+
+    def count(self):
+        """Numbers of clusters that have rows in each group."""
+        return np.concatenate([np.diff(sums.indptr) for sums in self._sum(self._rows)])
+
+    def find_design_effects(self):
+        """`find_design_effect` of each group."""
+        sums = np.concatenate([sums.power(2).sum(axis=1) for sums in self._sum(self._pulls)])
+        return np.divide(sums, self._squares, where=self._squares > 0, out=np.ones(len(sums)))
+
+    def _sum(self, values):
+        """Sums of clusters, for some groups at a time."""
+        step = max(1, _BUDGET // values.shape[1])
+        for start in range(0, self._members.shape[0], step):
+            yield self._members[start : start + step] @ values

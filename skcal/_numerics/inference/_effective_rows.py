@@ -20,7 +20,7 @@ multiplied by the squared ratio of the quantiles of the normal and of Student's 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtrit
 
 # A variance that is smaller is none: its inverse would overflow.
 _LEAST = 1e-300
@@ -44,6 +44,26 @@ class Telling(NamedTuple):
         level = (1 + confidence_level) / 2
         return float(self.n_rows * (ndtri(level) / stdtrit(self.degrees, level)) ** 2)
 
+    def find_statistic(self, gain, n_terms):
+        """The chi-squared variable that exceeds what it is by chance as often as twice a gain.
+
+        Twice the gain in log-likelihood of so many rows, over its `n_terms` degrees of freedom, has
+        the F distribution.
+        """
+        statistic = float(2 * self.n_rows * gain)
+        if np.isinf(self.degrees):
+            return statistic
+        tail = fdtrc(n_terms, self.degrees, statistic / n_terms)
+        return float(chdtri(n_terms, max(tail, np.finfo(np.float64).tiny)))
+
+    def discount_region(self, critical, n_terms):
+        """The number for regions of deviances below a critical value of so many terms."""
+        if np.isinf(self.degrees):
+            return self.n_rows
+        # The inverse of an F-distributed variable is one, too.
+        quantile = n_terms / max(fdtri(self.degrees, n_terms, chdtrc(n_terms, critical)), _LEAST)
+        return float(self.n_rows * critical / quantile)
+
 
 def count_in_clusters(mean_square, pulls, information, shares, member):
     """A `Telling` of rows in clusters.
@@ -51,11 +71,15 @@ def count_in_clusters(mean_square, pulls, information, shares, member):
     `pulls` are s u of the rows, `information` is what each tells of the estimate, on any scale.
     Where nothing moves each cluster counts as one row.
     """
-    parts = np.bincount(member, information)
+    sums = (np.bincount(member, values) for values in (pulls, information, shares))
+    return count_clusters(mean_square, *sums)
+
+
+def count_clusters(mean_square, sums, parts, of_all):
+    """The same from the sums of the rows of each cluster."""
     total = parts.sum()
-    of_all = np.bincount(member, shares)
     parts = parts / total if total > 0 else of_all / of_all.sum()
-    sums = np.bincount(member, pulls) / np.maximum(1 - parts, LEAST_REST)
+    sums = sums / np.maximum(1 - parts, LEAST_REST)
     n_rows = divide_squares(mean_square, sums @ sums, of_all, of_all**2)
     return Telling(n_rows, float(find_degrees(parts @ parts)))
 

@@ -10,6 +10,8 @@ atoms,
   I = sum V_a (1, x_a) (1, x_a)', chi-squared of 2 degrees of freedom, or 1 where all x_a are equal,
 - kuiper: the range of the running sums of R_a over cells divided by sqrt(sum V_a), the range of
   Brownian motion.
+
+Where rows of clusters depend on each other, all V_a of a group are multiplied by its design effect.
 """
 
 import numpy as np
@@ -69,14 +71,14 @@ class MeanStatistic:
 
     `members`, (n_groups, n_patterns), is sparse. Atoms come sorted by `pattern`, and every pattern
     has one. `places` are their mean predictions, in (0, 1), and `variance` the variances of the
-    sums of their outcomes, positive. `error` is the standard deviation of the sum of the residuals
-    of each group, infinite for certain outcomes alone.
+    sums of their outcomes, positive; `effects` multiply those of groups. `error` is the standard
+    deviation of the sum of the residuals of each group, infinite for certain outcomes alone.
     """
 
-    def __init__(self, members, pattern, cell, places, variance):
+    def __init__(self, members, pattern, cell, places, variance, effects=1.0):
         self._members = members.astype(np.float64)
         self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
-        error = np.sqrt(self._sum(variance))
+        error = np.sqrt(effects * self._sum(variance))
         self.error = np.where(error > 0, error, np.inf)
         self.of_mean = np.ones(len(error), dtype=bool)  # groups of which it tests the mean alone
 
@@ -96,8 +98,8 @@ class MeanStatistic:
 class OneSidedMeanStatistic(MeanStatistic):
     """The mean residual of each group, as evidence for one sign; see `MeanStatistic`."""
 
-    def __init__(self, members, pattern, cell, places, variance, sign):
-        super().__init__(members, pattern, cell, places, variance)
+    def __init__(self, *terms, sign):
+        super().__init__(*terms)
         self._sign = sign
 
     def find_log_pvalues(self, statistics):
@@ -108,13 +110,13 @@ class OneSidedMeanStatistic(MeanStatistic):
 class SlopeStatistic(MeanStatistic):
     """Score statistic of the intercept and the slope of each group; see `MeanStatistic`."""
 
-    def __init__(self, members, pattern, cell, places, variance):
-        super().__init__(members, pattern, cell, places, variance)
+    def __init__(self, members, pattern, cell, places, variance, effects=1.0):
+        super().__init__(members, pattern, cell, places, variance, effects)
         log_odds = logit(places)
         size = np.abs(log_odds).max(initial=0.0)
         log_odds -= variance @ log_odds / variance.sum()
         log_odds[np.abs(log_odds) <= _ROUNDING * size] = 0.0  # of predictions that are all alike
-        one, first, second = (self._sum(variance * log_odds**k) for k in range(3))
+        one, first, second = (effects * self._sum(variance * log_odds**k) for k in range(3))
         determinant = one * second - first**2
         self.of_mean = determinant <= _EQUAL * one * second
         # The score of the slope, made uncorrelated to that of the intercept.
@@ -139,8 +141,8 @@ class SlopeStatistic(MeanStatistic):
 class KuiperStatistic(MeanStatistic):
     """Standardised range of the running sums of the residuals; see `MeanStatistic`."""
 
-    def __init__(self, members, pattern, cell, places, variance):
-        super().__init__(members, pattern, cell, places, variance)
+    def __init__(self, members, pattern, cell, places, variance, effects=1.0):
+        super().__init__(members, pattern, cell, places, variance, effects)
         n_groups, n_atoms, self._n_cells = members.shape[0], len(cell), cell.max() + 1
         atoms = np.arange(n_atoms)
         inside = csr_array((np.ones(n_atoms), (pattern, atoms)), shape=(members.shape[1], n_atoms))

@@ -56,9 +56,9 @@ class BandLayer(Layer):
                 return None
             low, high = _bound_points(estimate, level)
         elif kind == "belt":
-            sample, _ = select_labelled_rows(source.rows)
+            sample, _ = select_labelled_rows(source.known)
             check_log_odds(sample, LARGEST_RATIO)
-            places, _, low, high, _ = find_belt(sample, level)
+            places, _, low, high, _ = find_belt(sample, level, member=source.member)
         else:
             source.check_counts()
             if kind == "isotonic":
@@ -100,7 +100,8 @@ def _bound_points(estimate, level):
     source = estimate.source
     if estimate.edges is None:
         return bound_curve(source, estimate.smooth, estimate.line, level)
-    return find_score_interval(estimate.prob_true, source.count_in_bins(estimate.edges), level)
+    count = source.count_in_bins(estimate.edges, level)
+    return find_score_interval(estimate.prob_true, count, level)
 
 
 def _style_area(band, line, user_style, view):

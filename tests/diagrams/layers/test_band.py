@@ -240,3 +240,69 @@ def test_bands_that_cannot_be(rows):
         draw(rows[1] ** 2, rows[1], band="isotonic")
     with pytest.raises(ValueError, match="y_proba must lie between 0 and 1, both excluded"):
         draw([0, 1, 0], [0.1, 0.5, 1.0], band="belt")
+
+
+def read_ends(display, k=0):
+    band = display.curves[k].layers["band"]
+    return np.stack([band.low, band.high])
+
+
+def test_clusters_of_panels():
+    """Each panel has the clusters of its own rows, and pooled classes those of their rows."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 120)
+    clusters = rng.integers(30, size=120)
+    latent = np.where(rng.random(120) < 0.7, rng.random(30)[clusters], rng.random(120))
+    y = (latent[:, None] > proba.cumsum(axis=1)[:, :2]).sum(axis=1)
+    weights = np.where(np.arange(120) < 110, rng.exponential(size=120), 0.0)
+    rows = {"sample_weight": weights, "clusters": clusters, "bandwidth": 0.1}
+    classwise = ReliabilityDisplay.estimate(y, proba, reduction="classwise", **rows)
+    top_label = ReliabilityDisplay.estimate(y, proba, reduction="top-label", **rows)
+    for k in range(3):
+        alone = ReliabilityDisplay.estimate(y, proba, pos_label=k, **rows)
+        np.testing.assert_allclose(read_ends(classwise, k), read_ends(alone), rtol=1e-9)
+        inside = (proba.argmax(axis=1) == k) & (weights > 0)
+        own = {"sample_weight": weights[inside], "clusters": clusters[inside], "bandwidth": 0.1}
+        alone = ReliabilityDisplay.estimate(y[inside] == k, proba[inside, k], **own)
+        np.testing.assert_allclose(read_ends(top_label, k), read_ends(alone), rtol=1e-9)
+    found = ReliabilityDisplay.estimate(y, proba, reduction="full", **rows, interval=True)
+    rows = {name: np.tile(values, 3) for name, values in rows.items() if name != "bandwidth"}
+    pooled = (y == np.arange(3)[:, None]).ravel(), proba.ravel("F")
+    alone = ReliabilityDisplay.estimate(*pooled, bandwidth=0.1, **rows)
+    np.testing.assert_allclose(read_ends(found), read_ends(alone), rtol=1e-9)
+    assert found.curves[0].smooth_ece_interval[0] <= found.curves[0].smooth_ece
+
+
+def test_belt_of_clusters_is_that_of_inference():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(40), 5)
+    v = rng.random(200)
+    y = (rng.random(40)[clusters] < v).astype(int)
+    band = read_band(ReliabilityDisplay.estimate(y, v, band="belt", clusters=clusters))
+    expected = calibration_belt(y, v, clusters=clusters)
+    np.testing.assert_array_equal([band.low, band.high], [expected.low, expected.high])
+
+
+def test_exact_bands_refuse_clusters(rows):
+    for options in ({"band": "isotonic"}, {"band": "consistency", "kind": "binned"}):
+        with pytest.raises(ValueError, match="is exact for independent rows; got clusters"):
+            ReliabilityDisplay.estimate(*rows, clusters=np.arange(len(rows[0])) // 2, **options)
+
+
+def test_clusters_of_an_estimator():
+    class Classifier:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+    rng = np.random.default_rng(0)
+    clusters, v = np.repeat(np.arange(40), 5), rng.random(200)
+    y = (rng.random(40)[clusters] < v).astype(int)
+    one = draw(y, v, clusters=clusters, interval=True, random_state=0)
+    other = ReliabilityDisplay.from_estimator(
+        Classifier(), v[:, None], y, clusters=clusters, interval=True, random_state=0
+    )
+    np.testing.assert_allclose(read_ends(other), read_ends(one))
+    assert one.curves[0].n_rows == 200
+    assert other.line_.get_label() == one.line_.get_label()
