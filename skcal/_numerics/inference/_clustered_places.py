@@ -23,11 +23,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
+from skcal._numerics.inference._effective_rows import LEAST_REST, find_degrees
+
 # Places that are worked on at a time.
 N_TOGETHER = 16
-# One cluster may have all the mass of a place: nothing is known then, but for rounding.
-_LEAST_REST = 1e-3
-_LEAST_DEGREES = 0.1
 # Events that each of two sums has beside those that came.
 _N_PRIOR = 1.0
 
@@ -72,11 +71,11 @@ def _find_shares(masses, pulls, place, squares, level):
     mean = pull / mass
     parts = masses / mass[place]
     moves = pulls / mass[place] - mean[place] * parts
-    variance = np.bincount(place, (moves / np.maximum(1 - parts, _LEAST_REST)) ** 2)
+    variance = np.bincount(place, (moves / np.maximum(1 - parts, LEAST_REST)) ** 2)
     of_clusters = np.where(filled, np.bincount(place, parts**2), 1.0)
     of_rows, first, second = np.where(filled, squares, 1.0) / mass / mass
     moved = second - 2 * mean * first + mean**2 * of_rows
-    degrees = np.maximum(1 / of_clusters - 1, _LEAST_DEGREES)
+    degrees = find_degrees(of_clusters)
     tail = (1 - level) / 2
     discount = (ndtri(tail) / stdtrit(degrees, tail)) ** 2
     event = _N_PRIOR * of_rows
