@@ -22,12 +22,14 @@ CALLS = {
     ).to_frame(),
     "calibration_test": lambda y, v: inference.calibration_test(y, v, **SEEDED),
     "smooth_ece_test": lambda y, v: inference.calibration_test(
-        y, v, statistic="smooth_ece", **SEEDED
+        y, v, statistic="smooth_ece", n_resamples=99, **SEEDED
     ),
     "cumulative_calibration_test": lambda y, v: inference.cumulative_calibration_test(y, v),
     "hosmer_lemeshow_test": lambda y, v: inference.hosmer_lemeshow_test(y, v),
     "isotonic_band": lambda y, v: tuple(inference.isotonic_band(y, v)),
-    "recalibration_gain": lambda y, v: inference.recalibration_gain(y, v, **SEEDED),
+    "recalibration_gain": lambda y, v: inference.recalibration_gain(
+        y, v, recalibrator="platt", **SEEDED
+    ),
     "elementary_score_curve": lambda y, v: metrics.elementary_score_curve(y, v),
     "witness": lambda y, v: metrics.smooth_calibration_witness(y, v),
     "corp_decomposition": metrics.corp_decomposition,

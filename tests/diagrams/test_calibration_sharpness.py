@@ -125,7 +125,7 @@ def test_infinite_gaps_fill_the_frame():
     assert display.line_.get_label() == "Classifier (log loss = inf, calibration = inf)"
 
 
-@pytest.mark.parametrize("loss", ["brier", "log"])
+@pytest.mark.parametrize("loss", ["brier", pytest.param("log", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("y_true", "y_proba"),
     [([1], [0.3]), ([0, 1, 1], [0.5] * 3), ([0, 1], [0.0, 1.0]), ([0, 1, 1], [0.2, 0.2, 0.8])],

@@ -118,7 +118,9 @@ def test_a_date_has_one_point(n_days):
     assert display.axes_[0].get_title() == f"{title}{monitor.change_alarm_time_:%Y-%m-%d}"
 
 
-@pytest.mark.parametrize("first", [None, 20260301, 1773880000])
+@pytest.mark.parametrize(
+    "first", [None, 20260301, pytest.param(1773880000, marks=pytest.mark.slow)]
+)
 def test_labels_of_ticks_do_not_overlap_and_keep_their_digits(first):
     monitor = feed(times=None if first is None else first + np.arange(20))
     if first is None:

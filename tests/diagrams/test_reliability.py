@@ -93,7 +93,9 @@ def test_isotonic_curve_is_the_isotonic_regression(data, weighted):
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-@pytest.mark.parametrize("n_bins", [1, 7, 40])
+@pytest.mark.parametrize(
+    "n_bins", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
     rng = np.random.default_rng(0)
     proba = rng.beta(0.5, 2, 500)
@@ -116,7 +118,7 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
 
 
 @every_kind
-@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("scale", ["probability", pytest.param("logit", marks=pytest.mark.slow)])
 def test_what_is_computed_may_be_drawn_later(kind, scale, binary):
     model, X, y = binary
     options = {"kind": kind, "scale": scale, "n_bins": 5, "interval": kind == "smooth"}
@@ -474,11 +476,11 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
 @pytest.mark.parametrize(
     ("places", "options"),
     [
-        ([0.3], {}),
+        pytest.param([0.3], {}, marks=pytest.mark.slow),
         ([0.2, 0.8], {"bandwidth": 0.02}),
         ([0, 1], {"scale": "logit"}),
         (np.arange(11) / 10, {"bandwidth": 0.01}),
-        ([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}),
+        pytest.param([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}, marks=pytest.mark.slow),
     ],
 )
 def test_predictions_that_many_rows_share_are_seen(places, options):

@@ -51,7 +51,7 @@ def test_every_reduction(reduction, rng):
 @pytest.mark.parametrize(
     ("name", "n_classes", "weights", "summarized"),
     [
-        ("smooth_calibration_error", 2, None, False),
+        pytest.param("smooth_calibration_error", 2, None, False, marks=pytest.mark.slow),
         ("expected_calibration_error", 2, UNEVEN, False),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
@@ -345,7 +345,7 @@ def test_groups_of_classes_and_groups_without_weight(rng):
 
 
 @pytest.mark.parametrize("name", ["omnibus", *FIVE])
-@pytest.mark.parametrize("n", [6, 6000])
+@pytest.mark.parametrize("n", [6, pytest.param(6000, marks=pytest.mark.slow)])
 def test_certain_predictions(name, n):
     proba = np.tile([0.0, 1.0, 1.0], n // 3)
     options = {"statistic": name, "n_resamples": 19, "random_state": 0}
@@ -361,13 +361,13 @@ def test_certain_predictions(name, n):
 @pytest.mark.parametrize("name", ["omnibus", *MEASURES])
 def test_single_row(name):
     """The outcome against the odds has its own probability, 0.2."""
-    options = {"statistic": name, "n_resamples": 299, "random_state": 0}
+    options = {"statistic": name, "n_resamples": 99, "random_state": 0}
     surprising = calibration_test([1], [0.2], **options)
     assert calibration_test([0], [0.2], **options).pvalue == 1
     if name in MEASURES and MEASURES[name].is_signed:
         assert surprising[:3] == (0, 1, 0)  # one row says nothing about a square
     else:
-        assert surprising.pvalue == pytest.approx(0.2, abs=4 * np.sqrt(0.2 * 0.8 / 299))
+        assert surprising.pvalue == pytest.approx(0.2, abs=4 * np.sqrt(0.2 * 0.8 / 99))
 
 
 def test_callable_is_given_what_it_takes(rng):

@@ -24,6 +24,7 @@ from skcal.inference import (
 )
 from skcal.inference._summaries import check_summary
 from skcal.metrics import MEASURES, expected_calibration_error
+from tests.cases import slow_among
 from tests.inference.samples import OF_SUMMARIES, bind_source, draw_binary, summarize
 
 
@@ -182,7 +183,7 @@ def test_no_event_still_leaves_room():
     assert found.high - found.estimate == pytest.approx(t(49).ppf(0.975) ** 2 / 200, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", slow_among(MEASURES, "lower_calibration_distance"))
 def test_cross_fitted_intervals_hold_their_estimate(name, rng):
     """With weights, clusters and rows of weight zero; of a single row the limits are known."""
     y, proba = draw_binary(rng, 40, slope=0.3)
@@ -218,7 +219,9 @@ def test_rows_of_several_problems_stay_together(name, reduction, rng):
         assert found.low < found.estimate < found.high
 
 
-@pytest.mark.parametrize(("n_classes", "n_bins"), [(2, 200), (5, 15)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_bins"), [(2, 200), pytest.param(5, 15, marks=pytest.mark.slow)]
+)
 def test_sparse_bins_of_calibrated_rows_are_no_error(rng, n_classes, n_bins):
     """Bins with rows of one half alone: whatever they show, nothing confirms it."""
     lows = []

@@ -70,7 +70,7 @@ class Reverse(Truth):
 @pytest.mark.parametrize(
     ("recalibrator", "loss"),
     [
-        (Rate(), "brier"),
+        pytest.param(Rate(), "brier", marks=pytest.mark.slow),
         (Truth(), "log"),
         pytest.param(Rate(), "log", marks=pytest.mark.slow),
         pytest.param(Truth(), "brier", marks=pytest.mark.slow),

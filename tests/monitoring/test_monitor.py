@@ -27,10 +27,12 @@ def assert_same(one, other):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"run_length": 3000},
+        pytest.param({"run_length": 3000}, marks=pytest.mark.slow),
         {"memories": (3,), "tolerance": 0.05},
         {"memories": (1, 20), "lag": 3},
-        {"reduction": "classwise", "run_length": 3000, "n_bins": 3},
+        pytest.param(
+            {"reduction": "classwise", "run_length": 3000, "n_bins": 3}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_parts_do_not_matter(rng, settings):
@@ -86,7 +88,7 @@ def test_history_shows_why_there_was_an_alarm(rng):
 
 
 @pytest.mark.parametrize("settings", [{}, {"run_length": 50}, {"lag": 3}, {"batch": "whole"}])
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_looking_changes_nothing(rng, settings, timed):
     """Neither what is known, to the last bit, nor what comes after; and nothing is stale."""
     y, v = draw_rows(rng, 180, shift=1.0)
@@ -151,7 +153,13 @@ def check_finite(monitor):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"run_length": 2}, {"lag": 2}, {"batch": "dependent"}, {"tolerance": 1.0}]
+    "settings",
+    [
+        pytest.param({"run_length": 2}, marks=pytest.mark.slow),
+        {"lag": 2},
+        {"batch": "dependent"},
+        {"tolerance": 1.0},
+    ],
 )
 def test_the_same_row_again_and_again(settings):
     for v, y in ((0.0, 1), (1.0, 0), (1e-300, 1), (5e-324, 1), (0.5, 0), (0.0, 0), (1.0, 1)):

@@ -172,7 +172,7 @@ def test_merged_evidence(rng, settings):
     assert monitors[0].merge() == before[0]
 
 
-@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize("independent", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_merged_evidence_is_1_on_average(independent):
     """Over all sequences of rows of two monitors and of the merged one."""
     parts = np.array([0.3, 0.8, 1e-9]), np.array([0.5, 0.2]), np.array([0.6, 0.9])

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from skcal.monitoring import CalibrationMonitor
+from tests.cases import slow_among
 from tests.monitoring.streams import CALIBRATED, draw_rows, feed
 
 PREDICTIONS = np.array([0.3, 1e-9, 0.5, 0.97, 0.5, 1 - 1e-9, 0.3, 0.02, 0.97, 0.6])
@@ -46,7 +47,7 @@ def test_every_expert_plays_a_fair_game():
     [
         ([], {"run_length": HUGE}),
         ([1, 5, 6], {"run_length": HUGE, "memories": (2,), "n_bins": 2}),
-        ([4, 6], {"lag": 3, "memories": (None, 1)}),
+        pytest.param([4, 6], {"lag": 3, "memories": (None, 1)}, marks=pytest.mark.slow),
         ([], {"reduction": "classwise", "run_length": HUGE}),
     ],
 )
@@ -101,7 +102,7 @@ def test_rows_of_a_batch_may_depend_on_each_other(predictions, cases):
     assert abs(means["rows"] - 1) > 0.01  # which asks for rows one after the other
 
 
-@pytest.mark.parametrize("batch", ["whole", "dependent"])
+@pytest.mark.parametrize("batch", [pytest.param("whole", marks=pytest.mark.slow), "dependent"])
 def test_the_order_in_a_batch_does_not_matter(batch):
     predictions = PREDICTIONS[:6]
     labels, mass = list_sequences(predictions)
@@ -134,7 +135,7 @@ def check_false_alarms(name, n_streams, n_rows):
     np.testing.assert_array_equal(alarms, pvalues <= 0.05)
 
 
-@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("name", slow_among(CALIBRATED, "classwise", "confidence", "edges", "hard"))
 def test_false_alarms_are_few(name):
     check_false_alarms(name, 100, 500)
 

@@ -196,7 +196,7 @@ def find_coverage(draw, case, n, n_samples, weights="none"):
     return n_covered / n_samples
 
 
-@pytest.mark.parametrize("outcome", [0, 1])
+@pytest.mark.parametrize("outcome", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_weighted_rows_that_are_all_alike(outcome):
     """They count as so many rows of equal weights, whatever rounding leaves of their variance."""
     acting, n_thresholds = np.full(400, 24), 24

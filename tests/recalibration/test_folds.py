@@ -295,7 +295,9 @@ def test_input_passes_untouched(route):
     check_by_hand(route, make_pipeline(SimpleImputer(), GaussianNB()), with_gaps, Y)
 
 
-@pytest.mark.parametrize("route", ["single", "auto", "cross-fit"])
+@pytest.mark.parametrize(
+    "route", ["single", pytest.param("auto", marks=pytest.mark.slow), "cross-fit"]
+)
 def test_pairwise_distances(route):
     """Columns of distances are training rows, too, of which each member would need others."""
     distances = pairwise_distances(X)
@@ -500,7 +502,7 @@ def test_frozen_estimator_knows_its_classes():
         model.fit(np.eye(4), [7] * 4)
 
 
-@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(15)])
+@pytest.mark.parametrize("cv", [pytest.param(LeaveOneOut(), marks=pytest.mark.slow), KFold(15)])
 @pytest.mark.parametrize("route", ["ensemble", "single"])
 def test_test_folds_of_one_class(route, cv):
     """The recalibrator learns from all of them together."""

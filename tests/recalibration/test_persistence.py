@@ -66,7 +66,7 @@ def test_composed_models_come_back_the_same():
     check_every_format(recalibration.KernelRecalibration().fit_summary(summary), X)
 
 
-@pytest.mark.parametrize("method", ["scaling", "boosting"])
+@pytest.mark.parametrize("method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_corrections_in_groups_come_back_the_same(method, monkeypatch):
     """Types beyond the trusted ones are scikit-learn's: boosted trees, columns of a transformer."""
     monkeypatch.setattr(_group_boosting, "_MAX_ROUNDS", 3)  # skops takes long for many trees
