@@ -4,6 +4,11 @@ import pytest
 
 
 def slow_among(cases, *heavy):
-    """The cases, of which the heavy ones are slow."""
+    """The cases, values or tuples of them, of which the heavy ones are slow."""
     assert set(heavy) <= set(cases)
-    return [pytest.param(case, marks=pytest.mark.slow) if case in heavy else case for case in cases]
+    return [_mark(case) if case in heavy else case for case in cases]
+
+
+def _mark(case):
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.slow)

@@ -150,7 +150,7 @@ class Recorder:
     "model",
     [
         make_pipeline(CrossFitProba(LogisticRegression(), cv=2), TemperatureScaling()),
-        make_pipeline(RecalibratedClassifierCV(LogisticRegression(), cv=2)),
+        make_pipeline(RecalibratedClassifierCV(LogisticRegression(), "platt", cv=2)),
         make_pipeline(MulticalibratedClassifierCV(LogisticRegression(), cv=2)),
     ],
 )

@@ -198,7 +198,12 @@ EXAMPLES = {
 ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, "MonitorDisplay"])
+@pytest.mark.parametrize(
+    "name",
+    slow_among(
+        [*EXAMPLES, "MonitorDisplay"], "CalibrationSharpnessDisplay", "MurphyDisplay", "PITDisplay"
+    ),
+)
 def test_displays_can_be_pickled_with_their_figures(name):
     if name == "MonitorDisplay":
         monitor = CalibrationMonitor().update([0, 1, 1], [0.2, 0.6, 0.7])
@@ -376,7 +381,7 @@ def test_options_that_do_not_exist(Display, way, binary):
     [
         (diagrams.DecisionCurveDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.MurphyDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
-        (diagrams.PITDisplay, {"distribution": norm(0, 1), "random_state": 0}),
+        (diagrams.PITDisplay, {"distribution": norm(0, 1), "n_resamples": 19, "random_state": 0}),
         (
             diagrams.QuantileReliabilityDisplay,
             {"y_quantiles": [0.1, 0.4, 0.7, 0.8], "quantiles": [0.5]},

@@ -50,7 +50,15 @@ def test_side_labels_stand_on_their_sides_and_leave_small_squares():
         assert not any(text.get_visible() for text in draw(ax=ax).side_labels_)
 
 
-@pytest.mark.parametrize("figsize", [(6.4, 4.8), (3, 3), (4, 8), (12, 3)])
+@pytest.mark.parametrize(
+    "figsize",
+    [
+        pytest.param((6.4, 4.8), marks=pytest.mark.slow),
+        (3, 3),
+        pytest.param((4, 8), marks=pytest.mark.slow),
+        pytest.param((12, 3), marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("n_labels", [1, 8])
 def test_legend_stands_between_the_unit_square_and_the_title(figsize, n_labels):
     figure, ax = plt.subplots(figsize=figsize)

@@ -49,7 +49,9 @@ def test_course_alarm_and_change():
     ]
 
 
-@pytest.mark.parametrize(("lag", "price"), [(2, 2), (14, np.e * np.log(14))])
+@pytest.mark.parametrize(
+    ("lag", "price"), [(2, 2), pytest.param(14, np.e * np.log(14), marks=pytest.mark.slow)]
+)
 def test_several_streams_need_more_evidence(lag, price):
     monitor = feed(lag=lag)
     display = MonitorDisplay.from_monitor(monitor)

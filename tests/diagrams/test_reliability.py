@@ -347,11 +347,16 @@ def test_the_worst_of_many_panels_are_shown():
         words = display.figure_.get_suptitle()
         assert words.startswith(f"The {n_shown} of 13 classes with the largest smECE")
         assert "max_panels=None" in words
-    for options in ({"max_panels": None}, {"max_panels": 13}, {"ax": plt.subplots(1, 13)[1]}):
-        display.plot(**options)
-        assert len(display.ax_) == 13
-        assert [line.get_label().split()[0] for line in display.line_] == display.name
-        assert display.figure_.get_suptitle() == ""
+    few = ReliabilityDisplay(curves=curves[:3], panels=True, name=["m0", "m1", "m2"])
+    for shown, options in (
+        (display, {"max_panels": None}),
+        (few, {"max_panels": 3}),
+        (few, {"ax": plt.subplots(1, 3)[1]}),
+    ):
+        shown.plot(**options)
+        assert len(shown.ax_) == len(shown.curves)
+        assert [line.get_label().split()[0] for line in shown.line_] == shown.name
+        assert shown.figure_.get_suptitle() == ""
     # Five panels in two rows: one that has none below has the labels.
     display = ReliabilityDisplay(curves=curves[:5], panels=True).plot()
     assert [bool(ax.get_xlabel()) for ax in display.ax_] == [False, False, True, True, True]
@@ -477,8 +482,8 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
     ("places", "options"),
     [
         pytest.param([0.3], {}, marks=pytest.mark.slow),
-        ([0.2, 0.8], {"bandwidth": 0.02}),
-        ([0, 1], {"scale": "logit"}),
+        pytest.param([0.2, 0.8], {"bandwidth": 0.02}, marks=pytest.mark.slow),
+        pytest.param([0, 1], {"scale": "logit"}, marks=pytest.mark.slow),
         (np.arange(11) / 10, {"bandwidth": 0.01}),
         pytest.param([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}, marks=pytest.mark.slow),
     ],

@@ -42,7 +42,7 @@ def assert_near(record, expected, **tolerances):
         np.testing.assert_allclose(*pair, rtol=1e-12, atol=atol)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_smooth_curve_is_that_of_the_rows(data, weighted):
     weights = np.random.default_rng(1).uniform(0.5, 2, 3000) if weighted else None
     summary = summarize(*data, weights)

@@ -112,7 +112,17 @@ def find_omnibus(outcomes, v, weights):
     return OmnibusOnPlaces(v[starts], mass, variance, len(v)).measure(sums)
 
 
-@pytest.mark.parametrize("kind", ["binary", "weights", "summary", "classwise", "full", "top-label"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "binary",
+        "weights",
+        "summary",
+        pytest.param("classwise", marks=pytest.mark.slow),
+        pytest.param("full", marks=pytest.mark.slow),
+        "top-label",
+    ],
+)
 def test_omnibus_pvalue_is_the_probability_of_all_outcomes(kind):
     proba, (y,), weights = draw_omnibus_case(kind)
     n, n_classes = proba.shape
@@ -312,7 +322,15 @@ def test_summaries_give_nearly_the_test_of_their_rows(name, options):
     assert cells.pvalue == 1 / 200
 
 
-@pytest.mark.parametrize("names", [["north", "south", "west"], [1, 2, 3], [1.5, 2.5, 3.5]], ids=str)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["north", "south", "west"], marks=pytest.mark.slow),
+        [1, 2, 3],
+        pytest.param([1.5, 2.5, 3.5], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_worst_group_is_named(names, rng):
     y, proba = draw_binary(rng, 600)
     site = np.repeat(names, 200)

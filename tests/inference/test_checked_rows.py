@@ -33,7 +33,10 @@ def name(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("draw", [draw_binary, lambda rng, n: draw_classes(rng, n, 3)])
+@pytest.mark.parametrize(
+    "draw",
+    [draw_binary, pytest.param(lambda rng, n: draw_classes(rng, n, 3), marks=pytest.mark.slow)],
+)
 def test_of_rows(rng, name, draw):
     rows = draw(rng, 60)
     assert 0 < calibration_test(*rows, statistic=name, **QUICK).pvalue <= 1

@@ -94,7 +94,12 @@ def test_coverage_of_two_predictions(name, places, counts):
 
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize(
-    ("n", "place"), [(10, 0.5), pytest.param(40, 0.5, marks=pytest.mark.slow), (20, 0.1)]
+    ("n", "place"),
+    [
+        (10, 0.5),
+        pytest.param(40, 0.5, marks=pytest.mark.slow),
+        pytest.param(20, 0.1, marks=pytest.mark.slow),
+    ],
 )
 def test_outcomes_as_predicted_leave_room(name, n, place):
     """As many events as were predicted: Wilson's interval of their share lies inside."""

@@ -36,7 +36,8 @@ def find_pvalues(test, rng, n_runs, draw, **options):
 @pytest.mark.parametrize(
     ("test", "n", "weighted"),
     [
-        *((spiegelhalter, 1000, weighted) for weighted in (False, True)),
+        slow(spiegelhalter, 1000, False),
+        (spiegelhalter, 1000, True),
         *(slow(test, 2000, weighted) for test in (kuiper, smirnov) for weighted in (False, True)),
         *(slow(t_cal_test, n, weighted) for n in (30, 200) for weighted in (False, True)),
         *(slow(test, n, False) for test, n in ((hosmer_lemeshow, 2000), (cox, 1000), (belt, 1000))),
@@ -99,9 +100,11 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
 @pytest.mark.parametrize(
     "test",
     [
-        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, belt, t_cal_test),
+        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow),
         *(partial(blocks, block_size=lambda n: n // 10), embedding),
         *(
+            slow(belt),
+            slow(t_cal_test),
             slow(cox),
             slow(kernel_calibration_test),
             slow(calibration_test),

@@ -71,9 +71,9 @@ def test_bounds_of_more_predictions_are_those_of_the_best_merging(rng, kind):
 @pytest.mark.parametrize(
     ("tol", "decimals", "spread"),
     [
-        (0.1, 16, (1, 1)),
+        pytest.param(0.1, 16, (1, 1), marks=pytest.mark.slow),
         (1e-3, 2, (0.3, 30)),
-        (1e-3, 16, (0.1, 0.1)),
+        pytest.param(1e-3, 16, (0.1, 0.1), marks=pytest.mark.slow),
         pytest.param(1e-4, 16, (1, 1), marks=pytest.mark.slow),
     ],
 )
@@ -135,7 +135,7 @@ def test_up_to_ten_distinct_predictions_groups_need_not_be_neighbours():
     assert bounds.high == pytest.approx(neighbours / 11, abs=1e-12)
 
 
-@pytest.mark.parametrize("decimals", [3, 16])
+@pytest.mark.parametrize("decimals", [3, pytest.param(16, marks=pytest.mark.slow)])
 def test_bounds_of_many_predictions(rng, decimals):
     """Calibrated predictions changed by less than 0.02 on average."""
     calibrated = rng.random(4000)
@@ -191,7 +191,7 @@ def test_witness_attains_the_smooth_calibration_error(rng, kind, n):
     assert np.average(attained, weights=weights) == pytest.approx(low, abs=1e-9)
 
 
-@pytest.mark.parametrize("decimals", [2, 16])
+@pytest.mark.parametrize("decimals", [2, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["calibrated", "shifted", "always"])
 def test_smooth_calibration_on_a_grid_keeps_its_promise(rng, kind, decimals):
     v = np.round(rng.beta(0.5, 2, 20_000), decimals)

@@ -36,7 +36,12 @@ def test_values_of_walz():
 
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(
-    "family", [stats.norm, stats.laplace, pytest.param(stats.logistic, marks=pytest.mark.slow)]
+    "family",
+    [
+        stats.norm,
+        pytest.param(stats.laplace, marks=pytest.mark.slow),
+        pytest.param(stats.logistic, marks=pytest.mark.slow),
+    ],
 )
 def test_one_shape_is_isotonic_distributional_regression(family, weighted, rng):
     """The order of the predictions is that of their means; far tails have it, too."""

@@ -42,8 +42,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
 def _list_laws():
-    for name, shapes in distcont:
-        marks = [pytest.mark.slow] if name in SLOW else []
+    """Of the usual ones every third is no slow test."""
+    for k, (name, shapes) in enumerate(distcont):
+        is_usual = name not in (*CIRCULAR, *INFINITE)
+        marks = [pytest.mark.slow] * (name in SLOW or (is_usual and k % 3 > 0))
         yield pytest.param(name, shapes, id=f"{name}{shapes}", marks=marks)
 
 

@@ -35,7 +35,7 @@ def draw_case(rng, case, n):
     return v, y, w
 
 
-@pytest.mark.parametrize("n", [1, 2, 8])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "case",
     [
@@ -56,7 +56,7 @@ def test_agrees_with_direct_quadrature(rng, case, n):
         assert value == pytest.approx(reference.smooth_ece(v, y, w, scale), abs=1e-6)
 
 
-@pytest.mark.parametrize("bandwidth", [1e-3, 0.3, 5])
+@pytest.mark.parametrize("bandwidth", [pytest.param(1e-3, marks=pytest.mark.slow), 0.3, 5])
 def test_given_bandwidth_agrees_with_direct_quadrature(rng, bandwidth):
     for case in ("ends", "weights"):
         v, y, w = draw_case(rng, case, 15)

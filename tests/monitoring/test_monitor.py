@@ -29,7 +29,7 @@ def assert_same(one, other):
     [
         pytest.param({"run_length": 3000}, marks=pytest.mark.slow),
         {"memories": (3,), "tolerance": 0.05},
-        {"memories": (1, 20), "lag": 3},
+        pytest.param({"memories": (1, 20), "lag": 3}, marks=pytest.mark.slow),
         pytest.param(
             {"reduction": "classwise", "run_length": 3000, "n_bins": 3}, marks=pytest.mark.slow
         ),
@@ -55,7 +55,15 @@ def test_the_pvalue_is_that_of_the_largest_evidence(rng):
 
 
 @pytest.mark.parametrize(
-    "n", [1, 999, 1000, 1001, 4100, pytest.param(10**6, marks=pytest.mark.slow)]
+    "n",
+    [
+        1,
+        pytest.param(999, marks=pytest.mark.slow),
+        pytest.param(1000, marks=pytest.mark.slow),
+        pytest.param(1001, marks=pytest.mark.slow),
+        pytest.param(4100, marks=pytest.mark.slow),
+        pytest.param(10**6, marks=pytest.mark.slow),
+    ],
 )
 def test_history_is_thinned_out(rng, n):
     y, v = draw_rows(rng, n)
@@ -87,7 +95,15 @@ def test_history_shows_why_there_was_an_alarm(rng):
     assert np.exp(-history["log_e_value"].max()) == pytest.approx(monitor.pvalue_, rel=1e-12)
 
 
-@pytest.mark.parametrize("settings", [{}, {"run_length": 50}, {"lag": 3}, {"batch": "whole"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"run_length": 50}, marks=pytest.mark.slow),
+        pytest.param({"lag": 3}, marks=pytest.mark.slow),
+        pytest.param({"batch": "whole"}, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("timed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_looking_changes_nothing(rng, settings, timed):
     """Neither what is known, to the last bit, nor what comes after; and nothing is stale."""
@@ -609,8 +625,10 @@ def test_sentences_about_changes_and_classes(rng):
     "settings",
     [
         {},
-        {"memories": (1, 20), "lag": 3},
-        {"reduction": "classwise", "run_length": 3000, "n_bins": 3},
+        pytest.param({"memories": (1, 20), "lag": 3}, marks=pytest.mark.slow),
+        pytest.param(
+            {"reduction": "classwise", "run_length": 3000, "n_bins": 3}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_monitors_are_equal_whatever_the_parts(rng, settings):

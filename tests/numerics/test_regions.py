@@ -47,7 +47,7 @@ def test_calibrated_predictions_have_no_region(case):
 @pytest.mark.parametrize("n_samples", [200, 2000, 20_000])
 @pytest.mark.parametrize("case", CALIBRATED)
 def test_level_is_exact(case, n_samples, weighted):
-    n_times = 200 if n_samples < 20_000 else 100
+    n_times = 100 if n_samples < 20_000 else 50
     most = binom.ppf(1 - 1e-4, n_times, 0.05)
     assert count_false(case, n_samples, n_times, weighted=weighted) <= most
 

@@ -27,12 +27,12 @@ def assert_equals_definition(scores, outcomes, weights, at):
 @pytest.mark.parametrize(
     "kind",
     [
-        "calibrated",
+        pytest.param("calibrated", marks=pytest.mark.slow),
         pytest.param("reversed", marks=pytest.mark.slow),
         pytest.param("noise", marks=pytest.mark.slow),
         pytest.param("rare", marks=pytest.mark.slow),
         "single row",
-        "all positive",
+        pytest.param("all positive", marks=pytest.mark.slow),
     ],
 )
 def test_equals_isotonic_regression_with_the_added_row(rng, kind):

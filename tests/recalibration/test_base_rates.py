@@ -147,7 +147,7 @@ def test_corrections_of_groups_predict_as_many_events_as_there_are(name, method)
         pytest.param(0.1, marks=pytest.mark.slow),
         0.2,
         pytest.param(0.3, marks=pytest.mark.slow),
-        0.5,
+        pytest.param(0.5, marks=pytest.mark.slow),
     ],
 )
 def test_what_the_scores_are_off_by_is_found_out_little_by_little(away):

@@ -43,7 +43,7 @@ def check_probabilities(proba):
 
 
 @every_class_and_count
-@pytest.mark.parametrize("input", ["proba", "logits"])
+@pytest.mark.parametrize("input", ["proba", pytest.param("logits", marks=pytest.mark.slow)])
 def test_answers_are_probabilities_of_the_float_type_of_the_scores(R, n_classes, input):
     X, y = make_scores(n_classes)
     X = np.log(X) if input == "logits" else X

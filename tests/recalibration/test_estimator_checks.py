@@ -100,7 +100,10 @@ class TestTiers:
             RecalibratedClassifierCV(),
             MulticalibratedClassifierCV(),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
-            *(RecalibratedClassifierCV(recalibrator=name) for name in get_recalibrator_names()),
+            *(
+                RecalibratedClassifierCV(recalibrator=name, cv=2)
+                for name in get_recalibrator_names()
+            ),
             RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in RANDOM),
         ]

@@ -45,7 +45,7 @@ def check_every_format(fitted, X, trusted=TRUSTED_TYPES):
 
 
 @every_class
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_recalibrators_come_back_the_same(R, n_classes):
     X, y = make_scores(n_classes)
     check_every_format(make(R).fit(X, NAMES[y]), X)

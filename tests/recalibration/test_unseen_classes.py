@@ -116,7 +116,7 @@ def make_frozen(n_classes):
     return model, X[few], NAMES[y[few]], X[2000:]
 
 
-@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("ensemble", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", get_recalibrator_names())
 def test_frozen_classifiers(name, ensemble):
     """The share of the class was .347, and became .013 with Platt's sigmoid."""

@@ -52,7 +52,10 @@ def test_counts_stay_as_they_are():
     np.testing.assert_array_equal(count_as_rows(np.full(7, 5e-324)), np.ones(7))
 
 
-@pytest.mark.parametrize("model", [RecalibratedClassifierCV, MulticalibratedClassifierCV])
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(RecalibratedClassifierCV, marks=pytest.mark.slow), MulticalibratedClassifierCV],
+)
 def test_shares_as_weights_of_a_classifier(model):
     """Naive Bayes knows the scale of weights no more than the recalibrator does."""
     X, y = make_features(2)

@@ -335,7 +335,7 @@ def test_diagram_can_be_drawn(report):
     "labels",
     [
         pytest.param(("no", "yes"), marks=pytest.mark.slow),
-        (False, True),
+        pytest.param((False, True), marks=pytest.mark.slow),
         np.array([2, 7]),
         pytest.param(np.array([0.5, 1.5], np.float32), marks=pytest.mark.slow),
     ],
