@@ -53,7 +53,7 @@ def test_several_estimators(data):
     assert_same(found, calibration_report(y[300:], proba, labels=["a", "b", "c"], **FEW))
     # The rows may lack the label.
     left = y[300:] != "b"
-    found = from_estimator({"some": models["some"]}, X[300:][left], y[300:][left], **FEW)
+    found = from_estimator(models, X[300:][left], y[300:][left], **FEW)
     assert found.models["some"].sample.labels == ["a", "b", "c"]
 
 
