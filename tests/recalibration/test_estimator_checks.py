@@ -22,7 +22,6 @@ from skcal.recalibration import (
     QuantileRecalibration,
     RecalibratedClassifierCV,
     RecalibratedRegressorCV,
-    get_recalibrator_names,
 )
 from tests.recalibration.adapter import AllRows, OnValidPredictions, OnValidScores
 from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, make
@@ -100,10 +99,7 @@ class TestTiers:
             RecalibratedClassifierCV(),
             MulticalibratedClassifierCV(),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
-            *(
-                RecalibratedClassifierCV(recalibrator=name, cv=2)
-                for name in get_recalibrator_names()
-            ),
+            RecalibratedClassifierCV(recalibrator="isotonic"),  # all others: see below
             RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in RANDOM),
         ]
