@@ -6,6 +6,7 @@ formulas are drawn by MathJax, which browsers load from its public server. With
 """
 
 import os
+import sys
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,8 @@ project_copyright = "the skcal developers, BSD 3-Clause licence"
 version = release = skcal.__version__
 pyproject = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
 urls = tomllib.loads(pyproject)["project"].get("urls", {})
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_warnings.py
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -67,7 +70,9 @@ sphinx_gallery_conf = {
     "backreferences_dir": "auto_examples/backreferences",
     "doc_module": ("skcal",),
     "reference_url": {"skcal": None},
-    "reset_modules": ("matplotlib",),
+    # Examples that fail or warn fail the build.
+    "reset_modules": ("gallery_warnings.raise_warnings", "matplotlib"),
+    "reset_modules_order": "both",
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,
     "remove_config_comments": True,

@@ -324,7 +324,7 @@ def check_temperature(scaler, put, scores, y, weights=None, **close):
     assert type(fitted.transform(scores)) is np.ndarray
 
 
-@pytest.mark.parametrize("given", ["proba", "logits"])
+@pytest.mark.parametrize("given", [pytest.param("proba", marks=pytest.mark.slow), "logits"])
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_temperature_scaling(given, loss, put):
     scaler = TemperatureScaling(input=given, loss=loss)

@@ -127,7 +127,9 @@ def test_an_interval_near_a_tiny_part_of_its_scale():
     assert 0 <= found.low <= found.estimate <= found.high <= 1
 
 
-@pytest.mark.parametrize("function", [smooth_ece, smooth_ece_curve])
+@pytest.mark.parametrize(
+    "function", [pytest.param(smooth_ece, marks=pytest.mark.slow), smooth_ece_curve]
+)
 def test_the_smallest_bandwidths(function):
     peak = measure_peak(function, Y, NARROW, bandwidth=1e-5)
     assert peak < MOST_WITH_TINY_BANDWIDTH

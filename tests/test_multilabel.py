@@ -113,7 +113,14 @@ def test_other_functions_with_a_reduction():
         np.testing.assert_allclose(bound(Y, P, **MULTI), single.mean(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["cross-fit", "percentile", "bca"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param("cross-fit", marks=pytest.mark.slow),
+        "percentile",
+        pytest.param("bca", marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_keep_the_labels_of_a_row_together(method):
     """They are those of classes, where the labels are classes: rows are drawn in the same way."""
     options = {"method": method, "n_resamples": 20, "random_state": 0}
@@ -367,7 +374,14 @@ def test_a_panel_for_each_label():
         assert display.ax_[k].get_xlabel() == "Predicted probability"
 
 
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MLPClassifier(3, max_iter=5000, tol=0.01)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        MODELS[0],
+        pytest.param(MODELS[1], marks=pytest.mark.slow),
+        MLPClassifier(3, max_iter=5000, tol=0.01),
+    ],
+)
 def test_panels_of_a_classifier_have_the_names_of_the_columns(model):
     model = model.fit(X, LABELS)
     frame = pd.DataFrame(LABELS, columns=NAMES)

@@ -1,7 +1,9 @@
 """Files for packages, workflows and commits say the same as pyproject.toml and .ci/run."""
 
+import ast
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -66,6 +68,23 @@ def test_commits_are_checked_by_the_versions_of_the_tests():
         (smallest,) = [line.split(">=")[1] for line in test if line.startswith(f"{tool}>=")]
         numbers = [tuple(map(int, v.split("."))) for v in (smallest, hooks[hook].removeprefix("v"))]
         assert numbers == sorted(numbers)
+
+
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_need_only_what_the_package_needs(path):
+    """They run where nothing but the package is installed, as the quickstart does."""
+    needed = {re.match(r"[\w-]+", line)[0] for line in PROJECT["dependencies"]}
+    needed = {"skcal", "sklearn", *needed, *sys.stdlib_module_names}
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module.split(".")[0])
+    assert imported <= needed
 
 
 def test_conda_recipe():

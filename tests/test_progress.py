@@ -24,6 +24,7 @@ from skcal.recalibration import (
 from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
+from tests.cases import slow_among
 from tests.public_objects import list_functions_and_classes, list_methods
 from tests.recalibration.family import ONE_VS_REST
 from tests.test_threads import JOBS, assert_same, make_rows
@@ -77,7 +78,16 @@ def test_all_that_takes_long_shows_progress():
     assert {name for name, taken in options.items() if "n_resamples" in taken} <= found
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    slow_among(
+        CALLS,
+        "CalibrationReport.from_estimator",
+        "MulticalibratedClassifierCV",
+        "adversarial_group_calibration",
+        "calibration_report",
+    ),
+)
 def test_a_bar_changes_no_answer(name):
     for call in CALLS[name]:
         bars = []
@@ -140,7 +150,7 @@ class Recorder:
     "model",
     [
         make_pipeline(CrossFitProba(LogisticRegression(), cv=2), TemperatureScaling()),
-        make_pipeline(RecalibratedClassifierCV(LogisticRegression(), cv=2)),
+        make_pipeline(RecalibratedClassifierCV(LogisticRegression(), "platt", cv=2)),
         make_pipeline(MulticalibratedClassifierCV(LogisticRegression(), cv=2)),
     ],
 )

@@ -289,7 +289,7 @@ class LaidOutNB(GaussianNB):
         return self.layout(super().predict_proba(X))
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.slow), -1])
 @pytest.mark.parametrize(("X", "y"), [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
 def test_scorers_share_one_call_of_predict_proba(X, y, order):
     scoring = {"smooth": SMOOTH, "log loss": "neg_log_loss", "own": make_gain()}

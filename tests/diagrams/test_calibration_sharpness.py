@@ -25,7 +25,13 @@ def read_top(display):
 
 
 @pytest.mark.parametrize(
-    "options", [{"loss": "log"}, {"kernel": "epanechnikov"}, {"bandwidth": None}], ids=str
+    "options",
+    [
+        {"loss": "log"},
+        pytest.param({"kernel": "epanechnikov"}, marks=pytest.mark.slow),
+        pytest.param({"bandwidth": None}, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_curve_is_that_of_the_metrics(options, rows):
     display = draw(*rows, **options)
@@ -125,10 +131,15 @@ def test_infinite_gaps_fill_the_frame():
     assert display.line_.get_label() == "Classifier (log loss = inf, calibration = inf)"
 
 
-@pytest.mark.parametrize("loss", ["brier", "log"])
+@pytest.mark.parametrize("loss", ["brier", pytest.param("log", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("y_true", "y_proba"),
-    [([1], [0.3]), ([0, 1, 1], [0.5] * 3), ([0, 1], [0.0, 1.0]), ([0, 1, 1], [0.2, 0.2, 0.8])],
+    [
+        ([1], [0.3]),
+        pytest.param([0, 1, 1], [0.5] * 3, marks=pytest.mark.slow),
+        pytest.param([0, 1], [0.0, 1.0], marks=pytest.mark.slow),
+        pytest.param([0, 1, 1], [0.2, 0.2, 0.8], marks=pytest.mark.slow),
+    ],
 )
 def test_kernels_that_do_not_reach_everywhere(y_true, y_proba, loss):
     """No curve, no band and no warning where nothing is within reach."""

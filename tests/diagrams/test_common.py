@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_validate
 from skcal import diagrams
 from skcal.diagrams._legend import Term, label_curves
 from skcal.monitoring import CalibrationMonitor
+from tests.cases import slow_among
 from tests.diagrams.artists import assert_same_curve, assert_same_drawing, list_legend, read_values
 
 # Of each display the curve, and the numbers in its legend.
@@ -24,7 +25,22 @@ DISPLAYS = {
 }
 every_display = pytest.mark.parametrize("Display", DISPLAYS)
 WAYS = ("from_estimator", "from_predictions", "from_cv_results")
-every_way = pytest.mark.parametrize("way", WAYS)
+RELIABILITY, SHARPNESS = DISPLAYS
+# Each of them in one case; the other pairs are slow tests.
+each_display_and_way = pytest.mark.parametrize(
+    ("Display", "way"),
+    [
+        (SHARPNESS, "from_estimator"),
+        (RELIABILITY, "from_predictions"),
+        (RELIABILITY, "from_cv_results"),
+        pytest.param(RELIABILITY, "from_estimator", marks=pytest.mark.slow),
+        pytest.param(SHARPNESS, "from_predictions", marks=pytest.mark.slow),
+        pytest.param(SHARPNESS, "from_cv_results", marks=pytest.mark.slow),
+    ],
+)
+mostly_reliability = pytest.mark.parametrize(
+    "Display", [RELIABILITY, pytest.param(SHARPNESS, marks=pytest.mark.slow)]
+)
 FOLDS = {"cv": 3, "return_estimator": True, "return_indices": True}
 
 
@@ -81,8 +97,7 @@ def test_constructors_have_the_same_options(Display):
     assert by_estimator == by_predictions >= by_folds
 
 
-@every_display
-@every_way
+@each_display_and_way
 def test_plot_options_are_passed_on(Display, way, binary):
     _, ax = plt.subplots()
     options = {"ax": ax, "name": "model", "bandwidth": 0.2, "side_labels": False, "despine": True}
@@ -148,7 +163,7 @@ def test_legend_entries():
         assert labels == expected
 
 
-@every_display
+@mostly_reliability
 def test_positive_label_is_shown(Display):
     for y_true, options, shown in (
         ([0, 1, 1], {}, 1),
@@ -183,7 +198,12 @@ EXAMPLES = {
 ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, "MonitorDisplay"])
+@pytest.mark.parametrize(
+    "name",
+    slow_among(
+        [*EXAMPLES, "MonitorDisplay"], "CalibrationSharpnessDisplay", "MurphyDisplay", "PITDisplay"
+    ),
+)
 def test_displays_can_be_pickled_with_their_figures(name):
     if name == "MonitorDisplay":
         monitor = CalibrationMonitor().update([0, 1, 1], [0.2, 0.6, 0.7])
@@ -193,7 +213,10 @@ def test_displays_can_be_pickled_with_their_figures(name):
     pickle.loads(pickle.dumps(display)).figure_.canvas.draw()
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES)[:4])
+@pytest.mark.parametrize(
+    "name",
+    slow_among(list(EXAMPLES)[:4], "CalibrationSharpnessDisplay", "MurphyDisplay"),
+)
 def test_labels_of_the_data_are_no_formulas(name):
     label = "$a_b_c$"
     Display, y = getattr(diagrams, name), ["no", label, label]
@@ -202,7 +225,7 @@ def test_labels_of_the_data_are_no_formulas(name):
     assert rf"(Positive label: \{label[:-1]}\$)" in display.ax_.get_xlabel()
 
 
-@every_display
+@mostly_reliability
 def test_three_classes(Display, multiclass):
     classifier, X, y = multiclass
     y_proba = classifier.predict_proba(X)
@@ -259,7 +282,7 @@ def test_curves_on_one_axes(Display, curve_kwargs):
     assert {bool(one.get_linewidth()) for one in display.density_} == {separate}
 
 
-@every_display
+@mostly_reliability
 def test_each_fold_is_the_diagram_of_its_test_rows(Display, multiclass):
     _, X, y = multiclass
     X, weights = sparse.csr_matrix(X), np.random.default_rng(1).random(len(y))
@@ -277,7 +300,7 @@ def test_each_fold_is_the_diagram_of_its_test_rows(Display, multiclass):
     assert len(list_legend(display.ax_)) == 2  # with the diagonal
 
 
-@every_display
+@mostly_reliability
 def test_folds_that_know_other_classes(Display, multiclass):
     _, X, three = multiclass
     two, other = (np.where(three == "a", "a", label) for label in "bd")
@@ -332,8 +355,7 @@ def test_bad_curves(Display):
             Display(curves=curves).plot()
 
 
-@every_display
-@every_way
+@each_display_and_way
 def test_options_that_do_not_exist(Display, way, binary):
     foo, twice = {"foo": 1}, {"ls": "-", "linestyle": ":"}
     for options, error, message in (
@@ -359,7 +381,7 @@ def test_options_that_do_not_exist(Display, way, binary):
     [
         (diagrams.DecisionCurveDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.MurphyDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
-        (diagrams.PITDisplay, {"distribution": norm(0, 1), "random_state": 0}),
+        (diagrams.PITDisplay, {"distribution": norm(0, 1), "n_resamples": 19, "random_state": 0}),
         (
             diagrams.QuantileReliabilityDisplay,
             {"y_quantiles": [0.1, 0.4, 0.7, 0.8], "quantiles": [0.5]},

@@ -50,7 +50,15 @@ def test_side_labels_stand_on_their_sides_and_leave_small_squares():
         assert not any(text.get_visible() for text in draw(ax=ax).side_labels_)
 
 
-@pytest.mark.parametrize("figsize", [(6.4, 4.8), (3, 3), (4, 8), (12, 3)])
+@pytest.mark.parametrize(
+    "figsize",
+    [
+        pytest.param((6.4, 4.8), marks=pytest.mark.slow),
+        (3, 3),
+        pytest.param((4, 8), marks=pytest.mark.slow),
+        pytest.param((12, 3), marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("n_labels", [1, 8])
 def test_legend_stands_between_the_unit_square_and_the_title(figsize, n_labels):
     figure, ax = plt.subplots(figsize=figsize)
@@ -87,9 +95,17 @@ def test_long_entries_are_broken_into_two_lines(rows):
         assert frame - 1 <= legend.y0 < legend.y1 <= ax.get_window_extent().y1 + 1
 
 
-@pytest.mark.parametrize("Display", [ReliabilityDisplay, CalibrationSharpnessDisplay])
 @pytest.mark.parametrize(
-    "name", ["GaussianNB", "RecalibratedClassifierCV (isotonic)", "the name of a model " * 6]
+    "Display",
+    [ReliabilityDisplay, pytest.param(CalibrationSharpnessDisplay, marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GaussianNB",
+        pytest.param("RecalibratedClassifierCV (isotonic)", marks=pytest.mark.slow),
+        "the name of a model " * 6,
+    ],
 )
 def test_legends_stay_in_the_figure(rows, Display, name):
     weights = np.random.default_rng(0).random(500)
@@ -135,7 +151,14 @@ def test_long_labels_of_the_data_stay_in_the_figure():
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("size", [(6.4, 4.8), (6, 6), (3, 3)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((6.4, 4.8), marks=pytest.mark.slow),
+        pytest.param((6, 6), marks=pytest.mark.slow),
+        (3, 3),
+    ],
+)
 def test_tick_labels_do_not_touch(rows, scale, size):
     axes = plt.subplots(3, 3, figsize=size)[1]
     for ax in (axes[0, 0], plt.subplots(figsize=size)[1]):

@@ -49,7 +49,9 @@ def test_course_alarm_and_change():
     ]
 
 
-@pytest.mark.parametrize(("lag", "price"), [(2, 2), (14, np.e * np.log(14))])
+@pytest.mark.parametrize(
+    ("lag", "price"), [(2, 2), pytest.param(14, np.e * np.log(14), marks=pytest.mark.slow)]
+)
 def test_several_streams_need_more_evidence(lag, price):
     monitor = feed(lag=lag)
     display = MonitorDisplay.from_monitor(monitor)
@@ -118,7 +120,9 @@ def test_a_date_has_one_point(n_days):
     assert display.axes_[0].get_title() == f"{title}{monitor.change_alarm_time_:%Y-%m-%d}"
 
 
-@pytest.mark.parametrize("first", [None, 20260301, 1773880000])
+@pytest.mark.parametrize(
+    "first", [None, 20260301, pytest.param(1773880000, marks=pytest.mark.slow)]
+)
 def test_labels_of_ticks_do_not_overlap_and_keep_their_digits(first):
     monitor = feed(times=None if first is None else first + np.arange(20))
     if first is None:

@@ -291,7 +291,10 @@ def test_groups_have_names_that_differ(rng):
     assert display.ax_.xaxis.label.get_window_extent().y0 >= 0
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    "scale",
+    [pytest.param(1e-6, marks=pytest.mark.slow), 1.0, pytest.param(1e6, marks=pytest.mark.slow)],
+)
 def test_widths_that_differ_by_rounding_make_one_group(rng, scale):
     middle = scale * rng.normal(size=(400, 1))
     noisy = middle + scale * np.array([-1.1, 1.3])

@@ -93,7 +93,9 @@ def test_isotonic_curve_is_the_isotonic_regression(data, weighted):
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-@pytest.mark.parametrize("n_bins", [1, 7, 40])
+@pytest.mark.parametrize(
+    "n_bins", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
     rng = np.random.default_rng(0)
     proba = rng.beta(0.5, 2, 500)
@@ -116,7 +118,7 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
 
 
 @every_kind
-@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("scale", ["probability", pytest.param("logit", marks=pytest.mark.slow)])
 def test_what_is_computed_may_be_drawn_later(kind, scale, binary):
     model, X, y = binary
     options = {"kind": kind, "scale": scale, "n_bins": 5, "interval": kind == "smooth"}
@@ -345,11 +347,16 @@ def test_the_worst_of_many_panels_are_shown():
         words = display.figure_.get_suptitle()
         assert words.startswith(f"The {n_shown} of 13 classes with the largest smECE")
         assert "max_panels=None" in words
-    for options in ({"max_panels": None}, {"max_panels": 13}, {"ax": plt.subplots(1, 13)[1]}):
-        display.plot(**options)
-        assert len(display.ax_) == 13
-        assert [line.get_label().split()[0] for line in display.line_] == display.name
-        assert display.figure_.get_suptitle() == ""
+    few = ReliabilityDisplay(curves=curves[:3], panels=True, name=["m0", "m1", "m2"])
+    for shown, options in (
+        (display, {"max_panels": None}),
+        (few, {"max_panels": 3}),
+        (few, {"ax": plt.subplots(1, 3)[1]}),
+    ):
+        shown.plot(**options)
+        assert len(shown.ax_) == len(shown.curves)
+        assert [line.get_label().split()[0] for line in shown.line_] == shown.name
+        assert shown.figure_.get_suptitle() == ""
     # Five panels in two rows: one that has none below has the labels.
     display = ReliabilityDisplay(curves=curves[:5], panels=True).plot()
     assert [bool(ax.get_xlabel()) for ax in display.ax_] == [False, False, True, True, True]
@@ -474,11 +481,11 @@ def test_folds_have_neither_panels_nor_resamples(multiclass):
 @pytest.mark.parametrize(
     ("places", "options"),
     [
-        ([0.3], {}),
-        ([0.2, 0.8], {"bandwidth": 0.02}),
-        ([0, 1], {"scale": "logit"}),
+        pytest.param([0.3], {}, marks=pytest.mark.slow),
+        pytest.param([0.2, 0.8], {"bandwidth": 0.02}, marks=pytest.mark.slow),
+        pytest.param([0, 1], {"scale": "logit"}, marks=pytest.mark.slow),
         (np.arange(11) / 10, {"bandwidth": 0.01}),
-        ([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}),
+        pytest.param([0.3, *np.linspace(0.8, 1, 300)], {"bandwidth": 0.01}, marks=pytest.mark.slow),
     ],
 )
 def test_predictions_that_many_rows_share_are_seen(places, options):

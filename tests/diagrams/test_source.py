@@ -42,7 +42,7 @@ def assert_near(record, expected, **tolerances):
         np.testing.assert_allclose(*pair, rtol=1e-12, atol=atol)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_smooth_curve_is_that_of_the_rows(data, weighted):
     weights = np.random.default_rng(1).uniform(0.5, 2, 3000) if weighted else None
     summary = summarize(*data, weights)
@@ -95,7 +95,7 @@ def test_cells_stand_for_their_rows(data):
     assert_near(*draw_both(data, kind="binned", n_bins=16), prob_pred=1e-11, prob_true=1e-15)
 
 
-@pytest.mark.parametrize("kind", ["smooth", "binned"])
+@pytest.mark.parametrize("kind", [pytest.param("smooth", marks=pytest.mark.slow), "binned"])
 def test_band_and_interval_agree_with_those_of_the_rows(data, kind):
     curve, expected = (
         display.curves[0] for display in draw_both(data, kind=kind, n_bins=8, **INTERVAL)
@@ -115,7 +115,16 @@ def test_interval_of_a_summary_is_that_of_the_function(data):
         np.testing.assert_allclose(curve.smooth_ece_interval, expected, atol=length / 8)
 
 
-@pytest.mark.parametrize("reduction", ["auto", "confidence", "classwise", "top-label", "full"])
+@pytest.mark.parametrize(
+    "reduction",
+    [
+        pytest.param("auto", marks=pytest.mark.slow),
+        "confidence",
+        pytest.param("classwise", marks=pytest.mark.slow),
+        "top-label",
+        "full",
+    ],
+)
 def test_reductions(classes, reduction):
     settings = {"labels": ["a", "b", "c"], "reduction": reduction}
     display = ReliabilityDisplay.from_summary(summarize(*classes, **settings))

@@ -13,6 +13,9 @@ from skcal.inference import net_benefit_difference
 from skcal.metrics import elementary_score_curve, net_benefit_curve
 
 every_display = pytest.mark.parametrize("Display", [DecisionCurveDisplay, MurphyDisplay])
+mostly_decisions = pytest.mark.parametrize(
+    "Display", [DecisionCurveDisplay, pytest.param(MurphyDisplay, marks=pytest.mark.slow)]
+)
 
 
 @pytest.fixture
@@ -142,7 +145,7 @@ def test_bands_of_clusters(rows, Display):
         Display.from_predictions(y, models, clusters=clusters, confidence_level=None)
 
 
-@every_display
+@mostly_decisions
 def test_ways_to_one_diagram(rows, Display):
     y, models = rows
     X = models["a"][:, None]
@@ -258,7 +261,7 @@ def test_unknown_options_are_named():
         DecisionCurveDisplay.from_predictions([0, 1], [0.2, 0.7], bnad_kwargs={})
 
 
-@every_display
+@mostly_decisions
 def test_legend_hides_nothing(Display, rows):
     y, models = rows
     for proba in (models["a"], models):
@@ -273,7 +276,7 @@ def test_legend_hides_nothing(Display, rows):
 @pytest.mark.parametrize(
     "size", [(8, 4), *(pytest.param(s, marks=pytest.mark.slow) for s in ((6.4, 4.8), (8, 8)))]
 )
-@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("layout", [pytest.param(None, marks=pytest.mark.slow), "constrained"])
 def test_legend_stays_in_small_axes(Display, rows, size, layout):
     y, models = rows
     figure, axes = plt.subplots(1, 2, figsize=size, layout=layout)

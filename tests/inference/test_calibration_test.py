@@ -51,7 +51,7 @@ def test_every_reduction(reduction, rng):
 @pytest.mark.parametrize(
     ("name", "n_classes", "weights", "summarized"),
     [
-        ("smooth_calibration_error", 2, None, False),
+        pytest.param("smooth_calibration_error", 2, None, False, marks=pytest.mark.slow),
         ("expected_calibration_error", 2, UNEVEN, False),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
@@ -112,7 +112,17 @@ def find_omnibus(outcomes, v, weights):
     return OmnibusOnPlaces(v[starts], mass, variance, len(v)).measure(sums)
 
 
-@pytest.mark.parametrize("kind", ["binary", "weights", "summary", "classwise", "full", "top-label"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "binary",
+        "weights",
+        "summary",
+        pytest.param("classwise", marks=pytest.mark.slow),
+        pytest.param("full", marks=pytest.mark.slow),
+        "top-label",
+    ],
+)
 def test_omnibus_pvalue_is_the_probability_of_all_outcomes(kind):
     proba, (y,), weights = draw_omnibus_case(kind)
     n, n_classes = proba.shape
@@ -312,7 +322,15 @@ def test_summaries_give_nearly_the_test_of_their_rows(name, options):
     assert cells.pvalue == 1 / 200
 
 
-@pytest.mark.parametrize("names", [["north", "south", "west"], [1, 2, 3], [1.5, 2.5, 3.5]], ids=str)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["north", "south", "west"], marks=pytest.mark.slow),
+        [1, 2, 3],
+        pytest.param([1.5, 2.5, 3.5], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_worst_group_is_named(names, rng):
     y, proba = draw_binary(rng, 600)
     site = np.repeat(names, 200)
@@ -345,7 +363,7 @@ def test_groups_of_classes_and_groups_without_weight(rng):
 
 
 @pytest.mark.parametrize("name", ["omnibus", *FIVE])
-@pytest.mark.parametrize("n", [6, 6000])
+@pytest.mark.parametrize("n", [6, pytest.param(6000, marks=pytest.mark.slow)])
 def test_certain_predictions(name, n):
     proba = np.tile([0.0, 1.0, 1.0], n // 3)
     options = {"statistic": name, "n_resamples": 19, "random_state": 0}
@@ -361,13 +379,13 @@ def test_certain_predictions(name, n):
 @pytest.mark.parametrize("name", ["omnibus", *MEASURES])
 def test_single_row(name):
     """The outcome against the odds has its own probability, 0.2."""
-    options = {"statistic": name, "n_resamples": 299, "random_state": 0}
+    options = {"statistic": name, "n_resamples": 99, "random_state": 0}
     surprising = calibration_test([1], [0.2], **options)
     assert calibration_test([0], [0.2], **options).pvalue == 1
     if name in MEASURES and MEASURES[name].is_signed:
         assert surprising[:3] == (0, 1, 0)  # one row says nothing about a square
     else:
-        assert surprising.pvalue == pytest.approx(0.2, abs=4 * np.sqrt(0.2 * 0.8 / 299))
+        assert surprising.pvalue == pytest.approx(0.2, abs=4 * np.sqrt(0.2 * 0.8 / 99))
 
 
 def test_callable_is_given_what_it_takes(rng):

@@ -14,12 +14,13 @@ from skcal.inference import (
 )
 from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
+from tests.cases import slow_among
 from tests.inference.samples import draw_binary, draw_classes
 
 QUICK = {"n_resamples": 9, "random_state": 0}
 
 
-@pytest.fixture(params=MEASURES)
+@pytest.fixture(params=slow_among(MEASURES, "lower_calibration_distance"))
 def name(request, monkeypatch):
     """A measure of the table whose function must not be called."""
     row = MEASURES[request.param]
@@ -32,7 +33,10 @@ def name(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("draw", [draw_binary, lambda rng, n: draw_classes(rng, n, 3)])
+@pytest.mark.parametrize(
+    "draw",
+    [draw_binary, pytest.param(lambda rng, n: draw_classes(rng, n, 3), marks=pytest.mark.slow)],
+)
 def test_of_rows(rng, name, draw):
     rows = draw(rng, 60)
     assert 0 < calibration_test(*rows, statistic=name, **QUICK).pvalue <= 1
@@ -41,7 +45,11 @@ def test_of_rows(rng, name, draw):
         assert found.low <= found.high
 
 
-@pytest.mark.parametrize("name", [n for n, row in MEASURES.items() if row.cells], indirect=True)
+@pytest.mark.parametrize(
+    "name",
+    slow_among([n for n, row in MEASURES.items() if row.cells], "lower_calibration_distance"),
+    indirect=True,
+)
 def test_of_cells(rng, name):
     y, proba = draw_binary(rng, 60)
     summary = CalibrationSummary(n_cells=64).update(y, proba.round(1))

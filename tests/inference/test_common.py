@@ -24,6 +24,7 @@ from skcal.metrics import MEASURES
 from skcal.shift import at_horizon
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from tests.answers import list_numbers
+from tests.cases import slow_among
 from tests.inference.samples import draw_binary, draw_classes, summarize
 
 DRAWN = {"n_resamples": 39, "random_state": 0}
@@ -158,7 +159,7 @@ def test_order_of_rows_does_not_matter(call):
         assert_same(call(Y[order], V[order], sample_weight=weights[order]), expected)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", slow_among(MEASURES, "lower_calibration_distance"))
 def test_every_measure_for_two_and_more_classes(name, rng):
     options = {"n_resamples": 9, "random_state": 0, "reduction": "auto"}
     methods = "percentile", "basic", "bca"

@@ -57,7 +57,9 @@ def test_pvalue_is_that_of_all_ways_to_deal_out_the_outcomes(deviation):
     assert result.worst_group is None
 
 
-@pytest.mark.parametrize("digits", [1, None], ids=["alone in cells", "spread"])
+@pytest.mark.parametrize(
+    "digits", [1, pytest.param(None, marks=pytest.mark.slow)], ids=["alone in cells", "spread"]
+)
 @pytest.mark.parametrize("n_rows", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_level_with_other_predictions_and_no_change(digits, n_rows):
     """Also for a model that is not calibrated, and for predictions that are shifted."""

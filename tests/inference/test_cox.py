@@ -59,7 +59,10 @@ def move(y, v, w, free):
     ).T
 
 
-@pytest.mark.parametrize("confidence_level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(
+    "confidence_level",
+    [pytest.param(0.5, marks=pytest.mark.slow), 0.95, pytest.param(0.999, marks=pytest.mark.slow)],
+)
 def test_independent_optimiser(rng, confidence_level):
     """Weights count as so many rows that estimates vary as the infinitesimal jackknife says."""
     y, v = draw_sample(rng, 150, 0.4, 0.7)

@@ -52,7 +52,7 @@ def find_coverages(name, places, counts, grid):
     ("name", "place", "n"),
     [
         ("expected_calibration_error", 0.5, 10),
-        ("expected_calibration_error", 0.05, 20),
+        pytest.param("expected_calibration_error", 0.05, 20, marks=pytest.mark.slow),
         ("smooth_ece", 0.4, 5),
         pytest.param("smooth_ece", 0.5, 20, marks=pytest.mark.slow),
         pytest.param("smooth_ece", 0.3, 60, marks=pytest.mark.slow),
@@ -93,7 +93,14 @@ def test_coverage_of_two_predictions(name, places, counts):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize(("n", "place"), [(10, 0.5), (40, 0.5), (20, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "place"),
+    [
+        (10, 0.5),
+        pytest.param(40, 0.5, marks=pytest.mark.slow),
+        pytest.param(20, 0.1, marks=pytest.mark.slow),
+    ],
+)
 def test_outcomes_as_predicted_leave_room(name, n, place):
     """As many events as were predicted: Wilson's interval of their share lies inside."""
     k = round(n * place)
@@ -104,7 +111,9 @@ def test_outcomes_as_predicted_leave_room(name, n, place):
     assert found.low <= 1e-9
 
 
-@pytest.mark.parametrize("name", ["expected_calibration_error", "smooth_ece"])
+@pytest.mark.parametrize(
+    "name", ["expected_calibration_error", pytest.param("smooth_ece", marks=pytest.mark.slow)]
+)
 def test_room_of_outcomes_as_predicted_depends_on_what_is_independent(name):
     """1 / sqrt(n) of independent rows, whether they are merged, counted, or come in clusters."""
     y, v = np.arange(40) % 2, np.full(40, 0.5)

@@ -114,7 +114,7 @@ def test_expected_squares_over_all_labels(rng, label_kernel):
         assert found[i, j] == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("n_rows", [50, 200])
+@pytest.mark.parametrize("n_rows", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", ["constant", "uniform", "nearly certain"])
 def test_calibrated_rare_events_are_not_rejected(n_rows, law):
     """A sample without a single event is the most likely one of 50 rows."""

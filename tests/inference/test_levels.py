@@ -36,7 +36,8 @@ def find_pvalues(test, rng, n_runs, draw, **options):
 @pytest.mark.parametrize(
     ("test", "n", "weighted"),
     [
-        *((spiegelhalter, 1000, weighted) for weighted in (False, True)),
+        slow(spiegelhalter, 1000, False),
+        (spiegelhalter, 1000, True),
         *(slow(test, 2000, weighted) for test in (kuiper, smirnov) for weighted in (False, True)),
         *(slow(t_cal_test, n, weighted) for n in (30, 200) for weighted in (False, True)),
         *(slow(test, n, False) for test, n in ((hosmer_lemeshow, 2000), (cox, 1000), (belt, 1000))),
@@ -54,10 +55,11 @@ def test_level(rng, test, n, weighted):
     ("test", "n", "digits"),
     [
         # Sums of few rows pass over the extremes of Brownian motion.
-        *((test, 40, 1) for test in (kuiper, smirnov)),
-        *((bound, n, 9) for bound in (unbiased, biased) for n in (2, 20)),
-        (t_cal_test, 7, 9),
-        slow(t_cal_test, 30, 1),
+        (kuiper, 40, 1),
+        slow(smirnov, 40, 1),
+        *((bound, 2, 9) for bound in (unbiased, biased)),
+        *(slow(bound, 20, 9) for bound in (unbiased, biased)),
+        *(slow(t_cal_test, n, digits) for n, digits in ((7, 9), (30, 1))),
     ],
 )
 def test_never_above_the_level(rng, test, n, digits):
@@ -98,9 +100,11 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
 @pytest.mark.parametrize(
     "test",
     [
-        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow, belt, t_cal_test),
+        *(kuiper, smirnov, spiegelhalter, hosmer_lemeshow),
         *(partial(blocks, block_size=lambda n: n // 10), embedding),
         *(
+            slow(belt),
+            slow(t_cal_test),
             slow(cox),
             slow(kernel_calibration_test),
             slow(calibration_test),

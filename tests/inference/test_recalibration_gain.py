@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit, logit, rel_entr, softmax
+from scipy.stats import binom
 
 from skcal.inference import _recalibration_gain as module
 from skcal.inference import recalibration_gain
@@ -70,7 +71,7 @@ class Reverse(Truth):
 @pytest.mark.parametrize(
     ("recalibrator", "loss"),
     [
-        (Rate(), "brier"),
+        pytest.param(Rate(), "brier", marks=pytest.mark.slow),
         (Truth(), "log"),
         pytest.param(Rate(), "log", marks=pytest.mark.slow),
         pytest.param(Truth(), "brier", marks=pytest.mark.slow),
@@ -113,13 +114,14 @@ def test_no_gain_is_below_its_floor(loss, n_classes, rng):
 @pytest.mark.parametrize("loss", ["brier", "log"])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_bounds_of_populations(loss, name):
-    rng, find_rate, n_samples, n = np.random.default_rng(0), POPULATIONS[name], 250, 300
+    rng, find_rate, n_samples, n = np.random.default_rng(0), POPULATIONS[name], 125, 300
     truth = diverge(find_rate(GRID), GRID, loss).mean()
     options = {"loss": loss, "recalibrator": "platt", "random_state": 0}
     results = [recalibration_gain(*draw(rng, n, find_rate), **options) for _ in range(n_samples)]
     gains, approximate, certified = np.array([result[:3] for result in results]).T
     assert (certified > truth).mean() <= 0.05
-    assert (approximate > truth).mean() <= 0.08
+    # Of 95 % bounds more than these fail with a probability of 1.5 % at most.
+    assert (approximate > truth).sum() <= binom.isf(0.015, n_samples, 0.05)
     # It has no bias upwards.
     assert gains.mean() < truth + 4 * gains.std() / np.sqrt(n_samples)
     if name == "slope .5":
@@ -143,7 +145,7 @@ def test_gain_and_bounds_of_many_rows(rng):
 
 
 def test_the_default_is_the_mixture(rng):
-    y, v = draw(rng, 200, POPULATIONS["slope .5"])
+    y, v = draw(rng, 60, POPULATIONS["slope .5"])
     default = recalibration_gain(y, v, random_state=0)
     assert default == recalibration_gain(y, v, recalibrator="auto", random_state=0)
     assert default != recalibration_gain(y, v, recalibrator="platt", random_state=0)
@@ -167,7 +169,7 @@ def draw_classes(rng, n, temperature):
     return y, softmax(logits, axis=1)
 
 
-@pytest.mark.parametrize("loss", ["brier", "log"])
+@pytest.mark.parametrize("loss", ["brier", pytest.param("log", marks=pytest.mark.slow)])
 def test_three_classes_and_their_names(loss, rng):
     y, proba = draw_classes(rng, 3000, 2)
     rate = softmax(np.log(proba) / 2, axis=1)

@@ -241,7 +241,7 @@ def test_values_of_pmvalsampsize():
         assert found.n_samples - theirs in (0, 1)
 
 
-@pytest.mark.parametrize("quantity", ["slope", LARGE])
+@pytest.mark.parametrize("quantity", [pytest.param("slope", marks=pytest.mark.slow), LARGE])
 def test_widths_of_simulated_studies(quantity):
     """The effect is none of Cox's form, so that the best recalibration has to be found."""
 

@@ -17,6 +17,7 @@ from skcal.inference import (
 )
 from skcal.report import calibration_report
 from skcal.shift import at_horizon, domain_weights
+from tests.cases import slow_among
 
 
 def draw_censored(rng, n):
@@ -73,7 +74,11 @@ def watch(draw, n, n_runs):
 DRAWN = (draw_censored, draw_shifted, draw_cases_and_controls)
 
 
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize(
+    "draw",
+    slow_among(DRAWN, draw_shifted, draw_cases_and_controls),
+    ids=lambda draw: draw.__name__,
+)
 def test_weighted_intervals_and_tests(draw):
     """Intervals held the truth in 62 % (O:E) and 48 % (slope), and tests rejected it in 19 to 41 %.
 

@@ -69,7 +69,9 @@ def test_closed_form_of_shrunk_vectors():
         assert value == pytest.approx(0.3 / 4, abs=1e-7)
 
 
-@pytest.mark.parametrize(("n", "n_classes"), [(1, 2), (3_000, 100), (500, 1_000)])
+@pytest.mark.parametrize(
+    ("n", "n_classes"), [(1, 2), pytest.param(3_000, 100, marks=pytest.mark.slow), (500, 1_000)]
+)
 def test_rows_with_bins_of_their_own(rng, n, n_classes):
     """Then the error is one minus the mean probability of the true label."""
     proba, y = rng.dirichlet(np.ones(n_classes), n), rng.integers(0, n_classes, n)

@@ -117,9 +117,10 @@ def test_mixtures_of_elementary_scores_are_proper_scores():
         assert log == pytest.approx(log_loss(y, v, sample_weight=w, labels=[0, 1]), abs=1e-12)
 
 
-def test_error_by_brute_force(monkeypatch):
+@pytest.mark.parametrize("seeds", [SEEDS[:8], pytest.param(SEEDS[8:], marks=pytest.mark.slow)])
+def test_error_by_brute_force(monkeypatch, seeds):
     """All thresholds that matter and many more, from both sides, and all increasing decisions."""
-    for seed in SEEDS:
+    for seed in seeds:
         monkeypatch.setattr(_decision, "_CHUNK", 3 if seed % 2 else 1 << 15)
         y, v, w = draw(seed)
         cuts = [*np.unique(v), 2.0]

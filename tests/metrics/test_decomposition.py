@@ -72,7 +72,7 @@ def test_terms(binary, rng, loss, bandwidth):
 
 
 @every_loss
-@pytest.mark.parametrize("bandwidth", [0.001, 0.05, 0.5])
+@pytest.mark.parametrize("bandwidth", [pytest.param(0.001, marks=pytest.mark.slow), 0.05, 0.5])
 def test_many_distinct_predictions_are_off_by_less_than_promised(rng, loss, bandwidth):
     """The promise is 2e-8 (1 + 1/s) for the squared error and 1e-4 for log loss."""
     v = np.concatenate([rng.beta(0.3, 0.3, 1998), [1e-300, np.nextafter(1, 0)]])
@@ -86,7 +86,9 @@ def test_many_distinct_predictions_are_off_by_less_than_promised(rng, loss, band
     assert result.calibration == pytest.approx(np.average(values, weights=w), abs=tolerance)
 
 
-@pytest.mark.parametrize(("law", "accuracy"), [("even", 2e-5), ("two crowds", 1e-12)])
+@pytest.mark.parametrize(
+    ("law", "accuracy"), [pytest.param("even", 2e-5, marks=pytest.mark.slow), ("two crowds", 1e-12)]
+)
 def test_many_rows_under_the_epanechnikov_kernel(rng, law, accuracy):
     """Grid or rows, the promise of 2e-5 holds; two crowds a bandwidth apart need the rows."""
     v = rng.random(3500)

@@ -46,7 +46,14 @@ def test_bounds_and_upper_distance_are_those_of_the_best_partitions(rng, kind):
     assert bounds.low == min(lower.low, bounds.high)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "reversed", "step"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("uniform", marks=pytest.mark.slow),
+        "reversed",
+        pytest.param("step", marks=pytest.mark.slow),
+    ],
+)
 def test_bounds_of_more_predictions_are_those_of_the_best_merging(rng, kind):
     """No more partitions are looked at than those into neighbours."""
     y, v, weights = reference.draw_sample(rng, kind, 13)
@@ -63,7 +70,12 @@ def test_bounds_of_more_predictions_are_those_of_the_best_merging(rng, kind):
 
 @pytest.mark.parametrize(
     ("tol", "decimals", "spread"),
-    [(0.1, 16, (1, 1)), (1e-3, 2, (0.3, 30)), (1e-3, 16, (0.1, 0.1)), (1e-4, 16, (1, 1))],
+    [
+        pytest.param(0.1, 16, (1, 1), marks=pytest.mark.slow),
+        (1e-3, 2, (0.3, 30)),
+        pytest.param(1e-3, 16, (0.1, 0.1), marks=pytest.mark.slow),
+        pytest.param(1e-4, 16, (1, 1), marks=pytest.mark.slow),
+    ],
 )
 def test_tolerances_on_many_rows(rng, tol, decimals, spread):
     v = np.round(rng.beta(*spread, 5000), decimals)
@@ -123,7 +135,7 @@ def test_up_to_ten_distinct_predictions_groups_need_not_be_neighbours():
     assert bounds.high == pytest.approx(neighbours / 11, abs=1e-12)
 
 
-@pytest.mark.parametrize("decimals", [3, 16])
+@pytest.mark.parametrize("decimals", [3, pytest.param(16, marks=pytest.mark.slow)])
 def test_bounds_of_many_predictions(rng, decimals):
     """Calibrated predictions changed by less than 0.02 on average."""
     calibrated = rng.random(4000)
@@ -139,7 +151,7 @@ def test_bounds_of_many_predictions(rng, decimals):
     assert high <= np.abs(v - outcome[group]).mean() + 1e-12
 
 
-@pytest.mark.parametrize("n", [5, 300, 4000])
+@pytest.mark.parametrize("n", [5, 300, pytest.param(4000, marks=pytest.mark.slow)])
 def test_weights_of_thirty_orders_of_magnitude(rng, n):
     v, y, w = rng.random(n), rng.integers(0, 2, n), 10.0 ** rng.uniform(-30, 0, n)
     heavy = w > 1e-12 * w.sum()
@@ -179,7 +191,7 @@ def test_witness_attains_the_smooth_calibration_error(rng, kind, n):
     assert np.average(attained, weights=weights) == pytest.approx(low, abs=1e-9)
 
 
-@pytest.mark.parametrize("decimals", [2, 16])
+@pytest.mark.parametrize("decimals", [2, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["calibrated", "shifted", "always"])
 def test_smooth_calibration_on_a_grid_keeps_its_promise(rng, kind, decimals):
     v = np.round(rng.beta(0.5, 2, 20_000), decimals)

@@ -34,8 +34,15 @@ def test_values_of_walz():
     np.testing.assert_allclose(parts, published, rtol=2e-7)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("family", [stats.norm, stats.laplace, stats.logistic])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize(
+    "family",
+    [
+        stats.norm,
+        pytest.param(stats.laplace, marks=pytest.mark.slow),
+        pytest.param(stats.logistic, marks=pytest.mark.slow),
+    ],
+)
 def test_one_shape_is_isotonic_distributional_regression(family, weighted, rng):
     """The order of the predictions is that of their means; far tails have it, too."""
     mean, std = rng.normal(size=25).round(1), 0.01

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skcal.metrics import kernel_calibration_error
+from tests.cases import slow_among
 
 FEATURES = [("fourier", "laplace"), ("fourier", "gaussian"), ("binning", "laplace")]
 every_estimate = pytest.mark.parametrize(
@@ -40,7 +41,10 @@ def test_estimates_are_unbiased_for_the_square(method, kernel, weighted, bandwid
     assert abs(np.mean(estimates) - exact) < 4 * error
 
 
-@every_estimate
+@pytest.mark.parametrize(
+    ("method", "kernel"),
+    slow_among([("subsample", "laplace"), ("subsample", "gaussian"), *FEATURES], *FEATURES[1:]),
+)
 def test_estimates_come_closer_with_more_terms(method, kernel):
     """Root mean square errors fall like 1 / sqrt(n_terms), within the noise of 40 runs."""
     rng = np.random.default_rng(41)

@@ -35,9 +35,17 @@ def draw_case(rng, case, n):
     return v, y, w
 
 
-@pytest.mark.parametrize("n", [1, 2, 8])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "case", ["random", "ends", "weights", "slightly off", "one rare error", "cancelling neighbours"]
+    "case",
+    [
+        "random",
+        "ends",
+        "weights",
+        "slightly off",
+        pytest.param("one rare error", marks=pytest.mark.slow),
+        "cancelling neighbours",
+    ],
 )
 def test_agrees_with_direct_quadrature(rng, case, n):
     v, y, w = draw_case(rng, case, n)
@@ -48,7 +56,7 @@ def test_agrees_with_direct_quadrature(rng, case, n):
         assert value == pytest.approx(reference.smooth_ece(v, y, w, scale), abs=1e-6)
 
 
-@pytest.mark.parametrize("bandwidth", [1e-3, 0.3, 5])
+@pytest.mark.parametrize("bandwidth", [pytest.param(1e-3, marks=pytest.mark.slow), 0.3, 5])
 def test_given_bandwidth_agrees_with_direct_quadrature(rng, bandwidth):
     for case in ("ends", "weights"):
         v, y, w = draw_case(rng, case, 15)
@@ -58,7 +66,7 @@ def test_given_bandwidth_agrees_with_direct_quadrature(rng, bandwidth):
         assert value == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("bandwidth", [0.01, 0.3, 20])
+@pytest.mark.parametrize("bandwidth", [pytest.param(0.01, marks=pytest.mark.slow), 0.3, 20])
 def test_given_bandwidth_of_logits(rng, bandwidth):
     v, y = rng.random(50), rng.integers(0, 2, 50)
     expected = reference.unreflected_error_at(logit(v), (y - v) / 50, bandwidth)
@@ -136,7 +144,10 @@ def test_curve_agrees_with_direct_sums_at_a_fine_bandwidth(rng):
     np.testing.assert_allclose(curve.prob_true[inside], positive / density, atol=1e-3)
 
 
-@pytest.mark.parametrize(("scale", "narrowest"), [("probability", 1e-3), ("logit", 0.25)])
+@pytest.mark.parametrize(
+    ("scale", "narrowest"),
+    [pytest.param("probability", 1e-3, marks=pytest.mark.slow), ("logit", 0.25)],
+)
 def test_bandwidth_of_a_curve_is_the_error_but_not_too_narrow(rng, scale, narrowest):
     v = rng.beta(2, 20, 400)
     y = rng.random(400) < v

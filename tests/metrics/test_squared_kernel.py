@@ -132,7 +132,16 @@ def test_single_row_says_nothing_about_the_error(rng):
 
 @both_estimates
 @pytest.mark.parametrize(
-    ("n_classes", "size"), [(2, 2), (2, 60), (2, 150), (3, 7), (3, 150), (3, 520), (3, 1100)]
+    ("n_classes", "size"),
+    [
+        pytest.param(2, 2, marks=pytest.mark.slow),
+        (2, 60),
+        (2, 150),
+        (3, 7),
+        (3, 150),
+        (3, 520),
+        (3, 1100),
+    ],
 )
 def test_blocks_are_averaged(rng, unbiased, n_classes, size):
     y, proba = draw_vectors(rng, 1100, n_classes)

@@ -41,7 +41,7 @@ STAGES = [
 ]
 
 
-@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize("loss", [pytest.param("log", marks=pytest.mark.slow), "brier"])
 @pytest.mark.parametrize("cv", [None, 5])
 def test_stages_of_known_quality(loss, cv):
     score, refinement = {

@@ -20,7 +20,13 @@ def columns(rng):
 
 @pytest.mark.parametrize("convert", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize(
-    ("by", "time"), [(None, None), (None, "day"), ("key", None), (["key", "y"], "day")]
+    ("by", "time"),
+    [
+        (None, None),
+        pytest.param(None, "day", marks=pytest.mark.slow),
+        pytest.param("key", None, marks=pytest.mark.slow),
+        (["key", "y"], "day"),
+    ],
 )
 def test_batches_are_updates(columns, convert, by, time):
     found = monitor_batches(map(convert, cut(columns)), **NAMES, by=by, time=time, n_bins=4)

@@ -27,10 +27,12 @@ def assert_same(one, other):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"run_length": 3000},
+        pytest.param({"run_length": 3000}, marks=pytest.mark.slow),
         {"memories": (3,), "tolerance": 0.05},
-        {"memories": (1, 20), "lag": 3},
-        {"reduction": "classwise", "run_length": 3000, "n_bins": 3},
+        pytest.param({"memories": (1, 20), "lag": 3}, marks=pytest.mark.slow),
+        pytest.param(
+            {"reduction": "classwise", "run_length": 3000, "n_bins": 3}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_parts_do_not_matter(rng, settings):
@@ -53,7 +55,15 @@ def test_the_pvalue_is_that_of_the_largest_evidence(rng):
 
 
 @pytest.mark.parametrize(
-    "n", [1, 999, 1000, 1001, 4100, pytest.param(10**6, marks=pytest.mark.slow)]
+    "n",
+    [
+        1,
+        pytest.param(999, marks=pytest.mark.slow),
+        pytest.param(1000, marks=pytest.mark.slow),
+        pytest.param(1001, marks=pytest.mark.slow),
+        pytest.param(4100, marks=pytest.mark.slow),
+        pytest.param(10**6, marks=pytest.mark.slow),
+    ],
 )
 def test_history_is_thinned_out(rng, n):
     y, v = draw_rows(rng, n)
@@ -85,8 +95,16 @@ def test_history_shows_why_there_was_an_alarm(rng):
     assert np.exp(-history["log_e_value"].max()) == pytest.approx(monitor.pvalue_, rel=1e-12)
 
 
-@pytest.mark.parametrize("settings", [{}, {"run_length": 50}, {"lag": 3}, {"batch": "whole"}])
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"run_length": 50}, marks=pytest.mark.slow),
+        pytest.param({"lag": 3}, marks=pytest.mark.slow),
+        pytest.param({"batch": "whole"}, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("timed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_looking_changes_nothing(rng, settings, timed):
     """Neither what is known, to the last bit, nor what comes after; and nothing is stale."""
     y, v = draw_rows(rng, 180, shift=1.0)
@@ -151,7 +169,13 @@ def check_finite(monitor):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"run_length": 2}, {"lag": 2}, {"batch": "dependent"}, {"tolerance": 1.0}]
+    "settings",
+    [
+        pytest.param({"run_length": 2}, marks=pytest.mark.slow),
+        {"lag": 2},
+        {"batch": "dependent"},
+        {"tolerance": 1.0},
+    ],
 )
 def test_the_same_row_again_and_again(settings):
     for v, y in ((0.0, 1), (1.0, 0), (1e-300, 1), (5e-324, 1), (0.5, 0), (0.0, 0), (1.0, 1)):
@@ -601,8 +625,10 @@ def test_sentences_about_changes_and_classes(rng):
     "settings",
     [
         {},
-        {"memories": (1, 20), "lag": 3},
-        {"reduction": "classwise", "run_length": 3000, "n_bins": 3},
+        pytest.param({"memories": (1, 20), "lag": 3}, marks=pytest.mark.slow),
+        pytest.param(
+            {"reduction": "classwise", "run_length": 3000, "n_bins": 3}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_monitors_are_equal_whatever_the_parts(rng, settings):

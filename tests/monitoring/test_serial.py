@@ -37,7 +37,9 @@ def make_monitor(name, start=0, stop=600, *, monitor=None):
     return feed(monitor, y[rows], v[rows], cuts, None if time is None else time[rows])
 
 
-@pytest.mark.parametrize("n_rows", [0, 180, 300])  # of which some wait
+@pytest.mark.parametrize(
+    "n_rows", [0, pytest.param(180, marks=pytest.mark.slow), 300]
+)  # of which some wait
 @pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("name", MONITORS)
 def test_written_and_copied_monitors_go_on(name, merged, n_rows):
@@ -172,7 +174,7 @@ def test_merged_evidence(rng, settings):
     assert monitors[0].merge() == before[0]
 
 
-@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize("independent", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_merged_evidence_is_1_on_average(independent):
     """Over all sequences of rows of two monitors and of the merged one."""
     parts = np.array([0.3, 0.8, 1e-9]), np.array([0.5, 0.2]), np.array([0.6, 0.9])
@@ -195,7 +197,7 @@ def test_merged_experts_have_learned_from_all(rng):
     np.testing.assert_allclose(next(after) - before, next(after), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["dates", "numbers"])
+@pytest.mark.parametrize("name", [pytest.param("dates", marks=pytest.mark.slow), "numbers"])
 def test_alarms_of_merged_monitors(name):
     """They begin with it, at its last row, if its p-value is small enough."""
     monitor, found = CalibrationMonitor(), set()

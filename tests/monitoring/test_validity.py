@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from skcal.monitoring import CalibrationMonitor
+from tests.cases import slow_among
 from tests.monitoring.streams import CALIBRATED, draw_rows, feed
 
 PREDICTIONS = np.array([0.3, 1e-9, 0.5, 0.97, 0.5, 1 - 1e-9, 0.3, 0.02, 0.97, 0.6])
@@ -32,12 +33,12 @@ def expect_history(mass, monitors):
 def test_every_expert_plays_a_fair_game():
     """Over all sequences its mean wealth is 1 after every row, looked at after each."""
     monitors = [CalibrationMonitor(run_length=HUGE)]
-    for t, v in enumerate(PREDICTIONS[:8], start=1):
+    for t, v in enumerate(PREDICTIONS[:7], start=1):
         monitors = [copy(one).update([label], [v]) for one in monitors for label in (0, 1)]
         mass = list_sequences(PREDICTIONS[:t])[1]
         wealth = expect(mass, [one.experts_["log_wealth"] for one in monitors])
         np.testing.assert_allclose(wealth, np.ones(9), rtol=1e-12)
-    expected = np.ones(8), np.arange(1, 9)
+    expected = np.ones(7), np.arange(1, 8)
     np.testing.assert_allclose(expect_history(mass, monitors), expected, rtol=1e-12)
 
 
@@ -45,9 +46,11 @@ def test_every_expert_plays_a_fair_game():
     ("cuts", "settings"),
     [
         ([], {"run_length": HUGE}),
-        ([1, 5, 6], {"run_length": HUGE, "memories": (2,), "n_bins": 2}),
-        ([4, 6], {"lag": 3, "memories": (None, 1)}),
-        ([], {"reduction": "classwise", "run_length": HUGE}),
+        pytest.param(
+            [1, 5, 6], {"run_length": HUGE, "memories": (2,), "n_bins": 2}, marks=pytest.mark.slow
+        ),
+        pytest.param([4, 6], {"lag": 3, "memories": (None, 1)}, marks=pytest.mark.slow),
+        pytest.param([], {"reduction": "classwise", "run_length": HUGE}, marks=pytest.mark.slow),
     ],
 )
 def test_mean_evidence_is_1_and_mean_detectors_count_the_rows(cuts, settings):
@@ -57,7 +60,15 @@ def test_mean_evidence_is_1_and_mean_detectors_count_the_rows(cuts, settings):
     np.testing.assert_allclose(expect_history(mass, monitors), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("signs", [1, -1, (1, -1) * 3, (-1, -1, 1) * 2])
+@pytest.mark.parametrize(
+    "signs",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        pytest.param(-1, marks=pytest.mark.slow),
+        (1, -1) * 3,
+        pytest.param((-1, -1, 1) * 2, marks=pytest.mark.slow),
+    ],
+)
 def test_no_allowed_probabilities_are_worth_a_bet(signs):
     predictions = PREDICTIONS[:6]
     labels, mass = list_sequences(expit(logit(predictions) + 0.4 * np.array(signs)))
@@ -69,7 +80,9 @@ def test_no_allowed_probabilities_are_worth_a_bet(signs):
     assert (expect_history(mass, monitors) <= most + 1e-12).all()
 
 
-@pytest.mark.parametrize("reduction", ["confidence", "classwise"])
+@pytest.mark.parametrize(
+    "reduction", ["confidence", pytest.param("classwise", marks=pytest.mark.slow)]
+)
 def test_mean_evidence_of_three_classes_is_1(reduction):
     proba = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [0.05, 0.9, 0.05]])
     blank, labels = CalibrationMonitor(labels=[0, 1, 2], reduction=reduction), range(3)
@@ -101,7 +114,7 @@ def test_rows_of_a_batch_may_depend_on_each_other(predictions, cases):
     assert abs(means["rows"] - 1) > 0.01  # which asks for rows one after the other
 
 
-@pytest.mark.parametrize("batch", ["whole", "dependent"])
+@pytest.mark.parametrize("batch", [pytest.param("whole", marks=pytest.mark.slow), "dependent"])
 def test_the_order_in_a_batch_does_not_matter(batch):
     predictions = PREDICTIONS[:6]
     labels, mass = list_sequences(predictions)
@@ -134,7 +147,7 @@ def check_false_alarms(name, n_streams, n_rows):
     np.testing.assert_array_equal(alarms, pvalues <= 0.05)
 
 
-@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("name", slow_among(CALIBRATED, "classwise", "confidence", "edges", "hard"))
 def test_false_alarms_are_few(name):
     check_false_alarms(name, 100, 500)
 

@@ -37,7 +37,10 @@ def test_capital_falls_as_the_bound_grows(rng):
         assert (np.diff(capital, axis=0) < 0).all()
 
 
-@pytest.mark.parametrize(("low", "high", "share"), [(-1.0, 1.2, 0.5), (-1.0, 9.0, 0.2)])
+@pytest.mark.parametrize(
+    ("low", "high", "share"),
+    [(-1.0, 1.2, 0.5), pytest.param(-1.0, 9.0, 0.2, marks=pytest.mark.slow)],
+)
 def test_a_fair_game_over_all_sequences(low, high, share):
     """At the true mean capital does not grow, above it falls, and few bounds exceed the mean."""
     floors, mean = np.array([1.0]), (1 - share) * low + share * high

@@ -422,7 +422,14 @@ def test_limits_of_norms_are_the_extremes(rng, norm):
             assert_allclose(limit_gap_norm(ranges, norm), expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("debias", [True, "residuals", False])
+@pytest.mark.parametrize(
+    "debias",
+    [
+        True,
+        pytest.param("residuals", marks=pytest.mark.slow),
+        pytest.param(False, marks=pytest.mark.slow),
+    ],
+)
 def test_limits_of_squared_gaps_are_the_extremes_of_their_parts(rng, debias):
     for _ in range(50):
         total, expected = int(rng.integers(5, 40)), np.zeros(2)

@@ -109,7 +109,7 @@ def test_lower_end_of_residuals_of_one_sign_is_below_the_estimate(rng):
         assert low == pytest.approx(mean - find_reach(deviation, 1e-3, 2.0), abs=1e-6)
 
 
-@pytest.mark.parametrize("bandwidth", [0.03, 1.0])
+@pytest.mark.parametrize("bandwidth", [pytest.param(0.03, marks=pytest.mark.slow), 1.0])
 def test_parts_of_residuals_against_direct_sums(rows, bandwidth):
     v, y, weights, batches, halves = rows
     found = SmoothResiduals(v, y - v, weights, batches, halves, 0.1)

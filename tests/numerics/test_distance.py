@@ -14,6 +14,7 @@ from skcal._numerics.errors._coupling import (
 )
 from skcal._numerics.errors._distance import Layers, bound_lower_distance, place_on_knots
 from tests import reference_distance as reference
+from tests.cases import slow_among
 
 SOME = ("shrunk", "ties", "skewed", "ends")
 
@@ -28,7 +29,9 @@ def draw_layers(rng, kind, n, n_points=11):
     return layers, knots
 
 
-@pytest.mark.parametrize("kind", reference.KINDS)
+@pytest.mark.parametrize(
+    "kind", slow_among(reference.KINDS, "all positives", "shrunk", "reversed", "clusters")
+)
 def test_solvers_attain_the_optimum_of_the_paper_s_program(rng, kind, record):
     """One to all digits and in few steps; the other one to the accuracy of HiGHS."""
     steps = record(coupling._Program, "factorise")

@@ -16,6 +16,7 @@ from skcal._numerics.distributions._distribution_kernels import (
     MultivariateNormals,
     Normals,
 )
+from tests.cases import slow_among
 
 UNIVARIATE = {Normals: stats.norm, Laplaces: stats.laplace}
 every_family = pytest.mark.parametrize("family", [Normals, Laplaces, MultivariateNormals])
@@ -53,7 +54,7 @@ def integrate(function, family, row):
     return quad(lambda z: function(np.array([z])) * density(z), *ends, points=points, **options)[0]
 
 
-@pytest.mark.parametrize("family", UNIVARIATE)
+@pytest.mark.parametrize("family", slow_among(UNIVARIATE, Normals))
 def test_expectations_are_integrals(family):
     distributions = family(np.full(4, 0.3), np.array([0.05, 1 - 1e-7, 1.0, 7.0]))
     other, targets = family(np.array([0.0, -1.0]), np.array([1.0, 0.2])), np.array([[-1.0], [0.0]])

@@ -101,7 +101,14 @@ def test_errors_that_cancel_in_large_cells_are_found_in_small_ones(rng):
 
 
 @pytest.mark.parametrize("n_times", [100, pytest.param(600, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("n_values", "error"), [(1, 0.05), (30, 0.1), (30, 0.0)])
+@pytest.mark.parametrize(
+    ("n_values", "error"),
+    [
+        pytest.param(1, 0.05, marks=pytest.mark.slow),
+        (30, 0.1),
+        pytest.param(30, 0.0, marks=pytest.mark.slow),
+    ],
+)
 def test_bounds_cover_the_root_mean_square(n_values, error, n_times):
     """Each misses 5 %, with a standard error of 2.2 points of 100 samples; all but 0."""
     rng, low, high = np.random.default_rng(0), 0, 0
@@ -117,7 +124,7 @@ def test_bounds_cover_the_root_mean_square(n_values, error, n_times):
 
 
 @pytest.mark.parametrize("n_times", [200, pytest.param(1000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("n_values", [3, 100_000])
+@pytest.mark.parametrize("n_values", [3, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_test_keeps_its_level(n_values, n_times):
     """5 %, with a standard error of 1.5 points of 200 samples."""
     rng, rejected = np.random.default_rng(1), 0

@@ -5,6 +5,7 @@ import pytest
 
 from skcal._numerics.errors import _kernel as kernels
 from tests import reference_distance as reference
+from tests.cases import slow_among
 
 every_kind = pytest.mark.parametrize("kind", reference.KINDS)
 every_weight = pytest.mark.parametrize("weight", [np.ones(5), np.arange(1.0, 6.0)])
@@ -30,7 +31,9 @@ def measure_gaussian(v, residual, bandwidth):
     return kernels.gaussian_error(read_chunks, bandwidth)
 
 
-@every_kind
+@pytest.mark.parametrize(
+    "kind", slow_among(reference.KINDS, "all positives", "no positives", "shrunk", "reversed")
+)
 def test_laplace_in_chunks_and_spans(rng, monkeypatch, kind):
     for chunk, span in ((1, 600), (7, 600), (1 << 15, 600), (1 << 15, 1e-3)):
         monkeypatch.setattr(kernels, "_CHUNK", chunk)

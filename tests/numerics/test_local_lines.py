@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from skcal._numerics.curves import _local_lines
 from skcal._numerics.curves._local_lines import fit_local_lines
+from tests.cases import slow_among
 
 
 def fit_by_definition(places, weight, total, span, chosen):
@@ -39,8 +40,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 300, 3000])  # from all pairs, and by moments
+@pytest.mark.parametrize("shape", slow_among(SHAPES, "clump", "uniform", "far away"))
+# From all pairs, and by moments.
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 300, 3000])
 def test_definition(shape, n):
     for power in (0, 1, 6):  # of exponential weights
         rng = np.random.default_rng([n, power])

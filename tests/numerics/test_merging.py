@@ -116,7 +116,10 @@ def test_cells_are_small(kind, rng):
     assert (high[:-1] < low[1:]).all()
 
 
-@pytest.mark.parametrize(("n_classes", "n_draws"), [(2, 4000), (3, 4000), (300, 1000)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_draws"),
+    [(2, 4000), (3, 4000), pytest.param(300, 1000, marks=pytest.mark.slow)],
+)
 def test_labels_have_the_probabilities_of_their_columns(rng, n_classes, n_draws):
     """Rows miss a sum of 1 by rounding; columns of 0 are never drawn."""
     proba = rng.dirichlet(np.full(n_classes, 0.5), 4) * 1.0004

@@ -9,6 +9,7 @@ from skcal._numerics.inference import _place_resampling
 from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces, _Scale
 from skcal.metrics import smooth_ece
 from tests import reference
+from tests.cases import slow_among
 
 CASES = {
     "spread": lambda rng: rng.random(400),
@@ -26,7 +27,7 @@ def make_measure(places, mass, scale="probability"):
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("kind", slow_among(CASES, "rare"))
 def test_values_are_those_of_the_measure(rng, kind, scale):
     places = np.sort(CASES[kind](rng))
     mass = rng.integers(1, 200, len(places)).astype(float)
@@ -52,7 +53,7 @@ def test_ends_of_a_transformed_scale_move_where_nothing_happens(rng, record):
     assert short._width < long._width / 2
 
 
-@pytest.mark.parametrize("largest", [1e-2, 1e-5])
+@pytest.mark.parametrize("largest", [pytest.param(1e-2, marks=pytest.mark.slow), 1e-5])
 def test_ends_of_rare_predictions_stay_near_in_units_of_theirs(rng, largest):
     places = largest * np.sort(rng.random(60)) ** 3
     mass = np.full(60, 30 / largest)
@@ -71,7 +72,14 @@ def test_one_place_and_no_residual():
     assert make_measure(np.array([0.0, 1.0]), np.array([3.0, 2.0]))(np.array([[0.0, 2.0]])) == [0]
 
 
-@pytest.mark.parametrize(("kind", "size"), [("middle", 0.008), ("end", 0.008), ("end", 0.002)])
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        ("middle", 0.008),
+        pytest.param("end", 0.008, marks=pytest.mark.slow),
+        pytest.param("end", 0.002, marks=pytest.mark.slow),
+    ],
+)
 def test_residuals_of_both_signs_cancel(kind, size):
     """In the middle, and at the upper end, where kernels are reflected into each other."""
     steps = np.array([0, 0.5]) if kind == "middle" else np.arange(-3, 1)
@@ -128,7 +136,11 @@ def test_grids_are_made_for_calibrated_outcomes(rng, start, length, mass, most, 
 
 @pytest.mark.parametrize(
     ("places", "count"),
-    [([0.0002, 0.0003], 2000), (np.linspace(0, 1, 50) ** 2, 40), ([0.02, 0.03, 0.98], 40)],
+    [
+        pytest.param([0.0002, 0.0003], 2000, marks=pytest.mark.slow),
+        (np.linspace(0, 1, 50) ** 2, 40),
+        pytest.param([0.02, 0.03, 0.98], 40, marks=pytest.mark.slow),
+    ],
 )
 def test_a_value_does_not_depend_on_the_other_rows(rng, monkeypatch, record, places, count):
     """A test compares the sample, measured alone, with draws that are measured together, in blocks.

@@ -41,7 +41,9 @@ def test_equal_errors_have_the_interval_of_a_mean():
     np.testing.assert_allclose(found.high_of_next - found.low_of_next, 2 * wide, rtol=0.1)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
 def test_intervals_by_their_definition(seed):
     """The next value has a mean and a spread whose prior is flat; sums over a fine grid of both."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 from skcal._numerics.curves._regions import Intervals, find_quantile, find_regions
 from skcal.inference import isotonic_band
+from tests.cases import slow_among
 
 # Predictions of calibrated models, from a generator and a number of rows.
 CALIBRATED = {
@@ -35,7 +36,7 @@ def count_false(case, n_samples, n_times, *, weighted=False):
     return found
 
 
-@pytest.mark.parametrize("case", CALIBRATED)
+@pytest.mark.parametrize("case", slow_among(CALIBRATED, "uniform", "at both ends"))
 def test_calibrated_predictions_have_no_region(case):
     """With the given confidence, exactly: 30 samples have more than 6 with one in 10^4."""
     assert count_false(case, 300, 30) <= binom.ppf(1 - 1e-4, 30, 0.05)
@@ -46,7 +47,7 @@ def test_calibrated_predictions_have_no_region(case):
 @pytest.mark.parametrize("n_samples", [200, 2000, 20_000])
 @pytest.mark.parametrize("case", CALIBRATED)
 def test_level_is_exact(case, n_samples, weighted):
-    n_times = 200 if n_samples < 20_000 else 100
+    n_times = 100 if n_samples < 20_000 else 50
     most = binom.ppf(1 - 1e-4, n_times, 0.05)
     assert count_false(case, n_samples, n_times, weighted=weighted) <= most
 

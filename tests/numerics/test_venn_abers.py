@@ -25,7 +25,15 @@ def assert_equals_definition(scores, outcomes, weights, at):
 
 
 @pytest.mark.parametrize(
-    "kind", ["calibrated", "reversed", "noise", "rare", "single row", "all positive"]
+    "kind",
+    [
+        pytest.param("calibrated", marks=pytest.mark.slow),
+        pytest.param("reversed", marks=pytest.mark.slow),
+        pytest.param("noise", marks=pytest.mark.slow),
+        pytest.param("rare", marks=pytest.mark.slow),
+        "single row",
+        pytest.param("all positive", marks=pytest.mark.slow),
+    ],
 )
 def test_equals_isotonic_regression_with_the_added_row(rng, kind):
     """At every score, in the gaps between them, and beyond both ends."""

@@ -43,6 +43,15 @@ may_harm = pytest.mark.filterwarnings("ignore:.* raises the .* that it was not f
 
 every_class = pytest.mark.parametrize("R", CLASSES)
 both_counts = pytest.mark.parametrize("n_classes", [2, 4])
+# Of a mixture and four classes the fits take long.
+every_class_and_count = pytest.mark.parametrize(
+    ("R", "n_classes"),
+    [
+        pytest.param(R, n, marks=[pytest.mark.slow] * (n > 2 and R.__name__ == "AutoRecalibration"))
+        for n in (2, 4)
+        for R in CLASSES
+    ],
+)
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 WEIGHTS = np.random.default_rng(1).integers(1, 4, 150)  # of the rows of make_features
 

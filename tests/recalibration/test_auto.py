@@ -168,7 +168,7 @@ def find_intercepts_by_hand(proba, y, weights):
 
 
 @both_counts
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_loop_by_hand(n_classes, weighted):
     X, y = make_scores(n_classes, 200)
     weights = np.random.default_rng(0).integers(1, 4, 200) if weighted else np.ones(200)
@@ -262,7 +262,7 @@ def test_noise_is_not_found_again_in_other_folds():
     assert np.mean(weights) > 0.8  # without any evidence 5/6
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_monotone(n_classes):
     X, y = make_scores(n_classes, 400)
     y = y[::-1] if n_classes == 2 else y  # scores that say nothing
@@ -523,7 +523,10 @@ def test_weights_that_expect_an_error(errors, expected):
     np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
-@pytest.mark.parametrize("n_rows", [50, 100, 300])
+@pytest.mark.parametrize(
+    "n_rows",
+    [pytest.param(50, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.slow), 300],
+)
 def test_rows_that_are_all_right_promise_no_others(n_rows):
     """Where none of few rows is wrong, a temperature near 0 is best for them, and ruin for others.
 

@@ -88,7 +88,15 @@ def test_events_of_rate():
 
 
 @pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["weighted", "under-sampled", "equal priors", "forest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "weighted",
+        "under-sampled",
+        pytest.param("equal priors", marks=pytest.mark.slow),
+        pytest.param("forest", marks=pytest.mark.slow),
+    ],
+)
 @every_case
 def test_no_test_asks_for_an_intercept(case, name, weighted):
     """Of rows that are fitted, with the scores of a model that is fitted on others."""
@@ -108,7 +116,12 @@ def test_no_test_asks_for_an_intercept(case, name, weighted):
 @pytest.mark.parametrize("ensemble", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name",
-    ["weighted", "under-sampled", "equal priors", pytest.param("forest", marks=pytest.mark.slow)],
+    [
+        "weighted",
+        "under-sampled",
+        pytest.param("equal priors", marks=pytest.mark.slow),
+        pytest.param("forest", marks=pytest.mark.slow),
+    ],
 )
 @every_case
 def test_repaired_models_predict_as_many_events_as_there_are(case, name, ensemble):
@@ -120,7 +133,7 @@ def test_repaired_models_predict_as_many_events_as_there_are(case, name, ensembl
 
 
 @pytest.mark.parametrize("method", ["scaling", "boosting"])
-@pytest.mark.parametrize("name", ["weighted", "equal priors"])
+@pytest.mark.parametrize("name", ["weighted", pytest.param("equal priors", marks=pytest.mark.slow)])
 def test_corrections_of_groups_predict_as_many_events_as_there_are(name, method):
     X, y = draw("0.6 %")
     model = MulticalibratedClassifierCV(list_models(2)[name], method=method).fit(X, y)
@@ -128,7 +141,15 @@ def test_corrections_of_groups_predict_as_many_events_as_there_are(name, method)
     assert find_gaps(model.predict_proba(X_new).mean(axis=0), y).max() < 1
 
 
-@pytest.mark.parametrize("away", [0.1, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize(
+    "away",
+    [
+        pytest.param(0.1, marks=pytest.mark.slow),
+        0.2,
+        pytest.param(0.3, marks=pytest.mark.slow),
+        pytest.param(0.5, marks=pytest.mark.slow),
+    ],
+)
 def test_what_the_scores_are_off_by_is_found_out_little_by_little(away):
     """No standard errors of the rate are left that a test at 5 % would find, for any offset."""
     n = 1000

@@ -17,7 +17,14 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from tests.recalibration import family
-from tests.recalibration.family import NAMES, both_counts, every_class, make, make_scores
+from tests.recalibration.family import (
+    NAMES,
+    both_counts,
+    every_class,
+    every_class_and_count,
+    make,
+    make_scores,
+)
 
 # All recalibrators share the entrance: one that stays in NumPy and one that need not.
 entrance = pytest.mark.parametrize("R", [IsotonicRecalibration, TemperatureScaling])
@@ -35,9 +42,8 @@ def check_probabilities(proba):
     np.testing.assert_allclose(proba.sum(axis=1), 1, **CLOSE)
 
 
-@every_class
-@both_counts
-@pytest.mark.parametrize("input", ["proba", "logits"])
+@every_class_and_count
+@pytest.mark.parametrize("input", ["proba", pytest.param("logits", marks=pytest.mark.slow)])
 def test_answers_are_probabilities_of_the_float_type_of_the_scores(R, n_classes, input):
     X, y = make_scores(n_classes)
     X = np.log(X) if input == "logits" else X
@@ -69,8 +75,7 @@ def list_equal_fits(R, X, y, weights):
         yield log_odds, y, weights, {"input": "logits"}, log_odds
 
 
-@every_class
-@both_counts
+@every_class_and_count
 def test_equal_fits(R, n_classes):
     X, y = make_scores(n_classes, 80)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
@@ -131,8 +136,7 @@ def test_logits_that_are_all_alike_or_next_to_it_tell_nothing(R):
         check_probabilities(refit(R, np.full((47, 1), tiny), y == y.max(), input="logits"))
 
 
-@every_class
-@both_counts
+@every_class_and_count
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_a_finite_log_loss_stays_finite(R, n_classes, dtype):
     """Outputs lie strictly inside (0, 1), by default or, where 0 and 1 are meant, on request."""
@@ -154,7 +158,7 @@ def test_a_finite_log_loss_stays_finite(R, n_classes, dtype):
 
 
 @every_class
-@pytest.mark.parametrize("mask", [-1e9, -1e30])
+@pytest.mark.parametrize("mask", [pytest.param(-1e9, marks=pytest.mark.slow), -1e30])
 def test_classes_masked_by_huge_logits(R, mask):
     """However huge the logits are that rule a class out, the other classes are mapped alike."""
     X, y = make_scores(4, 400)

@@ -29,6 +29,7 @@ from tests.recalibration.family import (
     NAMES,
     both_counts,
     every_class,
+    every_class_and_count,
     make,
     make_features,
     make_scores,
@@ -58,8 +59,7 @@ def check_same(fitted, X):
 # --------------------------------------------------------------------------- there and back
 
 
-@every_class
-@both_counts
+@every_class_and_count
 def test_everything_comes_back_the_same(R, n_classes):
     X, y = make_scores(n_classes, 150)
     X[:9] = np.eye(n_classes)[y[:9]]  # hard zeros are raised

@@ -126,7 +126,7 @@ def fit_and_predict(model, X, y, **params):
 
 @every_class
 @pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("route", ["ensemble", "single"])
+@pytest.mark.parametrize("route", [pytest.param("ensemble", marks=pytest.mark.slow), "single"])
 def test_recalibrators_learn_from_rows_of_other_folds(route, n_classes, R):
     check_by_hand(route, GaussianNB(), *make_features(n_classes), recalibrator=make(R))
 
@@ -252,7 +252,7 @@ def test_bad_options_of_both(meta, options, message):
             model.fit(X, Y)
 
 
-@pytest.mark.parametrize("route", ["ensemble", "single"])
+@pytest.mark.parametrize("route", ["ensemble", pytest.param("single", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("cv", "n_untested"),
     [(TimeSeriesSplit(3), 39), (ShuffleSplit(3, test_size=0.4, random_state=0), 31)],
@@ -295,7 +295,9 @@ def test_input_passes_untouched(route):
     check_by_hand(route, make_pipeline(SimpleImputer(), GaussianNB()), with_gaps, Y)
 
 
-@pytest.mark.parametrize("route", ["single", "auto", "cross-fit"])
+@pytest.mark.parametrize(
+    "route", ["single", pytest.param("auto", marks=pytest.mark.slow), "cross-fit"]
+)
 def test_pairwise_distances(route):
     """Columns of distances are training rows, too, of which each member would need others."""
     distances = pairwise_distances(X)
@@ -337,7 +339,7 @@ class Reversed(ClassifierMixin, BaseEstimator):
 
 @every_route
 @pytest.mark.parametrize("recalibrator", [ISOTONIC, LOGITS])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_labels_in_no_order(route, recalibrator, n_classes):
     rows = n_classes > Y
     options = {"recalibrator": recalibrator}
@@ -500,8 +502,8 @@ def test_frozen_estimator_knows_its_classes():
         model.fit(np.eye(4), [7] * 4)
 
 
-@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(15)])
-@pytest.mark.parametrize("route", ["ensemble", "single"])
+@pytest.mark.parametrize("cv", [pytest.param(LeaveOneOut(), marks=pytest.mark.slow), KFold(15)])
+@pytest.mark.parametrize("route", [pytest.param("ensemble", marks=pytest.mark.slow), "single"])
 def test_test_folds_of_one_class(route, cv):
     """The recalibrator learns from all of them together."""
     splits = list(cv.split(X[SORTED]))

@@ -170,7 +170,7 @@ def make_problem(n_classes, n_samples):
     ("classifier", "n_classes"),
     [
         (KNeighborsClassifier(), 2),
-        (KNeighborsClassifier(), 5),
+        pytest.param(KNeighborsClassifier(), 5, marks=pytest.mark.slow),
         pytest.param(RandomForestClassifier(30, random_state=0), 26, marks=pytest.mark.slow),
     ],
     ids=["neighbors-2", "neighbors-5", "forest-26"],

@@ -268,7 +268,7 @@ def test_bins_of_equal_mass_need_more_than_one_row_that_counts():
             recalibrator.fit(X, y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("bandwidth", [0.001, 0.03])
+@pytest.mark.parametrize("bandwidth", [pytest.param(0.001, marks=pytest.mark.slow), 0.03])
 def test_more_distinct_probabilities_than_are_kept(bandwidth):
     rng = np.random.default_rng(0)
     v = rng.beta(0.3, 0.3, 20_000)

@@ -271,7 +271,7 @@ def move_splits(splits, rows):
     return [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
 
 
-@pytest.mark.parametrize("kind", ["level", "pair"])
+@pytest.mark.parametrize("kind", [pytest.param("level", marks=pytest.mark.slow), "pair"])
 def test_order_of_rows_and_columns_and_names_do_not_matter(kind):
     X, _, y = make_rows(kind, 600)
     splits, order = make_splits(600), np.random.default_rng(1).permutation(600)
@@ -426,7 +426,9 @@ def test_values_that_were_not_seen(method):
 
 
 @every_method
-@pytest.mark.parametrize("n", [4, 5, 7, 10])
+@pytest.mark.parametrize(
+    "n", [4, pytest.param(5, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow), 10]
+)
 def test_few_rows_and_constant_columns(method, n):
     X, _, _ = make_rows(n=n)
     X["region"], X["age"] = "north", np.nan

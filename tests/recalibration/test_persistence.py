@@ -45,7 +45,7 @@ def check_every_format(fitted, X, trusted=TRUSTED_TYPES):
 
 
 @every_class
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_recalibrators_come_back_the_same(R, n_classes):
     X, y = make_scores(n_classes)
     check_every_format(make(R).fit(X, NAMES[y]), X)
@@ -66,7 +66,7 @@ def test_composed_models_come_back_the_same():
     check_every_format(recalibration.KernelRecalibration().fit_summary(summary), X)
 
 
-@pytest.mark.parametrize("method", ["scaling", "boosting"])
+@pytest.mark.parametrize("method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_corrections_in_groups_come_back_the_same(method, monkeypatch):
     """Types beyond the trusted ones are scikit-learn's: boosted trees, columns of a transformer."""
     monkeypatch.setattr(_group_boosting, "_MAX_ROUNDS", 3)  # skops takes long for many trees

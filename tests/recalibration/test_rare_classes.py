@@ -62,7 +62,7 @@ def find_ratios(fitted, X, y, weights):
 
 
 @pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_sum_of_predictions_is_the_number_of_events(balanced, name, n_classes, weighted):
     X, y = balanced[n_classes]
@@ -116,7 +116,9 @@ def test_classes_of_a_single_row_keep_finite_maps(R):
     assert proba[rows, 2].mean() < 0.1
 
 
-@pytest.mark.parametrize("R", ONE_VS_REST)
+@pytest.mark.parametrize(
+    "R", [pytest.param(R, marks=[pytest.mark.slow] * (R is not PlattScaling)) for R in ONE_VS_REST]
+)
 def test_intercepts_of_rows_that_are_divided_by_their_sums(balanced, R):
     """None for two classes, and where a test of level .1 does not ask for them: mostly."""
     X, y = balanced[3]

@@ -33,7 +33,7 @@ def drop(k, n_classes=4, kind="proba"):
     return scores[y != k], NAMES[y[y != k]], scores, X
 
 
-@pytest.mark.parametrize("kind", ["proba", "logits"])
+@pytest.mark.parametrize("kind", [pytest.param("proba", marks=pytest.mark.slow), "logits"])
 @pytest.mark.parametrize("R", APART)
 def test_the_score_is_kept_and_the_others_share_the_rest(R, kind):
     """In the proportions of a fit to the other columns alone."""
@@ -77,7 +77,7 @@ def test_a_temperature_is_that_of_the_others_and_holds_for_all(kind):
 
 
 @every_class
-@pytest.mark.parametrize("kind", ["proba", "logits"])
+@pytest.mark.parametrize("kind", ["proba", pytest.param("logits", marks=pytest.mark.slow)])
 def test_a_single_class_teaches_nothing(R, kind):
     """And nothing is left of an earlier fit."""
     X, y = make_scores(2)
@@ -116,7 +116,7 @@ def make_frozen(n_classes):
     return model, X[few], NAMES[y[few]], X[2000:]
 
 
-@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("ensemble", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", get_recalibrator_names())
 def test_frozen_classifiers(name, ensemble):
     """The share of the class was .347, and became .013 with Platt's sigmoid."""
@@ -141,7 +141,7 @@ def test_frozen_classifiers_of_two_classes(name):
     np.testing.assert_allclose(fitted.predict_proba(X_new), model.predict_proba(X_new), **CLOSE)
 
 
-@pytest.mark.parametrize("method", ["scaling", "boosting"])
+@pytest.mark.parametrize("method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_groups(method):
     for n_classes, column in ((3, "cat"), (2, "bee")):
         model, X, y, X_new = make_frozen(n_classes)

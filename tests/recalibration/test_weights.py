@@ -12,13 +12,17 @@ from skcal.recalibration import (
     PlattScaling,
     RecalibratedClassifierCV,
 )
-from tests.recalibration.family import both_counts, every_class, make, make_features, make_scores
+from tests.recalibration.family import (
+    every_class_and_count,
+    make,
+    make_features,
+    make_scores,
+)
 
 CLOSE = {"rtol": 0, "atol": 1e-9}
 
 
-@every_class
-@both_counts
+@every_class_and_count
 def test_weights_that_sum_to_one_are_those_of_their_effective_number_of_rows(R, n_classes):
     """Equal weights are no weights. Kish's number of others is (sum w)^2 / sum w^2."""
     X, y = make_scores(n_classes, 80)
@@ -48,7 +52,10 @@ def test_counts_stay_as_they_are():
     np.testing.assert_array_equal(count_as_rows(np.full(7, 5e-324)), np.ones(7))
 
 
-@pytest.mark.parametrize("model", [RecalibratedClassifierCV, MulticalibratedClassifierCV])
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(RecalibratedClassifierCV, marks=pytest.mark.slow), MulticalibratedClassifierCV],
+)
 def test_shares_as_weights_of_a_classifier(model):
     """Naive Bayes knows the scale of weights no more than the recalibrator does."""
     X, y = make_features(2)

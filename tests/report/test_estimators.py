@@ -27,7 +27,7 @@ def assert_same(one, other):
     assert str(one) == str(other)
 
 
-@pytest.mark.parametrize("pos_label", [None, "b"])
+@pytest.mark.parametrize("pos_label", [pytest.param(None, marks=pytest.mark.slow), "b"])
 def test_one_estimator(data, pos_label):
     X, y = data
     weights = np.random.default_rng(0).random(300)

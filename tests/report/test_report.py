@@ -114,7 +114,9 @@ def test_test_and_interval_are_those_of_the_package(rows):
     [
         (0.25, 0.55, "yes (Brier score and log loss)"),
         (0.0, 0.6, "yes (Brier score); no (log loss)"),  # some rows of the first are events
-        (0.4, 0.4, "no (Brier score and log loss)"),  # the base rate itself
+        pytest.param(
+            0.4, 0.4, "no (Brier score and log loss)", marks=pytest.mark.slow
+        ),  # the base rate itself
         (0.6, 0.9, "no (Brier score and log loss)"),  # tells rows apart, with a worse score
     ],
 )
@@ -131,7 +133,7 @@ def test_to_beat_the_base_rate_is_to_have_a_better_score(low, high, answer):
         assert gain.estimate <= gain.high
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_scores_of_many_classes(triple, weighted):
     y_true, y_proba = triple
     weights = np.random.default_rng(1).random(90) if weighted else None
@@ -330,7 +332,13 @@ def test_diagram_can_be_drawn(report):
 
 
 @pytest.mark.parametrize(
-    "labels", [("no", "yes"), (False, True), np.array([2, 7]), np.array([0.5, 1.5], np.float32)]
+    "labels",
+    [
+        pytest.param(("no", "yes"), marks=pytest.mark.slow),
+        pytest.param((False, True), marks=pytest.mark.slow),
+        np.array([2, 7]),
+        pytest.param(np.array([0.5, 1.5], np.float32), marks=pytest.mark.slow),
+    ],
 )
 def test_labels_of_a_dictionary_are_plain(rows, labels):
     options = {"labels": labels, "pos_label": labels[1], **FEW}

@@ -172,7 +172,10 @@ def test_few_rows():
 
 
 @every_seed
-@pytest.mark.parametrize(("factor", "side", "answer"), [(2, "high", "more"), (0.5, "low", "less")])
+@pytest.mark.parametrize(
+    ("factor", "side", "answer"),
+    [pytest.param(2, "high", "more", marks=pytest.mark.slow), (0.5, "low", "less")],
+)
 def test_rare_events(factor, side, answer, seed):
     """Their base rate is wrong, not how far predictions are apart."""
     rng = np.random.default_rng(seed)
@@ -259,7 +262,7 @@ CLEAR = {
 }
 
 
-FIRST = "shifted up", "odds squared"
+FIRST = ("odds squared",)
 
 
 @every_seed
@@ -284,7 +287,7 @@ def find_error(case, n_samples, seed):
     """What is wrong, whether it is within the tolerance or not; None where no error is found."""
     rng = np.random.default_rng(seed)
     y_proba, truth = DRAWS[case](rng.random(n_samples))
-    _, facts = judge(draw_labels(truth, rng), y_proba, seed)
+    _, facts = judge(draw_labels(truth, rng), y_proba, seed, n_resamples=39)
     return facts["error"] if facts["evidence"].pvalue <= 0.05 else None
 
 
@@ -315,10 +318,10 @@ TRUE = {
 @pytest.mark.parametrize("n_samples", [200, 1000, 5000])
 @pytest.mark.parametrize("case", NO_DIRECTION)
 def test_false_verdicts_are_rare(case, n_samples):
-    """At 5 % more than 11 of 70 have a probability of 0.02 %."""
-    found = [find_error(case, n_samples, seed) for seed in range(70)]
+    """At 5 % more than 9 of 50 have a probability of 0.02 %."""
+    found = [find_error(case, n_samples, seed) for seed in range(50)]
     named = [error for error in found if error not in (None, "miscalibrated")]
-    assert sum(error not in TRUE.get(case, ()) for error in named) <= 11
+    assert sum(error not in TRUE.get(case, ()) for error in named) <= 9
 
 
 @pytest.mark.slow
@@ -516,7 +519,7 @@ def test_confidences_must_be_wrong_mainly_in_their_mean():
     assert verdict == "miscalibrated"
 
 
-@pytest.mark.parametrize("n_samples", [1000, 10_000])
+@pytest.mark.parametrize("n_samples", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("answers_differ", [False, True])
 def test_the_most_wrong_label_is_named_whatever_the_test_of_answers_says(n_samples, answers_differ):
     """Of five labels one is predicted in 25.5 % and comes true in 41.1 % of rows."""

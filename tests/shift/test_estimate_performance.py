@@ -369,9 +369,8 @@ def test_intervals_cover(kind, population, monkeypatch):
         y, old, new, y_new = draw(seed, distort=distort)
         if not population:
             true = list_metrics(None, both(new), None)(both(y_new.astype(float)), np.ones(2000))
-        result = estimate_performance(
-            y, old, new, metric="accuracy", population=population, random_state=seed
-        )
+        options = {"metric": "accuracy", "n_resamples": 99, "random_state": seed}
+        result = estimate_performance(y, old, new, population=population, **options)
         if result.reason is None:
             found.append((result.low <= true) & (true <= result.high))
     n_refused = n_samples - len(found)

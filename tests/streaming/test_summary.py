@@ -19,7 +19,7 @@ LABELS = ["a", "b", "c", "d"]
 # ------------------------------------------------------------------------------------ merging
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_shards_in_any_order_and_parts_equal_one_pass(rng, rows, weighted):
     y, proba, weights = rows
     weights = weights if weighted else np.ones(len(y), dtype=int)

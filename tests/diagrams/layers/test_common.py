@@ -10,9 +10,14 @@ import pytest
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.streaming import CalibrationSummary
+from tests.cases import slow_among
 from tests.diagrams.artists import assert_same_curve, read_vertices
 
 every_layer = pytest.mark.parametrize("name", LAYERS)
+# One that has two artists, and one that only smooth curves have; the others are slow tests.
+few_layers = pytest.mark.parametrize(
+    "name", slow_among(LAYERS, *(LAYERS.keys() - {"split_density", "curve_width"}))
+)
 draw = ReliabilityDisplay.from_predictions
 INTERVAL = {"interval": True, "random_state": 0}
 # Layers that only smooth curves have.
@@ -29,10 +34,9 @@ def list_artists(display, name):
     ("kind", "scale"),
     [
         ("smooth", "logit"),
-        ("binned", "probability"),
         *(
             pytest.param(*pair, marks=pytest.mark.slow)
-            for pair in (("smooth", "probability"), ("binned", "logit"))
+            for pair in (("smooth", "probability"), ("binned", "probability"), ("binned", "logit"))
         ),
     ],
 )
@@ -55,7 +59,7 @@ def test_layer_is_drawn_if_named(name, kind, scale, rows):
     assert {artist.get_zorder() for artist in list_artists(styled, name)} == {7}
 
 
-@every_layer
+@few_layers
 def test_layer_of_several_curves(name, rows):
     curve = draw(*rows, layers=[name]).curves[0]
     curves = [curve, ReliabilityCurve(**POINTS, pos_label=1), curve]
@@ -70,7 +74,7 @@ def test_layer_of_several_curves(name, rows):
         assert [artist.axes for artist in np.atleast_1d(artists)] == [ax] * n_artists
 
 
-@every_layer
+@few_layers
 def test_layer_of_folds_and_of_a_summary(name, binary, rows):
     model, X, y = binary
     results = {"estimator": [model] * 2, "indices": {"test": np.split(np.arange(150), 2)}}
@@ -85,12 +89,12 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
 @pytest.mark.parametrize(
     ("kind", "scale"),
     [
-        ("smooth", "logit"),
         ("isotonic", "probability"),
         ("binned", "logit"),
         *(
             pytest.param(*pair, marks=pytest.mark.slow)
             for pair in (
+                ("smooth", "logit"),
                 ("smooth", "probability"),
                 ("isotonic", "logit"),
                 ("binned", "probability"),
@@ -101,7 +105,7 @@ def test_layer_of_folds_and_of_a_summary(name, binary, rows):
 @pytest.mark.parametrize(
     ("y", "proba", "n_steps"),
     [
-        ([0, 0], [0.3, 0.3], 1),
+        pytest.param([0, 0], [0.3, 0.3], 1, marks=pytest.mark.slow),
         ([0], [0.0], 1),
         ([1, 1, 1], [0.0, 1.0, 0.5], 2),
         ([1, 0, 1], [1e-300, 1 - 1e-16, 0.5], 2),

@@ -41,7 +41,10 @@ def test_height_is_the_density(rows):
         assert density.get_linewidth() == 3
 
 
-@pytest.mark.parametrize(("scale", "bandwidth"), [("probability", 0.02), ("logit", 0.1)])
+@pytest.mark.parametrize(
+    ("scale", "bandwidth"),
+    [("probability", 0.02), pytest.param("logit", 0.1, marks=pytest.mark.slow)],
+)
 def test_density_shows_where_rows_are_whatever_the_error_is(scale, bandwidth, rows):
     """One narrow bandwidth for all models: with that of the curve a wrong one would look vague."""
     y, proba = rows
