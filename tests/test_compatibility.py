@@ -76,6 +76,7 @@ ROWS = {
     "y_interval": np.sort(rng.integers(-16, 16, (N_ROWS, 2)) / 8, axis=1),
     "test_targets": np.array([0.0, 1.0]),
     "y_proba_new": TRIPLE[::-1],
+    "other": TRIPLE[::-1],
     "y_true_check": LABELS[::3],
     "y_proba_check": TRIPLE[::3],
     "X_old": TRIPLE,
@@ -224,6 +225,7 @@ NAMES = {
     "Mixture": {"y_pred": "y_true", "shares": "The weights of distribution"},
     "scorer": {"y": "y_true"},
     "stop_by_refinement": {"y_proba": "Stage 0 of staged_proba"},
+    "compare_calibration": {"other": "y_proba"},
 }
 # Displays hand rows to classifiers, and cut them into folds, before an entrance sees the rest.
 not_of_classifiers = pytest.mark.parametrize(

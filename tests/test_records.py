@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skcal.metrics import Mixture, MultivariateNormal, SmoothECECurve
+from skcal.recalibration._fitted import FITTED
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}
@@ -17,11 +18,11 @@ HOLD_ARRAYS = [
 
 
 def test_long_arrays_are_shown_by_their_shape():
-    for path in HOLD_ARRAYS:
-        fields = RECORDS[path]._fields
-        text = repr(RECORDS[path](*[np.linspace(0, 1, 900)] * len(fields)))
+    for record in (*(RECORDS[path] for path in HOLD_ARRAYS), *FITTED):
+        fields = record._fields
+        text = repr(record(*[np.linspace(0, 1, 900)] * len(fields)))
         shown = ", ".join(f"{name}=<ndarray of shape (900,)>" for name in fields)
-        assert text == f"{RECORDS[path].__name__}({shown})"
+        assert text == f"{record.__name__}({shown})"
 
 
 def test_numbers_are_shown_by_name():

@@ -17,6 +17,7 @@ from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
+from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal.inference._confidence_interval import METHODS, check_form, find_interval
 from skcal.inference._interval_result import Interval
@@ -66,6 +67,9 @@ class CalibrationComparison(NamedTuple):
     adjusted_pvalues: np.ndarray
     confidence_level: float
 
+    def __repr__(self) -> str:
+        return show_record(self)
+
     @property
     def pvalue(self) -> float:
         """The p-value of the hypothesis that all models have the same error."""
@@ -96,7 +100,9 @@ class CalibrationComparison(NamedTuple):
 
 def compare_calibration(
     y_true: ArrayLike,
-    *y_proba: Any,
+    y_proba: ArrayLike | Mapping[Any, ArrayLike],
+    other: ArrayLike | None = None,
+    *,
     measure: str | Callable[..., Any] = "smooth_ece",
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
@@ -117,9 +123,12 @@ def compare_calibration(
     ----------
     y_true : array-like of shape (n_samples,)
         True labels.
-    *y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes), or dict
-        Predicted probabilities of two models or more, in the form that the measure takes; or one
-        dictionary of them by name. Without names models are numbered from 0.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes), or dict
+        Predicted probabilities of a model, in the form that the measure takes; or a dictionary of
+        those of two models or more, by name.
+    other : array-like of the shape of `y_proba`, default=None
+        Predicted probabilities of the model that it is compared with; None with a dictionary.
+        Without names the models are numbered 0 and 1.
     measure : str or callable, default="smooth_ece"
         A name in :data:`skcal.metrics.MEASURES`, or a function as in :func:`confidence_interval`.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -210,7 +219,7 @@ def compare_calibration(
     >>> bool(found.low[0] > 0.05), found.pvalue < 0.001
     (True, True)
     """
-    models = _name_models(y_proba)
+    models = _name_models(y_proba, other)
     statistic = bind_for_rows(
         "measure", measure, options, reduction, sample_weight, compare_calibration
     )
@@ -251,17 +260,16 @@ def compare_calibration(
     )
 
 
-def _name_models(y_proba):
-    if len(y_proba) == 1 and isinstance(y_proba[0], Mapping):
-        models = dict(y_proba[0])
-    else:
-        models = dict(enumerate(y_proba))
-    if len(models) < 2:
-        raise ValueError(
-            "y_proba must hold the probabilities of two models at least, one array for each or a "
-            f"dictionary of them; got {len(models)}."
-        )
-    return models
+def _name_models(y_proba, other):
+    if not isinstance(y_proba, Mapping):
+        if other is None:
+            raise ValueError("other must be given, unless y_proba is a dictionary of models.")
+        return {0: y_proba, 1: other}
+    if other is not None:
+        raise ValueError("other must be None where y_proba is a dictionary of all models.")
+    if len(y_proba) < 2:
+        raise ValueError(f"y_proba must hold two models at least; got {len(y_proba)}.")
+    return dict(y_proba)
 
 
 def _find_units(problems, clusters):

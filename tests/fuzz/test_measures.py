@@ -62,6 +62,8 @@ def calls(draw, function):
         found["groups"] = np.arange(len(problem["y_proba"])) % draw(FEW)
     if function is inference.net_benefit_difference:
         found["baseline"] = draw(st.sampled_from(["all", "none", "x", problem["y_proba"]]))
+    if function is inference.compare_calibration:
+        found["other"] = problem["y_proba"][::-1]
     return draw(options(function, n_resamples=9, random_state=0)) | found
 
 

@@ -650,3 +650,40 @@ def test_few_clusters(find):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         find(y, v, clusters=np.arange(40) // 4)
+
+
+def test_separated_outcomes_in_clusters():
+    """A threshold separates them; rows at log odds of 0 tell of the intercept."""
+    v = np.repeat([0.2, 0.3, 0.5, 0.5, 0.7, 0.9] * 10, 2)
+    y = (v > 0.5).astype(int)
+    y[v == 0.5] = np.arange(40) % 2
+    found = cox_recalibration(y, v, clusters=np.arange(120) // 4)
+    assert found.slope.estimate == np.inf
+    assert found.intercept.low < 0 < found.intercept.high
+    plain = cox_recalibration(y, v)
+    assert found.slope.low < plain.slope.low
+
+
+def test_bandwidths_and_scales_of_the_user(rng):
+    y, v, clusters = draw(rng, 60, correlation=0.5)
+    for options in ({"bandwidth": 0.1}, {"scale": lambda p: p**2}):
+        options |= {"statistic": "smooth_ece", "clusters": clusters} | RANDOM
+        assert calibration_test(y, v, **options).pvalue > 0.01
+        assert calibration_test(y, v / 2, **options).pvalue < 0.1
+
+
+def test_groups_of_single_rows_and_of_clusters(rng):
+    """Few clusters are tested by single rows; beside them rows may be clusters of their own."""
+    y, v, clusters = draw(rng, 12)
+    group = np.repeat(["a", "b"], 60)
+    y, v = np.append(y, rng.random(60) < 0.5), np.append(v, np.full(60, 0.5))
+    clusters = np.append(clusters, 100 + np.arange(60))
+    found = calibration_test(y, v, clusters=clusters, groups=group, **RANDOM)
+    assert found.pvalue > 0.01
+
+
+def test_certain_predictions_are_left_to_no_chance():
+    y, clusters = np.arange(80) % 2, np.arange(80) // 2
+    groups = np.where(clusters % 2, "a", "b")
+    found = audit_groups(y, 1.0 * y, groups, clusters=clusters, **RANDOM)
+    assert found.pvalue == 1

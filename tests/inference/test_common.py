@@ -62,7 +62,7 @@ BINARY = {
     "audit_groups": bind_third(audit_groups, lambda n: ["all"] * n, **DRAWN),
 }
 # All functions of labels and probabilities; mean embeddings take points, a pooled recalibration
-# takes groups, which have tests of their own.
+# takes groups, and a comparison takes models, which have tests of their own.
 CALLS = BINARY | {
     "confidence_interval": partial(confidence_interval, **DRAWN),
     "calibration_test": partial(calibration_test, **DRAWN),
@@ -88,6 +88,9 @@ RANDOM = {
     calibration_test: partial(calibration_test, Y, V, **FEW),
     calibration_test_from_summary: partial(calibration_test_from_summary, FIRST, **FEW),
     compare_summaries: partial(compare_summaries, FIRST, SECOND, **FEW),
+    inference.compare_calibration: lambda **options: inference.compare_calibration(
+        Y, V, V**2, measure=ECE, **options
+    )[2],
     inference.distribution_calibration_test: partial(
         inference.distribution_calibration_test, V, (V, V + 1), **FEW
     ),
@@ -119,6 +122,7 @@ def test_every_function_is_among_them():
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
     apart.add(inference.distribution_calibration_test)  # of no labels
+    apart.add(inference.compare_calibration)  # of several models
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}
     weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}

@@ -131,8 +131,10 @@ def test_soft_labels_and_classes(rng):
 
 def test_bad_calls(rng):
     y, z = draw(rng, 50)
-    with pytest.raises(ValueError, match="two models at least, one array for each"):
+    with pytest.raises(ValueError, match="other must be given, unless y_proba is a dictionary"):
         compare_calibration(y, expit(z))
+    with pytest.raises(ValueError, match="other must be None where y_proba is a dictionary"):
+        compare_calibration(y, {"a": expit(z), "b": expit(z)}, expit(z))
     with pytest.raises(ValueError, match="two models at least"):
         compare_calibration(y, {"only": expit(z)})
     with pytest.raises(ValueError, match="measure must be one of"):
@@ -186,3 +188,11 @@ def test_nothing_is_said_of_many_clusters(rng):
         found = compare_calibration(y, expit(z), expit(2 * z), clusters=clusters, random_state=0)
     assert np.isfinite(found.low).all()
     assert isinstance(confidence_interval(y, expit(z), clusters=clusters, random_state=0), tuple)
+
+
+def test_a_single_row_tells_nothing():
+    found = compare_calibration([1], [0.7], [0.2], random_state=0, labels=[0, 1], pos_label=1)
+    assert found.low[0] < found.difference[0] < found.high[0]
+    measure = "squared_kernel_calibration_error"
+    found = compare_calibration([1], [0.7], [0.2], measure=measure, random_state=0)
+    assert (found.low[0], found.pvalue) == (-np.inf, 1)

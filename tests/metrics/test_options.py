@@ -33,6 +33,7 @@ BAD = {
     "bandwidth": (np.inf, "must be at least .* and finite|must be at least .* below"),
     "bin_width_penalty": ("yes", "must be True or False; got 'yes'"),
     "block_size": (1, "must be at least 2; got 1"),
+    "clusters": ([0], "must hold one label for each|must be None"),
     "curve": ("spline5", "must be one of .* Did you mean 'spline'.* It may be a function, too"),
     "debias": ("residual", "Did you mean 'residuals'"),
     "cv": (1, "must be at least 2; got 1"),

@@ -14,6 +14,7 @@ from skcal.recalibration import (
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
+    VennAbers,
     get_recalibrator_names,
 )
 from tests.recalibration import family
@@ -170,3 +171,18 @@ def test_mixtures_compare_what_is_known(monotone):
     known = scores[:, :2] / scores[:, :2].sum(axis=1, keepdims=True)
     own = known[np.arange(len(y)), (y == "bee").astype(int)]
     assert fitted.log_losses_[0] == pytest.approx(-np.log(own).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("seen", [[0, 2], [1]])
+def test_intervals_of_classes_without_rows(seen, rng):
+    """An unseen class keeps its probability; the others share theirs, as `predict_proba` says."""
+    X = rng.dirichlet([1, 1, 1], 80)
+    y = rng.choice(seen, 80)
+    with pytest.warns(UserWarning, match="No row is of a class"):
+        model = VennAbers(classes=[0, 1, 2]).fit(X, y)
+    interval, proba = model.predict_interval(X), model.predict_proba(X)
+    kept = [k for k in range(3) if k not in seen] if len(seen) > 1 else [0, 1, 2]
+    for end in (0, 1):
+        np.testing.assert_allclose(interval[:, kept, end], X[:, kept], atol=1e-12)
+    assert (interval[..., 0] <= proba + 1e-12).all()
+    assert (proba <= interval[..., 1] + 1e-12).all()
