@@ -27,7 +27,7 @@ PUBLIC = [
 ]
 # Arguments that are data, or made of them; and jobs, which change nothing.
 DATA = {"sample_weight", "labels", "pos_label", "reduction", "groups", "clusters", "classes"}
-DATA |= {"input", "cv"}
+DATA |= {"input", "cv", "other"}
 DATA |= {"params", "by", "time", "monitor", "progress", "n_jobs", "recalibrator"}
 DATA |= {"upper_outcome", "y_true", "y_proba", "sample_weight_new", "classifier"}
 DATA |= {"y_true_check", "y_proba_check", "evidence", "strata", "cause"}

@@ -554,3 +554,14 @@ def test_rows_that_are_all_right_make_confident_scores_no_more_confident():
     scores[np.arange(100), y] = 0.9999
     proba = AutoRecalibration().fit(scores, y).predict_proba(scores)
     assert proba.max() < 0.99995
+
+
+def test_jobs_change_nothing():
+    X, y = make_scores(2)
+    found, expected = (AutoRecalibration(n_jobs=n).fit(X, y).predict_proba(X) for n in (2, None))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_ragged_rows_are_refused():
+    with pytest.raises(ValueError, match=r"inhomogeneous|sequence"):
+        TemperatureScaling().fit([[0.5, 0.5], [1.0]], [0, 1])

@@ -764,3 +764,11 @@ def test_error_bound_covers_a_known_error():
         truth = smooth_ece(0.5 + (1 - a) * (grid - 0.5), grid)
         covered += judge_one(y_true, y_proba, n_resamples=20).error_bound >= truth
     assert covered >= 25  # 95 % of 30 is 28.5; below 25 has a probability of 0.3 %
+
+
+def test_calibrated_predictions_may_tell_nothing():
+    rng = np.random.default_rng(0)
+    y_proba = rng.uniform(0.29, 0.31, 3000)
+    model = report_one((rng.random(3000) < 0.3).astype(int), y_proba)
+    assert "uninformative" in model.sentence
+    assert "say no more about a row than the base rate" in model.sentence
