@@ -91,3 +91,13 @@ def test_summaries_without_independent_rows(settings, weights, message):
     summary.update([0, 1, 1, 0], [0.2, 0.3, 0.6, 0.5], weights, by=[0, 0, 1, 1])
     with pytest.raises(ValueError, match=message):
         audit_groups_from_summary(summary, min_samples=1)
+
+
+def test_groups_without_weight_are_left_out(rng):
+    y, v = draw_binary(rng, 200)
+    summary = GroupedSummary().update(y, v, by=np.arange(200) % 2)
+    more = GroupedSummary().update(y, v, by=np.arange(200) % 2)
+    more.update(y[:3], v[:3], by=[7, 7, 7], sample_weight=[0, 0, 0])
+    found = audit_groups_from_summary(more, **FEW)
+    assert 7 not in found.names
+    assert found.pvalue == audit_groups_from_summary(summary, **FEW).pvalue

@@ -29,6 +29,7 @@ from skcal.recalibration import (
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
+from skcal.recalibration._group_correction import _split
 from skcal.scorers import get_scorer
 from tests.recalibration.family import NAMES, make_features, may_harm
 
@@ -637,3 +638,14 @@ def test_bad_new_rows(X):
     message = "X must have the columns .* in fit; got none .* 2 or .* 'age'"
     with pytest.raises(ValueError, match=message):
         model.predict_proba(X)
+
+
+def test_folds_of_corrections():
+    """Those of the classifier; others where it has none, and none of a single row."""
+    scores, codes = np.array([[0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]), np.array([0, 1, 1])
+    given = _split(scores, codes, None, np.array([0, 0, 1]))
+    assert [(list(train), list(test)) for train, test in given] == [([2], [0, 1]), ([0, 1], [2])]
+    alone = np.zeros(3, dtype=int)
+    tested = [row for _, test in _split(scores, codes, None, alone) for row in test]
+    assert sorted(tested) == [0, 1, 2]
+    assert _split(scores[:1], codes[:1], None, alone[:1]) == []
