@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 # Calls of each function in tests/fuzz: `pytest --hypothesis-profile=thorough tests/fuzz`. The last
 # profile makes more than 10^5 in all, and others each time.
-for profile, n_calls in (("quick", 4), ("thorough", 100), ("exhaustive", 1200)):
+for profile, n_calls in (("quick", 6), ("thorough", 100), ("exhaustive", 1200)):
     settings.register_profile(
         profile,
         max_examples=n_calls,
