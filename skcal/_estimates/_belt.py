@@ -7,12 +7,12 @@ from scipy.special import expit, logit
 
 from skcal._input._independent_rows import list_weights
 from skcal._numerics.curves._belt import (
-    ClusteredRows,
     PolynomialLikelihood,
     exceed_selected,
     find_critical,
     merge_places,
 )
+from skcal._numerics.inference._clustered_rows import ClusteredRows
 from skcal._numerics.inference._cox import sum_by_log_odds
 from skcal._numerics.inference._effective_rows import find_shares
 

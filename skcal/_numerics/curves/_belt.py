@@ -18,7 +18,6 @@ from skcal._numerics.cells._cell_moments import (
 from skcal._numerics.inference._cox import find_crossing
 from skcal._numerics.inference._effective_rows import (
     Telling,
-    count_clusters,
     count_jointly,
     divide_squares,
 )
@@ -137,34 +136,6 @@ class PolynomialFit(NamedTuple):
     statistic: float = np.nan
 
 
-class ClusteredRows(NamedTuple):
-    """Rows that depend on others of their cluster: their places, by number, and their outcomes.
-
-    Shares sum to 1.
-    """
-
-    place: np.ndarray
-    outcomes: np.ndarray
-    shares: np.ndarray
-    member: np.ndarray
-
-    def sum_scores(self, columns, scores):
-        """Scores of clusters along the columns, and the information that each has of these.
-
-        `scores` are the log odds of the places. Arrays have the shapes (n_columns, n_clusters) and
-        (n_columns, n_columns, n_clusters).
-        """
-        chance, columns = expit(scores)[self.place], columns[:, self.place]
-        pulls = self.shares * (self.outcomes - chance)
-        curvature = self.shares * chance * (1 - chance)
-        sums = np.array([np.bincount(self.member, pulls * one) for one in columns])
-        information = [
-            [np.bincount(self.member, curvature * one * other) for other in columns]
-            for one in columns
-        ]
-        return sums, np.array(information)
-
-
 class PolynomialLikelihood:
     """Log-likelihood of outcomes whose log odds are a polynomial of the predicted ones.
 
@@ -260,18 +231,13 @@ class PolynomialLikelihood:
             pairs = zip(mean_squares, variances, strict=True)
             return [Telling(divide_squares(*pair, 1.0, squares)) for pair in pairs]
         columns = self._columns[: len(coefficients)]
-        sums, information = self._rows.sum_scores(columns, coefficients @ columns)
-        of_all = np.bincount(self._rows.member, self._rows.shares)
-        return [
-            count_clusters(square, direction @ sums, direction @ (direction @ information), of_all)
-            for square, direction in zip(mean_squares, along.T, strict=True)
-        ]
+        return self._rows.tell(columns, coefficients @ columns, along.T, mean_squares)
 
     def _count_all(self):
         """Rows of equal weight that tell as much where nothing moves."""
-        if self._rows is None:
-            return divide_squares(0.0, 0.0, 1.0, sum(map(np.sum, self._squares)))
-        return divide_squares(0.0, 0.0, 1.0, np.bincount(self._rows.member, self._rows.shares) ** 2)
+        if self._rows is not None:
+            return self._rows.count()
+        return divide_squares(0.0, 0.0, 1.0, sum(map(np.sum, self._squares)))
 
     def _sum_squares(self, coefficients):
         """Covariances of the scores of rows, with their shares and with squared ones."""

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import chdtri, expit, logit, xlogy
 
 from skcal._numerics._roots import find_root
+from skcal._numerics.inference._clustered_rows import ClusteredRows
 from skcal._numerics.inference._effective_rows import (
     Telling,
-    count_in_clusters,
     count_jointly,
     divide_squares,
     find_shares,
@@ -56,34 +56,6 @@ class CoxFit(NamedTuple):
     centre: float = 0.0  # log odds about which outcomes are uncertain
 
 
-class _RowsOfClusters(NamedTuple):
-    """Rows that depend on others of their cluster."""
-
-    log_odds: np.ndarray
-    outcomes: np.ndarray
-    shares: np.ndarray
-    member: np.ndarray
-
-    def tell(self, point, centre, direction, mean_square):
-        """A `Telling` of a direction, see `CoxLikelihood._tell`."""
-        place = self.log_odds - centre
-        chance, moves = expit(point[0] + point[1] * place), direction[0] + direction[1] * place
-        pulls = self.shares * (self.outcomes - chance) * moves
-        information = self.shares * chance * (1 - chance) * moves**2
-        return count_in_clusters(mean_square, pulls, information, self.shares, self.member)
-
-    def find_covariance(self, point, centre):
-        """Sum of the products of the scores of clusters."""
-        place = self.log_odds - centre
-        pulls = self.shares * (self.outcomes - expit(point[0] + point[1] * place))
-        sums = np.stack([np.bincount(self.member, pulls * one) for one in (1.0, place)])
-        return sums @ sums.T
-
-    def take(self, rows):
-        """Some of the rows."""
-        return _RowsOfClusters(*(values[rows] for values in self))
-
-
 class CoxLikelihood:
     """Log-likelihood of weighted rows, of which there are as many as tell as much.
 
@@ -97,12 +69,13 @@ class CoxLikelihood:
 
     def __init__(self, predictions, outcomes, weights, member=None):
         shares = find_shares(weights)
-        self._rows = None
-        if member is not None:
-            self._rows = _RowsOfClusters(logit(predictions), outcomes, shares, member)
         self.log_odds, (self._positive, self._negative), self._squares = sum_by_log_odds(
             predictions, outcomes, shares, shares**2
         )
+        self._rows = None
+        if member is not None:
+            place = np.searchsorted(self.log_odds, logit(predictions))
+            self._rows = ClusteredRows(place, outcomes, shares, member)
         self._thresholds = find_thresholds(
             *(self.log_odds[part > 0] for part in (self._negative, self._positive))
         )
@@ -215,9 +188,15 @@ class CoxLikelihood:
     def _tell(self, point, centre, direction, mean_square, variance):
         """A `Telling` of a direction, along which rows move by direction @ (1, log odds)."""
         if self._rows is not None:
-            return self._rows.tell(point, centre, direction, mean_square)
+            columns, scores = self._lay_columns(point, centre)
+            return self._rows.tell(columns, scores, [direction], [mean_square])[0]
         shares, squares = self._positive + self._negative, sum(self._squares)
         return Telling(divide_squares(mean_square, variance, shares, squares))
+
+    def _lay_columns(self, point, centre):
+        """What level and slope multiply, and the log odds at a point."""
+        columns = np.stack([np.ones(len(self.log_odds)), self.log_odds - centre])
+        return columns, np.asarray(point) @ columns
 
     def _list_squares(self, point, place):
         """Sums of the squared residuals at each place, with shares and with squared ones."""
@@ -233,7 +212,10 @@ class CoxLikelihood:
             np.array([[squares.sum(), squares @ place], [squares @ place, squares @ place**2]])
             for squares in self._list_squares(point, place)
         )
-        return one, other if self._rows is None else self._rows.find_covariance(point, centre)
+        if self._rows is not None:
+            sums, _ = self._rows.sum_scores(*self._lay_columns(point, centre))
+            other = sums @ sums.T
+        return one, other
 
     def _expand(self, point, centre=0.0):
         """Mean log loss at a point, its gradient and its Hessian."""
@@ -337,7 +319,7 @@ class CoxLikelihood:
         part._positive, part._negative = self._positive[rows], self._negative[rows]
         part._squares = tuple(squares[rows] for squares in self._squares)
         if self._rows is not None:
-            part._rows = self._rows.take(np.isin(self._rows.log_odds, part.log_odds))
+            part._rows = self._rows.take(rows)
         return part
 
     def _find_limits(self):
