@@ -8,10 +8,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from skcal._input._clusters import read_clusters, unite_copies
-from skcal._numerics.inference._classical_tests import normal_pvalue
+from skcal._numerics.inference._differences import (
+    correlate,
+    find_pvalue_of_interval,
+    subtract_estimates,
+)
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
@@ -228,24 +231,26 @@ def compare_calibration(
     )
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     problems = [bind_rows(statistic, y_true, proba, **data) for proba in models.values()]
-    units = _find_units([rows for _, rows, _ in problems], clusters)
+    kept, units = _find_units([rows for _, rows, _ in problems], clusters)
     seed = int(draws.rng.integers(1 << 32))
     intervals, freed, parts = [], [], []
-    for bound, rows, is_binary in problems:
-        rows, own = units(rows)
-        source = RowSource(bound, rows, is_binary, own)
-        again = draws.restart(draws.n_resamples, np.random.default_rng(seed))
-        intervals.append(find_interval(source, again, method, level))
-        freed.append(_take_chance_off(source, np.random.default_rng(seed)))
-        parts.append(source.leave_parts_out(_N_PARTS, np.random.default_rng(seed)))
+    for (bound, _, is_binary), rows in zip(problems, kept, strict=True):
+        source = RowSource(bound, rows, is_binary, units)
+        same = [np.random.default_rng(seed) for _ in range(3)]  # as for all other models
+        interval = find_interval(source, draws.restart(draws.n_resamples, same[0]), method, level)
+        intervals.append(interval)
+        freed.append(_take_chance_off(source, interval.low, same[1]))
+        parts.append(source.leave_parts_out(_N_PARTS, same[2]))
     names, pairs = list(models), list(combinations(range(len(models)), 2))
-    correlations = _correlate(np.array(parts))
+    correlations = correlate(np.array(parts))
     differences = [
         _subtract((intervals[i], freed[i]), (intervals[j], freed[j]), correlations[i, j])
         for i, j in pairs
     ]
-    pvalues = np.array([_find_pvalue(one, level) for one in differences])
     difference, low, high = np.array(differences).T
+    pvalues = np.array(
+        [find_pvalue_of_interval(*ends, level) for ends in zip(difference, low, high, strict=True)]
+    )
     return CalibrationComparison(
         statistic.name,
         names,
@@ -273,67 +278,36 @@ def _name_models(y_proba, other):
 
 
 def _find_units(problems, clusters):
-    """Function of the rows of one model: those that count, and what of them is independent."""
+    """The rows of all models that count, and what of them is independent."""
     weights = problems[0].weights
     present = np.ones(problems[0].n_rows, dtype=bool) if weights is None else weights > 0
-    if clusters is None:
-        return lambda rows: (rows.take(present), Units(int(present.sum())))
-    member = read_clusters(clusters, present)
     kept = [rows.take(present) for rows in problems]
+    if clusters is None:
+        return kept, Units(kept[0].n_rows)
     # Rows stand for their clusters if they are copies for all models.
     columns = [np.column_stack([getattr(rows, name) for rows in kept]) for name in _COLUMNS]
+    member = read_clusters(clusters, present)
     member, chosen, weights = unite_copies(member, *columns, kept[0].weights)
-
-    def unite(rows):
-        rows = rows.take(present).take(chosen)._replace(weights=weights)
-        return rows, Units(rows.n_rows, member)
-
-    return unite
+    kept = [rows.take(chosen)._replace(weights=weights) for rows in kept]
+    return kept, Units(kept[0].n_rows, member)
 
 
-def _take_chance_off(source, rng):
-    """The estimate without what chance adds to it, no less than 0; None where that is unknown."""
+def _take_chance_off(source, low, rng):
+    """The estimate without what chance adds, no less than its lower end; None where unknown."""
     row, traits, value = source.statistic.row, source.statistic.traits, source.estimate
     if row is None or row.is_signed or source.is_soft:
         return value
     if not source.has_known_law():
         return None
     chance = float(source.make_null().draw(rng, _N_DRAWS).mean())
-    return max(value - chance, 0.0) if traits.is_square else subtract_in_squares(value, chance)
-
-
-def _correlate(values):
-    """Correlations of the rows of an array, 0 where one of them does not vary."""
-    apart = values - values.mean(axis=1, keepdims=True)
-    sizes = np.sqrt((apart**2).sum(axis=1))
-    apart = np.divide(apart, sizes[:, None], out=np.zeros_like(apart), where=sizes[:, None] > 0)
-    return apart @ apart.T
+    freed = value - chance if traits.is_square else subtract_in_squares(value, chance)
+    return max(freed, low)
 
 
 def _subtract(first, second, correlation):
-    """Difference of two estimates, each with its interval and its value without chance."""
-    (first, one), (second, other) = first, second
-    if one is None or other is None:  # how errors vary together is not known either
-        difference = first.estimate - second.estimate
-        return Interval(difference, first.low - second.high, first.high - second.low)
-    difference = one - other
-    below = one - first.low, second.high - other
-    above = first.high - one, other - second.low
-    low, high = (_add_reaches(*reaches, correlation) for reaches in (below, above))
-    return Interval(difference, difference - low, difference + high)
-
-
-def _add_reaches(one, other, correlation):
-    if np.isinf(one) or np.isinf(other):
-        return np.inf
-    return float(np.sqrt(max(one**2 - 2 * correlation * one * other + other**2, 0.0)))
-
-
-def _find_pvalue(interval, level):
-    """That of a normal difference whose interval has the end next to 0."""
-    difference = interval.estimate
-    reach = difference - interval.low if difference > 0 else interval.high - difference
-    if difference == 0:
-        return 1.0
-    quantile = ndtri((1 + level) / 2)
-    return normal_pvalue(quantile * abs(difference) / reach if reach > 0 else np.inf)
+    """Difference of two intervals, each with its estimate without what chance adds."""
+    (one, freed), (other, other_freed) = first, second
+    if freed is None or other_freed is None:  # how errors vary together is not known either
+        return one.estimate - other.estimate, one.low - other.high, one.high - other.low
+    one, other = one._replace(estimate=freed), other._replace(estimate=other_freed)
+    return subtract_estimates(one, other, correlation)
