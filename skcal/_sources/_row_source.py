@@ -8,7 +8,11 @@ from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
 from skcal._input._validation import check_labels
 from skcal._numerics.cells._merging import average_kinds, count_effectively
-from skcal._numerics.inference._cluster_signs import find_design_effect, is_nearly_normal
+from skcal._numerics.inference._cluster_signs import (
+    FEWEST_CLUSTERS,
+    find_design_effect,
+    is_nearly_normal,
+)
 from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
 from skcal._sources._merged_problems import make_independent, make_shared, make_signed, merge_for
 from skcal._sources._null_draws import NullCells, NullRows, make_cell_measure
@@ -18,8 +22,6 @@ from skcal._sources._resamples import CellResamples, KindsOfRows, RowResamples, 
 FEW_ROWS = 1 << 12
 # The scale that resamples of SmoothECE are made for is not finer than this.
 NARROWEST = 1e-3
-# Tests of fewer clusters read single rows of them.
-_FEWEST_CLUSTERS = 20
 
 
 class RowSource:
@@ -79,7 +81,7 @@ class RowSource:
         weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
         effect = find_design_effect(weights * (rows.target - rows.proba), member)
         is_normal = is_nearly_normal(rows.proba, weights / weights.max(), effect)
-        return is_normal and self._units.n_units >= _FEWEST_CLUSTERS
+        return is_normal and self._units.n_units >= FEWEST_CLUSTERS
 
     @property
     def is_soft(self):

@@ -10,6 +10,7 @@ import numpy as np
 from skcal._input._censoring_weights import refuse_censoring_weights
 from skcal._input._reduction import REDUCTIONS
 from skcal._input._validation import check_option, refuse_unknown_options
+from skcal._numerics.inference._cluster_signs import N_CHOICES
 from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pvalue
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 # The statistic that is no measure: the smallest of three p-values, see `calibration_test`.
 OMNIBUS = "omnibus"
-# How often one row of each cluster is chosen, where the test reads single rows.
-_N_CHOICES = 20
 
 
 def calibration_test(
@@ -408,7 +407,7 @@ def _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is
     if all(source.has_known_law(is_omnibus=is_omnibus) for source in sources):
         return compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
     found = []
-    for _ in range(_N_CHOICES):
+    for _ in range(N_CHOICES):
         chosen = [own.take(units.choose_rows(draws.rng)) for own, units in problems]
         single = [RowSource(statistic, own, is_binary) for own in chosen]
         found.append(compare_with_draws(single, draws, names, is_omnibus=is_omnibus))

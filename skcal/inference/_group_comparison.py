@@ -7,6 +7,8 @@ import numpy as np
 from skcal._input._independent_rows import list_weights
 from skcal._input._sample import Sample
 from skcal._numerics.inference._cluster_signs import (
+    FEWEST_CLUSTERS,
+    N_CHOICES,
     ClustersOfGroups,
     are_nearly_normal,
     list_moments,
@@ -14,11 +16,6 @@ from skcal._numerics.inference._cluster_signs import (
 from skcal._numerics.inference._monte_carlo import find_marginal_pvalues, step_down
 from skcal._sources._resamples import Units
 from skcal.inference._group_atoms import merge_rows_of_groups
-
-# Groups of fewer clusters are tested by single rows of them.
-_FEWEST_CLUSTERS = 20
-# How often one row of each cluster is chosen there.
-_N_CHOICES = 20
 
 
 class Comparison(NamedTuple):
@@ -76,7 +73,7 @@ def _have_known_law(sample, groups, member):
     clusters = ClustersOfGroups(groups.members, *rows)
     moments = (groups.sum_rows(moment) for moment in list_moments(predictions, weights))
     is_normal = are_nearly_normal(*moments, clusters.find_design_effects())
-    return is_normal & (clusters.count() >= _FEWEST_CLUSTERS)
+    return is_normal & (clusters.count() >= FEWEST_CLUSTERS)
 
 
 def _choose_groups(groups, kind):
@@ -95,7 +92,7 @@ def _compare_single_rows(sample, groups, member, draws, options):
     inside = np.flatnonzero(np.isin(groups.pattern, groups.members.indices))
     member = np.unique(member[inside], return_inverse=True)[1]
     units, found = Units(len(inside), member), []
-    for _ in range(_N_CHOICES):
+    for _ in range(N_CHOICES):
         rows = inside[units.choose_rows(draws.rng)]
         weights = None if sample.weights is None else sample.weights[rows]
         single = Sample(sample.predictions[rows], sample.outcomes[rows], weights)

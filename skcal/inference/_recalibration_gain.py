@@ -13,7 +13,7 @@ from skcal._fitting._held_out import predict_split
 from skcal._input._clusters import read_clusters, sort_clusters, unite_copies
 from skcal._input._reduction import check_class_vectors
 from skcal._input._validation import check_confidence_level, check_option, check_rng
-from skcal._numerics.inference._effective_rows import find_degrees
+from skcal._numerics.inference._effective_rows import count_in_clusters
 from skcal._numerics.monitoring._betting import find_lower_bound
 from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
 from skcal._refinement import (
@@ -301,11 +301,11 @@ def _estimate(before, after, level, member):
 
 
 def _find_width(gains, member, level):
-    """From the mean to its lower bound, by sums of clusters with the correction CR3."""
-    shares = np.bincount(member) / len(gains)
-    sums = np.bincount(member, gains - gains.mean()) / (1 - shares)
-    degrees = find_degrees(shares @ shares)
-    return stdtrit(degrees, level) * np.sqrt(sums @ sums) / len(gains)
+    """From the mean to its lower bound, by how sums of clusters vary."""
+    apart, shares = gains - gains.mean(), np.full(len(gains), 1 / len(gains))
+    mean_square = shares @ apart**2
+    telling = count_in_clusters(mean_square, shares * apart, shares, shares, member)
+    return stdtrit(telling.degrees, level) * np.sqrt(mean_square / telling.n_rows)
 
 
 def _play(recalibrator, proba, codes, loss, show=iter, sizes=None):

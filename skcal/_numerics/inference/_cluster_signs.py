@@ -10,6 +10,9 @@ Review of Economics and Statistics 90, with the hypothesis imposed).
 import numpy as np
 from scipy.sparse import csr_array
 
+# Tests of fewer clusters read single rows of them, which are chosen so often.
+FEWEST_CLUSTERS = 20
+N_CHOICES = 20
 # Signs that are drawn at a time.
 _BUDGET = 1 << 22
 # Largest skewness of the sum of all residuals for which signs stand for the law under the
