@@ -1,7 +1,5 @@
 """Which of several models is better calibrated on the same rows."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,7 @@ from scipy.special import expit
 from scipy.stats import binom, norm
 from sklearn.metrics import brier_score_loss
 
-from skcal.inference import compare_calibration, confidence_interval
+from skcal.inference import compare_calibration
 from skcal.metrics import MEASURES
 
 
@@ -178,16 +176,6 @@ def test_intervals_cover(case):
         found = compare_calibration(y, *models, random_state=seed)
         misses += not found.low[0] <= truth <= found.high[0]
     assert misses <= binom.ppf(0.999, n_samples, 0.07)
-
-
-def test_nothing_is_said_of_many_clusters(rng):
-    y, z = draw(rng, 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clusters = np.arange(100) // 2
-        found = compare_calibration(y, expit(z), expit(2 * z), clusters=clusters, random_state=0)
-    assert np.isfinite(found.low).all()
-    assert isinstance(confidence_interval(y, expit(z), clusters=clusters, random_state=0), tuple)
 
 
 def test_a_single_row_tells_nothing():
