@@ -130,10 +130,11 @@ def net_benefit_difference(
     tell, the mean square of their :math:`d_i - \bar d` [2]_. At each threshold
     :math:`\sum w \sum w (d - \bar d)^2` over this variance is the number of independent rows that
     tell as much, times the squared ratio of the quantiles of the normal and of Student's
-    distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom. Where nothing moves, clusters
-    count as rows, and so do those that are copies of one row. In simulations of 50 and 200
-    clusters of equal and of unequal sizes bands of 95 % covered in 95 to 100 % of 400 samples, and
-    those that take rows for independent in 77 to 96 %.
+    distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom. The mean gain of a cluster
+    varies no more than that of a row, so that each cluster tells as much as one row at least.
+    Copies of one row count as that row. In simulations of 50 and 200 clusters of equal and of
+    unequal sizes, with thresholds up to .97 and events down to 2 %, bands of 95 % covered in 96 to
+    99 % of 400 samples, and those that take rows for independent in 26 to 81 %.
 
     References
     ----------

@@ -447,17 +447,24 @@ def test_few_large_clusters_have_the_band_of_student(rng):
     np.testing.assert_allclose(found.high, gains.mean() + width, atol=0.05 * width)
 
 
-def test_one_cluster_decides_about_nothing(rng):
+def test_clusters_tell_as_much_as_single_rows_at_least(rng):
     """Where rows of one cluster alone act, nobody knows how clusters differ."""
     clusters = np.repeat(np.arange(40), 10)
     v = np.where(clusters == 0, 0.9, 0.01)
     y = (rng.random(400) < v).astype(int)
-    found = net_benefit_difference(y, v, "none", thresholds=[0.5, 0.95], clusters=clusters)
-    assert found.low[0] < -0.9  # as low as can be: all rows act, and wrongly
-    assert found.high[0] > 0.9
-    rows = net_benefit_difference(y[::10], v[::10], "none", thresholds=[0.5, 0.95])
-    # Where no row acts, each cluster counts as one row.
-    assert found.high[1] == pytest.approx(rows.high[1], rel=0.1)
+    t = [0.5, 0.95]
+    found, plain = (
+        net_benefit_difference(y, v, "none", thresholds=t, **options)
+        for options in ({"clusters": clusters}, {})
+    )
+    # One row for each cluster: the one that acts is right, or wrong.
+    wrong, right = (
+        net_benefit_difference(np.arange(40) < k, v[::10], "none", thresholds=t, labels=[0, 1])
+        for k in (0, 1)
+    )
+    assert wrong.low[0] <= found.low[0] < plain.low[0]
+    assert plain.high[0] < found.high[0] <= right.high[0]
+    assert found.high[1] == pytest.approx(right.high[1], rel=0.1)  # no row acts
 
 
 def find_benefit(proba, t):

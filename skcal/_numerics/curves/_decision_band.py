@@ -58,6 +58,8 @@ def band_decisions(acting, baseline, outcomes, weights, gains, level, member=Non
     own = 2 * ndtr(critical) - 1  # the level of the interval at one threshold
     telling = map(Telling, n_rows, degrees)
     n_rows = np.array([one.discount(own) for one in telling])
+    if member is not None:  # the mean gain of a cluster varies no more than that of one row
+        n_rows = np.maximum(n_rows, total**2 / of_units)
     high = bound_mean(values, shares, n_rows, critical)
     low = -bound_mean(-values, shares, n_rows, critical)
     return mean, np.minimum(low, mean), np.maximum(high, mean)
