@@ -24,6 +24,8 @@ N_PAIRS = 25
 _N_BATCHES = 50
 # The share of the residuals of some rows that is added or taken off for a derivative.
 _STEP = 1e-4
+# A half with a smaller share of the weight confirms nothing: rounding is as large.
+_LEAST_MASS = 1e-12
 # NumPy deals out so many rows exactly.
 _MANY = 10**9
 # Kernels reach so many bandwidths, as far as doubles see.
@@ -215,11 +217,12 @@ class Residuals:
         size = total.sum()
         if size == 0:
             return 0.0
-        variance = float((pulls**2).sum())
-        squares = np.zeros(n_rows)
-        np.divide(total**2, self.weights, out=squares, where=self.weights > 0)  # light rows vanish
-        unit = 0.0 if self.is_soft else turn * variance / squares.sum()
-        return float(one_sided / size * find_reach(np.sqrt(variance), unit, factor))
+        scaled = np.zeros(n_rows)
+        np.divide(total, np.sqrt(self.weights), out=scaled, where=self.weights > 0)
+        peak = scaled.max()  # squares of the smallest numbers would be 0
+        sizes = float(((pulls / peak) ** 2).sum())
+        unit = 0.0 if self.is_soft else turn * sizes / ((scaled / peak) ** 2).sum()
+        return float(one_sided / size * find_reach(peak * np.sqrt(sizes), unit, factor))
 
     def _sum_sides(self, problem, side):
         """Sum of the values where the rows of one side alone have their residuals."""
@@ -323,7 +326,7 @@ class Residuals:
             else:
                 gain = self._find_gain(half, rest)
             mass = self.weights @ rest
-            gains.append(gain / mass if mass > 0 else 0.0)  # next to none of the mass is there
+            gains.append(gain / mass if mass > _LEAST_MASS else 0.0)
         return sum(gains) / 2
 
     def _find_gain(self, half, rest):

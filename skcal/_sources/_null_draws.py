@@ -12,13 +12,14 @@ _BUDGET = 1 << 22
 class NullRows:
     """A measure of the rows themselves, with a label drawn for each; `observed` is their value.
 
-    `truth` are true probabilities of rows of one column, to draw labels from instead.
+    `truth` are true probabilities of rows of one column, to draw labels from instead. Several
+    labels of a row are drawn apart, which gives a mean over labels the right mean, not its spread.
     """
 
     def __init__(self, statistic, rows, observed, truth=None):
         self._statistic, self._rows, self.observed = statistic, rows, observed
         self._truth = rows.proba if truth is None else truth
-        if rows.proba.ndim == 2:
+        if rows.proba.ndim == 2 and not rows.is_multilabel:
             self._edges = find_label_edges(rows.proba)
 
     def draw(self, rng, n_draws):
@@ -31,8 +32,8 @@ class NullRows:
         )
 
     def _draw_target(self, rng):
-        if self._rows.proba.ndim == 1:
-            return (rng.random(self._rows.n_rows) < self._truth).astype(np.intp)
+        if self._rows.proba.ndim == 1 or self._rows.is_multilabel:
+            return (rng.random(self._truth.shape) < self._truth).astype(np.intp)
         column = draw_labels(rng, self._edges)
         is_reversed = not self._rows.is_multiclass and self._rows.positive_column == 0
         return 1 - column if is_reversed else column

@@ -60,7 +60,7 @@ class RowSource:
             problem, sums, step = make_signed(rows, statistic, member, is_omnibus=is_omnibus)
             return self._compare_on_cells([problem], sums, is_omnibus, step)
         reduction = "auto" if self._is_binary else statistic.find_reduction()
-        if reduction is None:
+        if reduction is None or rows.is_multilabel:
             return NullRows(statistic, rows, self.estimate, truth)
         make_problems = make_shared if reduction in ("classwise", "full") else make_independent
         problems, sums = make_problems(rows, reduction, statistic, is_omnibus, truth)

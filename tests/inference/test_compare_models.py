@@ -127,6 +127,45 @@ def test_soft_labels_and_classes(rng):
         assert 0 < found.difference[0] <= found.high[0]
 
 
+def test_labels_that_a_row_may_have_together(rng):
+    proba = rng.random((400, 3))
+    labels = (rng.random((400, 3)) < proba).astype(int)
+    off = 0.5 * proba
+    found = compare_calibration(labels, off, proba, reduction="multilabel", random_state=0)
+    assert found.difference[0] == pytest.approx(0.25, abs=0.04)  # the mean of p / 2
+    assert found.low[0] <= found.difference[0] <= found.high[0]
+    # One label is what its column is.
+    options = {"measure": "expected_calibration_error", "random_state": 0}
+    single = compare_calibration(labels[:, 0], off[:, 0], proba[:, 0], **options)
+    (label, *models) = (values[:, :1] for values in (labels, off, proba))
+    found = compare_calibration(label, *models, reduction="multilabel", **options)
+    assert found.difference[0] == pytest.approx(single.difference[0], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "proba", "weights"),
+    [
+        ([0, 0], [0.0, 1e-310], [1e-300, 1e-300]),
+        ([0, 0, 1], [0.0, 0.0, 1e-310], None),
+        ([0] * 40, [*[0.0] * 4, 1e-310, 1e-16] * 6 + [0.0] * 4, [*[0.0] * 4, 1e-300, 1e-5] * 7),
+        ([0, 0, 0], [0.0, 0.0, 0.1], [1e-5, 1e-5, 1e300]),
+    ],
+)
+@pytest.mark.parametrize("measure", ["smooth_ece", "maximum_calibration_error"])
+def test_the_smallest_numbers(y_true, proba, weights, measure):
+    weights = None if weights is None else weights[: len(y_true)]
+    found = compare_calibration(
+        y_true,
+        proba,
+        proba[::-1],
+        measure=measure,
+        sample_weight=weights,
+        labels=[0, 1],
+        random_state=0,
+    )
+    assert found.low[0] <= found.difference[0] <= found.high[0]
+
+
 def test_bad_calls(rng):
     y, z = draw(rng, 50)
     with pytest.raises(ValueError, match="other must be given, unless y_proba is a dictionary"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal._numerics.recalibration._mixture import fit_mixture_weights
+from skcal._numerics.recalibration._mixture import fit_mixture, fit_mixture_weights
 
 LIKELIHOODS = np.random.default_rng(0).random((3, 50))
 PRIOR = np.array([1.0, 2.0, 0.5])
@@ -26,7 +26,16 @@ def test_unit_of_the_masses(unit):
     np.testing.assert_allclose(found, expected, **CLOSE)
 
 
-def test_row_of_next_to_no_mass():
+@pytest.mark.parametrize("mass", [1e-19, 1e-300])
+def test_row_of_next_to_no_mass(mass):
     expected = fit_mixture_weights(LIKELIHOODS[:, 1:], PRIOR, MASS[1:])
-    light = np.append(1e-19, MASS[1:])
+    light = np.append(mass, MASS[1:])
     np.testing.assert_allclose(fit_mixture_weights(LIKELIHOODS, PRIOR, light), expected, **CLOSE)
+
+
+def test_the_only_rows_of_a_member_have_next_to_no_mass():
+    """Their member gets next to nothing, and their likelihood is not 0."""
+    likelihoods = np.array([[1.0, 1e-16], [0.1, 1.0], [1.0, 0.0]])
+    weights = fit_mixture(likelihoods, np.array([1.0, 1e-300, 1e-300]))
+    np.testing.assert_allclose(weights, [1.0, 0.0], atol=1e-15)
+    assert (likelihoods @ weights > 0).all()

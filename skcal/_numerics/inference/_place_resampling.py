@@ -36,6 +36,8 @@ _MOVED_SHARE, _MOVED, _MOST_TIMES = 2.5e-4, 5e-6, 4
 _LEAST_USUAL = 0.55
 # Steps towards the usual value, each of which halves the distance at least, as a rule.
 _N_STEPS = 4
+# A kernel of this part of a cell leaves a grid as it is.
+_NARROW = 1e-3
 # Numbers on a grid that are worked on at a time.
 _BUDGET = 1 << 20
 
@@ -100,8 +102,11 @@ class SmoothECEOnPlaces:
         residuals = (sums - self._mass * self._places) / self._mass.sum()
         sizes = np.abs(residuals).sum(axis=1)
         values, left = sizes.copy(), np.arange(len(sizes) if len(self._places) > 1 else 0)
+        least = np.abs(residuals.sum(axis=1))  # a value is the mean error at some bandwidth
         for scale, moved in self._scales:
             fits = np.abs(residuals[np.ix_(left, moved)]).sum(axis=1) <= self._most_moved
+            if scale is not self._scales[-1][0]:
+                fits &= least[left] <= self._most
             rows = left[fits]
             values[rows] = scale.measure(residuals[rows], sizes[rows])
             # Reflection at an end that is too near makes errors of wide kernels smaller, but leaves
@@ -172,6 +177,8 @@ def _find_usual(points, noise, sizes):
         density, size = (_sum_parts(points, n_cells, each) / cell for each in (noise, sizes))
         for _ in range(_N_STEPS):
             width = value / cell
+            if width < _NARROW:
+                break
             # The square of a kernel is one of bandwidth s / sqrt(2), over 2 sqrt(pi) s.
             variance = gaussian_filter1d(density, width / np.sqrt(2)) / (2 * np.sqrt(np.pi) * value)
             normal = np.sqrt(2 / np.pi * np.maximum(variance, 0.0))

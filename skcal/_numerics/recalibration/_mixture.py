@@ -13,6 +13,8 @@ _FEW_ROWS = 20_000
 _LAST_DECREMENT = 1e-17
 # At the optimum no likelihood of a row is below its share of the mass; steps keep near that.
 _TOO_FAR = 1e-20
+# A row has at least this share of the mass: curvature grows with the inverse of it.
+_LEAST_MASS = 1e-200
 
 
 def find_plausible(likelihoods, mass, limits):
@@ -52,7 +54,7 @@ def fit_mixture(likelihoods, mass):
     """
     if not mass.all():  # rows of no mass may have a likelihood of 0
         likelihoods, mass = likelihoods[mass > 0], mass[mass > 0]
-    mass, n_members = mass / mass.sum(), likelihoods.shape[1]
+    mass, n_members = np.maximum(mass / mass.sum(), _LEAST_MASS), likelihoods.shape[1]
     start = np.full(n_members, 1 / n_members)
     step = len(mass) // _FEW_ROWS
     if step > 1 and mass[::step].any():
