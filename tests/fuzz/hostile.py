@@ -66,8 +66,9 @@ def hostile(*strategies, amount=None, **arguments):
 
         def test():
             (amount(check) if amount else check)()
-            # A test whose calls nearly all end in errors would show little.
-            assert len(answered) < 100 or np.mean(answered) >= 0.05
+            # A test whose calls nearly all end in errors would show little. Calls resemble those
+            # before them, so that a hundred may have few answers by chance.
+            assert sum(answered) >= 0.05 * len(answered) - 4
 
         return test
 
