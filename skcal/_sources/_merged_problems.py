@@ -13,7 +13,7 @@ from skcal._numerics.cells._merging import (
     WeightedBernoulliSums,
     merge_rows,
 )
-from skcal._numerics.inference._cluster_signs import SignedSums, find_design_effect
+from skcal._numerics.inference._cluster_signs import find_design_effect, sign_clusters
 from skcal._sources._null_draws import IndependentSums, SharedSums
 
 # Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
@@ -95,12 +95,8 @@ def make_signed(rows, statistic, member, *, is_omnibus):
     merged, member = problem.merged, member[problem.merged.order]
     weights = np.ones(len(predictions)) if weights is None else weights
     outcomes = sample.outcomes[merged.order]
-    pulls = weights * (outcomes - predictions)
-    effect = find_design_effect(pulls, member)
-    pulls[(predictions == 0) | (predictions == 1)] = 0.0  # left to chance nowhere
-    cell = np.zeros(len(predictions), dtype=np.intp)
-    cell[merged.starts[1:]] = 1
-    sums = SignedSums(np.cumsum(cell), member, pulls, merged.sum_rows(weights * predictions))
+    effect = find_design_effect(weights * (outcomes - predictions), member)
+    sums = sign_clusters(predictions, outcomes, weights, merged.starts, member)
     room = np.minimum(merged.places, 1 - merged.places) * merged.mass
     moves = sums.sizes > room
     step = float((room[moves] / sums.sizes[moves]).min(initial=1.0))

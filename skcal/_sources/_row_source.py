@@ -8,11 +8,7 @@ from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
 from skcal._input._validation import check_labels
 from skcal._numerics.cells._merging import average_kinds, count_effectively
-from skcal._numerics.inference._cluster_signs import (
-    FEWEST_CLUSTERS,
-    find_design_effect,
-    is_nearly_normal,
-)
+from skcal._numerics.inference._cluster_signs import find_design_effect, has_known_law
 from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
 from skcal._sources._merged_problems import make_independent, make_shared, make_signed, merge_for
 from skcal._sources._null_draws import NullCells, NullRows, make_cell_measure
@@ -80,8 +76,7 @@ class RowSource:
             return False
         weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
         effect = find_design_effect(weights * (rows.target - rows.proba), member)
-        is_normal = is_nearly_normal(rows.proba, weights / weights.max(), effect)
-        return is_normal and self._units.n_units >= FEWEST_CLUSTERS
+        return has_known_law(rows.proba, weights / weights.max(), effect, member)
 
     @property
     def is_soft(self):

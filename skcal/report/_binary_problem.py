@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._independent_rows import reduce_to_labelled_sample
 from skcal._input._reduction import check_class_vectors
+from skcal._numerics.inference._cluster_signs import find_design_effect
 
 
 def list_models(y_proba):
@@ -22,18 +25,43 @@ def list_models(y_proba):
     return dict(y_proba)
 
 
+class Clustering(NamedTuple):
+    """What clusters make of rows."""
+
+    n_rows: int
+    n_clusters: int
+    design_effect: float  # variance of the mean residual over that of independent rows
+    effective_sample_size: float  # independent rows of equal weight that tell as much of it
+
+
 class Problem:
     """Checked rows of one model, without those of weight zero.
 
     `proba` is float64; of two classes the last is the positive one. `codes` has the number of the
-    column that came true, `names` the label of every column.
+    column that came true, `names` the label of every column. `member` has the number of the cluster
+    of each row, None where rows are independent; a row may stand for its cluster. Of clusters,
+    `clustering` and `plain` are a `Clustering` and the rows as if they were independent.
     """
 
-    def __init__(self, vectors, names, reduction):
-        vectors = vectors.drop_absent()
-        self.proba, self.codes = vectors.proba.astype(np.float64, copy=False), vectors.target
-        self.weights = None if vectors.weights is None else vectors.weights.astype(np.float64)
+    def __init__(self, proba, codes, weights, names, reduction):
+        self.proba, self.codes, self.weights = proba, codes, weights
         self.names, self.reduction = names, reduction
+        self.member, self.clustering, self.plain = None, None, None
+
+    def cluster(self, member):
+        """The same with clusters of these numbers, and rows that stand for their copies."""
+        predictions, outcomes = self.read_rows()
+        alone = float(1 / np.sum(self.shares**2))
+        effect = find_design_effect(self.shares * (predictions - outcomes), member)
+        own, rows, weights = unite_copies(member, self.proba, self.codes, self.weights)
+        found = Problem(self.proba[rows], self.codes[rows], weights, self.names, self.reduction)
+        found.member = own
+        if own is not None or len(found.codes) < len(member):
+            found.plain = self
+        found.clustering = Clustering(
+            len(member), int(member.max()) + 1, effect, alone / max(effect, 1.0)
+        )
+        return found
 
     @property
     def is_binary(self):
@@ -63,8 +91,12 @@ class Problem:
     @property
     def keywords(self):
         """Keyword arguments that belong to the rows."""
-        labels = np.arange(len(self.names))
-        return {"sample_weight": self.weights, "labels": labels}
+        return {"sample_weight": self.weights, "labels": np.arange(len(self.names))}
+
+    @property
+    def clustered_keywords(self):
+        """The same for what is inferred from the rows."""
+        return self.keywords | {"clusters": self.member}
 
     @cached_property
     def sample(self):
@@ -104,7 +136,9 @@ class Problem:
         return self.weights is None or bool((self.weights == self.weights[0]).all())
 
 
-def read_problem(y_true, y_proba, name, *, sample_weight, pos_label, labels, reduction):
+def read_problem(
+    y_true, y_proba, name, *, sample_weight, pos_label, labels, reduction, clusters=None
+):
     """Check the input of one model, whose name goes into the messages."""
     refuse_censoring_weights(sample_weight)
     names = ("y_true", "y_proba" if name is None else f"y_proba[{name!r}]")
@@ -115,7 +149,16 @@ def read_problem(y_true, y_proba, name, *, sample_weight, pos_label, labels, red
             "y_true must hold labels; a report needs outcomes, and soft labels have none. Draw "
             "labels from them, or measure with skcal.metrics, which takes soft labels."
         )
-    return Problem(vectors, _name_columns(vectors), reduction)
+    kept = vectors.drop_absent()
+    weights = None if kept.weights is None else kept.weights.astype(np.float64)
+    proba = kept.proba.astype(np.float64, copy=False)
+    problem = Problem(proba, kept.target, weights, _name_columns(vectors), reduction)
+    if clusters is None:
+        return problem
+    present = np.ones(vectors.n_rows, dtype=bool)
+    if vectors.weights is not None:
+        present = vectors.weights > 0
+    return problem.cluster(read_clusters(clusters, present))
 
 
 def _name_columns(vectors):

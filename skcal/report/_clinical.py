@@ -17,7 +17,7 @@ def describe_clinical(problem, *, confidence_level, n_jobs, seed):
     """The `ClinicalSummary` of a problem whose measures read the probability of one label."""
     predictions, outcomes, _ = next(problem.sample.chunks(size=len(problem.codes)))
     rows, level = problem.data, {"confidence_level": confidence_level}
-    keywords = problem.keywords
+    keywords = problem.clustered_keywords
     has_log_odds = 0 < predictions.min() < predictions.max() < 1
     distances = {
         name: confidence_interval(

@@ -7,10 +7,16 @@ from scipy.special import ndtri
 
 from skcal._input._validation import check_rng
 from skcal._numerics.inference._fine_error import find_fine_error
-from skcal._numerics.inference._verdict import bound_mean_error, subtract_in_squares
+from skcal._numerics.inference._verdict import (
+    bound_mean_error,
+    find_effect,
+    subtract_in_squares,
+    widen_reach,
+)
 from skcal._tools._words import show_error
 from skcal.inference import TestResult, calibration_test
 from skcal.metrics import smooth_ece
+from skcal.report._chance import compare_with_chance
 
 SMOOTH = "smooth ECE"
 # Those of the ECE that reports show.
@@ -70,14 +76,7 @@ def weigh_evidence(problem, smooth, binned, *, confidence_level, n_resamples, n_
     `smooth` and `binned` are SmoothECE and the ECE of bins, each with its mean by chance.
     """
     options = {"n_resamples": n_resamples, "n_jobs": n_jobs, "seed": seed}
-    fine = describe_fine_error(problem, confidence_level, n_resamples, seed)
-    result = TestResult(fine.statistic, fine.pvalue, fine.size, null_mean=fine.null_mean)
-    tests = {**compare_rows(problem, **options), "fine_test": result}
-    adjusted = {
-        name: adjust_pvalue(name, test.pvalue, problem.has_other_classes)
-        for name, test in tests.items()
-        if test is not None
-    }
+    tests, adjusted, fine = run_tests(problem, confidence_level, **options)
     found = {name for name, pvalue in adjusted.items() if pvalue <= 1 - confidence_level}
     error = describe_error(problem, smooth, binned, fine, found, confidence_level)
     worst = None
@@ -96,16 +95,37 @@ def weigh_evidence(problem, smooth, binned, *, confidence_level, n_resamples, n_
     )
 
 
+def run_tests(problem, confidence_level, **options):
+    """All tests by name, the p-values that they count with, and the `FineError`."""
+    fine = describe_fine_error(problem, confidence_level, options["n_resamples"], options["seed"])
+    result = TestResult(fine.statistic, fine.pvalue, fine.size, null_mean=fine.null_mean)
+    tests = {**compare_rows(problem, **options), "fine_test": result}
+    adjusted = {
+        name: adjust_pvalue(name, test.pvalue, problem.has_other_classes)
+        for name, test in tests.items()
+        if test is not None
+    }
+    return tests, adjusted, fine
+
+
+def find_plain_pvalue(problem, confidence_level, **options):
+    """What the p-value would be if rows were taken for independent, None where they are."""
+    if problem.plain is None:
+        return None
+    _, adjusted, _ = run_tests(problem.plain, confidence_level, **options)
+    return min(adjusted.values())
+
+
 def describe_error(problem, smooth, binned, fine, found, confidence_level):
     """The `AverageError`: SmoothECE, or what shows that errors cancel in it."""
     predictions, outcomes = problem.read_rows()
     bias = float(problem.shares @ (predictions - outcomes))
     size = estimate_size(bias, *smooth)
-    bound = bound_size(problem, predictions, size, confidence_level)
+    bound = bound_size(problem, predictions, outcomes, size, confidence_level)
     error = AverageError(size, bound, bound, SMOOTH)
     in_bins = subtract_in_squares(*binned)
     if found and in_bins > bound:
-        bound = bound_size(problem, predictions, in_bins, confidence_level)
+        bound = bound_size(problem, predictions, outcomes, in_bins, confidence_level)
         error = AverageError(in_bins, bound, 1 / _N_BINS, f"ECE of {_N_BINS} bins")
     hidden = "fine_test" in found and (len(found) == 1 or fine.low > fine.rough_high)
     if hidden or fine.width == 0:
@@ -117,7 +137,7 @@ def describe_error(problem, smooth, binned, fine, found, confidence_level):
 
 def compare_rows(problem, *, n_resamples, n_jobs, seed):
     """The test of what measures read, and that of all classes or None."""
-    rows = problem.keywords | {"n_jobs": n_jobs, "random_state": seed}
+    rows = problem.clustered_keywords | {"n_jobs": n_jobs, "random_state": seed}
     rows["n_resamples"] = count_draws("test", n_resamples, problem.has_other_classes)
     found = {"test": calibration_test(*problem.data, **rows, reduction=problem.reduction)}
     found["class_test"] = None
@@ -131,6 +151,7 @@ def describe_fine_error(problem, confidence_level, n_resamples, seed):
     return find_fine_error(
         *problem.read_rows(),
         None if problem.has_equal_weights else problem.weights,
+        problem.member,
         confidence_level=confidence_level,
         n_draws=count_draws("fine_test", n_resamples, problem.has_other_classes),
         rng=check_rng(seed),
@@ -148,10 +169,11 @@ def estimate_size(bias, smooth_ece, chance):
     return max(subtract_in_squares(smooth_ece, chance), abs(bias))
 
 
-def bound_size(problem, predictions, size, confidence_level):
+def bound_size(problem, predictions, outcomes, size, confidence_level):
     """Upper confidence bound of an average error of predictions."""
-    reach = float(ndtri(confidence_level))
-    return float(bound_mean_error(problem.shares, predictions, size, reach))
+    effect, degrees = find_effect(problem.shares, predictions, outcomes, problem.member)
+    reach = widen_reach(float(ndtri(confidence_level)), degrees)
+    return float(bound_mean_error(problem.shares, predictions, size, reach, effect))
 
 
 def find_worst_class(problem, *, confidence_level, n_resamples, n_jobs, seed):
@@ -163,9 +185,10 @@ def find_worst_class(problem, *, confidence_level, n_resamples, n_jobs, seed):
     predicted = problem.shares @ problem.proba
     observed = np.bincount(problem.codes, problem.shares, minlength=len(pairs))
     worst = int(np.argmax(np.maximum(errors, np.abs(predicted - observed))))
-    draws = {"n_resamples": n_resamples, "n_jobs": n_jobs, "random_state": seed}
-    chance = calibration_test(*pairs[worst], statistic="smooth_ece", **rows, **draws).null_mean
+    draws = {"n_resamples": n_resamples, "n_jobs": n_jobs, "seed": seed}
+    rows["clusters"] = problem.member
+    _, chance = compare_with_chance(*pairs[worst], "smooth_ece", **rows, **draws)
     means = float(predicted[worst]), float(observed[worst])
     size = estimate_size(means[0] - means[1], errors[worst], chance)
-    bound = bound_size(problem, problem.proba[:, worst], size, confidence_level)
+    bound = bound_size(problem, *pairs[worst][::-1], size, confidence_level)
     return WorstClass(problem.names[worst], size, bound, *means)

@@ -20,7 +20,11 @@ def make_frame(models):
 
 def _list_quantities(model):
     """Yield names of quantities and their numbers, by column."""
-    for name in ("n_rows", "effective_sample_size", "mean_prediction", "mean_outcome"):
+    for name in ("n_rows", "n_clusters", "design_effect", "effective_sample_size"):
+        value = getattr(model.sample, name)
+        if value is not None:
+            yield name, {"estimate": value}
+    for name in ("mean_prediction", "mean_outcome"):
         yield name, {"estimate": getattr(model.sample, name)}
     for name, measure in model.measures.items():
         yield name, measure._asdict()

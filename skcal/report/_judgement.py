@@ -1,7 +1,7 @@
 """From rows to a verdict, and the facts that its sentence tells."""
 
 from skcal._numerics.inference._verdict import find_discrimination_pvalue
-from skcal.report._evidence import weigh_evidence
+from skcal.report._evidence import find_plain_pvalue, weigh_evidence
 from skcal.report._verdict import (
     describe_direction,
     describe_regions,
@@ -28,7 +28,9 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
     if evidence.finds_answers:
         clear = evidence.clear_size, evidence.worst.size if evidence.finds_classes else 0.0
         error = name_error(problem, direction, signs, *clear, level)
-    discrimination = find_discrimination_pvalue(problem.shares, problem.proba, problem.codes)
+    discrimination = find_discrimination_pvalue(
+        problem.shares, problem.proba, problem.codes, problem.member
+    )
     tolerated, bound = find_tolerated(sample, tolerance), evidence.error.bound
     facts = {
         "summary": sample,
@@ -40,6 +42,7 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
         "tolerated": tolerated,
         "tolerance": tolerance,
         "confidence_level": level,
+        "plain_pvalue": find_plain_pvalue(problem, **options),
         **problem.describe_accuracy(),
     }
     return find_verdict(evidence.pvalue, error, bound, tolerated, discrimination, level), facts

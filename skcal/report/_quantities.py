@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from skcal.inference import calibration_test, confidence_interval
+from skcal.inference import confidence_interval
+from skcal.report._binary_problem import Clustering
+from skcal.report._chance import compare_with_chance
 from skcal.report._recalibration import bound_gain, measure_rows
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
@@ -20,9 +22,11 @@ def describe_sample(problem):
     """The `SampleSummary` of a problem."""
     shares = problem.shares
     predictions, outcomes = problem.read_rows()
+    size = problem.clustering
+    if size is None:
+        size = Clustering(len(shares), None, None, float(1 / np.sum(shares**2)))
     return SampleSummary(
-        n_rows=len(shares),
-        effective_sample_size=float(1 / np.sum(shares**2)),
+        **size._asdict(),
         labels=problem.names,
         frequency=np.bincount(problem.codes, shares, minlength=len(problem.names)),
         mean_probability=shares @ problem.proba,
@@ -42,24 +46,28 @@ def describe_scores(problem, frequency, recalibration, confidence_level):
         unknown = rest is None or np.isinf(rest)
         miscalibration = None if unknown else score - rest
         base_rate = float(shares @ of_constant)
-        advantage = bound_gain(shares, of_constant, own, confidence_level)
+        advantage = bound_gain(problem, of_constant, own, confidence_level)
         scores[name] = ScoreSummary(score, miscalibration, rest, base_rate, advantage)
     return scores
 
 
 def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures, and SmoothECE and its mean by chance of probabilities."""
-    rows = problem.keywords | {"reduction": problem.reduction}
-    options = rows | {"n_jobs": n_jobs, "random_state": seed}
-    draws, summaries = options | {"n_resamples": n_resamples}, {}
+    rows = problem.clustered_keywords | {"reduction": problem.reduction, "n_jobs": n_jobs}
+    draws, summaries = rows | {"n_resamples": n_resamples, "seed": seed}, {}
     for name in SHOWN:
         own = {"scale": scale} if name == "smooth_ece" else {}
         interval = confidence_interval(
-            *problem.data, measure=name, confidence_level=confidence_level, **own, **options
+            *problem.data,
+            measure=name,
+            confidence_level=confidence_level,
+            random_state=seed,
+            **own,
+            **rows,
         )
-        chance = calibration_test(*problem.data, statistic=name, **own, **draws).null_mean
+        _, chance = compare_with_chance(*problem.data, name, **own, **draws)
         summaries[name] = MeasureSummary(*interval, chance)
     smooth = summaries["smooth_ece"]
-    if scale != "probability":
-        smooth = calibration_test(*problem.data, statistic="smooth_ece", **draws)
-    return summaries, (smooth.estimate, smooth.null_mean)
+    if scale == "probability":
+        return summaries, (smooth.estimate, smooth.null_mean)
+    return summaries, compare_with_chance(*problem.data, "smooth_ece", **draws)

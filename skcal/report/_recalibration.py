@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
+from skcal._numerics.inference._verdict import find_margin
 from skcal._numerics.recalibration._losses import find_losses
 from skcal._refinement import cross_fit
 from skcal.inference import Interval
@@ -18,12 +19,14 @@ def describe_recalibration(problem, *, confidence_level):
     before = measure_rows(problem.proba, problem.codes)
     shares = problem.shares
     log_loss, brier_score = (_average(shares, losses) for losses in before)
-    reason = _explain_none(problem.codes)
+    reason = _explain_none(problem.codes, problem.member)
     if reason is not None:
         return RecalibrationSummary(None, log_loss, None, brier_score, None, None, reason)
     recalibrator = AutoRecalibration()
     n_folds = _N_FOLDS if len(problem.codes) < _MANY_ROWS else _FEW_FOLDS
-    proba = cross_fit(recalibrator, problem.proba, problem.codes, problem.weights, n_folds)
+    proba = cross_fit(
+        recalibrator, problem.proba, problem.codes, problem.weights, n_folds, problem.member
+    )
     after = measure_rows(proba, problem.codes)
     return RecalibrationSummary(
         method=type(recalibrator).__name__,
@@ -31,18 +34,22 @@ def describe_recalibration(problem, *, confidence_level):
         log_loss_after=_average(shares, after[0]),
         brier_score=brier_score,
         brier_score_after=_average(shares, after[1]),
-        gain=bound_gain(shares, before[0], after[0], confidence_level),
+        gain=bound_gain(problem, before[0], after[0], confidence_level),
         reason=None,
     )
 
 
-def _explain_none(codes):
+def _explain_none(codes, member):
     """Why no recalibrator can be tried, or None."""
     counts = np.bincount(codes)
     if np.count_nonzero(counts) < 2:
         return "all rows have the same label"
     if np.count_nonzero(counts >= 2) < 2:
         return "too few rows of a class: fewer than 2"
+    if member is not None:
+        counts = [len(np.unique(member[codes == code])) for code in np.unique(codes)]
+        if sum(count >= 2 for count in counts) < 2:
+            return "too few clusters with a class: fewer than 2"
     return None
 
 
@@ -55,13 +62,14 @@ def _average(shares, losses):
     return float(shares @ losses)
 
 
-def bound_gain(shares, before, after, confidence_level):
+def bound_gain(problem, before, after, confidence_level):
     """How much smaller the mean of losses of the same rows becomes, as an Interval."""
     # Losses may be infinite both.
     difference = np.subtract(before, after, out=np.zeros_like(before), where=before != after)
+    shares = problem.shares
     gain = float(shares @ difference)
     if not np.isfinite(gain):
         return Interval(gain, gain, gain)
-    error = float(np.sqrt(np.sum((shares * (difference - gain)) ** 2)))
-    margin = float(-ndtri((1 - confidence_level) / 2)) * error
+    reach = float(-ndtri((1 - confidence_level) / 2))
+    margin = find_margin(shares * (difference - gain), shares, problem.member, reach)
     return Interval(gain, gain - margin, gain + margin)

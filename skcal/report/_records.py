@@ -16,9 +16,14 @@ class SampleSummary(NamedTuple):
     ----------
     n_rows : int
         Number of rows whose weight is not zero.
+    n_clusters : int or None
+        Number of clusters that these belong to; None without clusters.
+    design_effect : float or None
+        Variance of the mean residual by clusters over that of independent rows; None without
+        clusters.
     effective_sample_size : float
         Effective number of rows: the square of the sum of the weights over the sum of their
-        squares; `n_rows` without weights.
+        squares, over the design effect where that is above 1; `n_rows` without either.
     labels : list
         Label of every column, in the order of the columns, but the positive label last; "other"
         stands for what is not named.
@@ -35,6 +40,8 @@ class SampleSummary(NamedTuple):
     """
 
     n_rows: int
+    n_clusters: int | None
+    design_effect: float | None
     effective_sample_size: float
     labels: list[Any]
     frequency: np.ndarray
@@ -215,9 +222,10 @@ class ModelReport(NamedTuple):
     sentence : str
         The verdict in a sentence.
     sample : SampleSummary
-        Rows and labels: ``n_rows``, ``effective_sample_size`` (the square of the sum of the weights
-        over the sum of their squares), ``labels``, ``frequency`` and ``mean_probability`` of each
-        label, ``pos_label`` (None where measures read the confidence), ``mean_prediction`` and
+        Rows and labels: ``n_rows``, ``n_clusters``, ``design_effect``, ``effective_sample_size``
+        (as how many independent rows of equal weight they count), ``labels``, ``frequency`` and
+        ``mean_probability`` of each label, ``pos_label`` (None where measures read the
+        confidence), ``mean_prediction`` and
         ``mean_outcome`` of what measures read.
     scores : dict
         A `ScoreSummary` for "brier_score" and "log_loss": ``score``, ``miscalibration``,

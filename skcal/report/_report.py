@@ -95,6 +95,7 @@ class CalibrationReport:
         sample_weight: ArrayLike | None = None,
         pos_label: object = None,
         groups: Any = None,
+        clusters: ArrayLike | None = None,
         reduction: Literal["auto", "confidence"] = "auto",
         scale: Literal["probability", "logit"] = "probability",
         confidence_level: float = 0.95,
@@ -180,6 +181,7 @@ class CalibrationReport:
             pos_label=pos_label,
             labels=labels,
             groups=groups,
+            clusters=clusters,
             reduction=reduction,
             scale=scale,
             confidence_level=confidence_level,
@@ -252,6 +254,7 @@ def calibration_report(
     pos_label: object = None,
     labels: ArrayLike | None = None,
     groups: Any = None,
+    clusters: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
     confidence_level: float = 0.95,
@@ -264,7 +267,8 @@ def calibration_report(
 ) -> CalibrationReport:
     r"""Report whether a model is calibrated, where it is wrong, and whether it is worth repairing.
 
-    Rows must be independent, and the model must not have been fitted on them.
+    The model must not have been fitted on the rows. These must be independent, or of independent
+    clusters.
 
     Parameters
     ----------
@@ -286,6 +290,9 @@ def calibration_report(
         Groups for each of which the model should be right: a table, of whose columns groups are
         made, a label for each row, or a matrix of memberships, see
         :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
     reduction : {"auto", "confidence"}, default="auto"
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
@@ -439,6 +446,16 @@ def calibration_report(
     random permutation of the labels. The mean and the variance over all permutations are exact;
     the p-value approximates their distribution by a normal one.
 
+    **Clusters.** Tests, intervals and audits are those of clusters, see :ref:`clusters`. The fine
+    test and regions change the signs of the residuals of whole clusters, as
+    :func:`~skcal.inference.calibration_test` does; where that does not hold, the fine test chooses
+    single rows and there are no regions. In s, D and the degrees of freedom of the mean square,
+    sums over the rows of a cluster in a cell stand for rows. 1/n in U has the design effect of the
+    mean residual as a factor, 1 at least. Intervals of gaps, slopes, scores and gains come from how
+    sums vary between clusters (jackknife, Student's quantiles), folds keep clusters together, and
+    what chance alone gives to a measure is its mean over signs. The sentence says so where tests of
+    independent rows would have said the opposite.
+
     References
     ----------
     .. [1] J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via
@@ -475,6 +492,7 @@ def calibration_report(
         "sample_weight": sample_weight,
         "pos_label": pos_label,
         "labels": labels,
+        "clusters": clusters,
     }
     problems = {
         name: read_problem(y_true, proba, name, reduction=reduction, **data)
@@ -556,15 +574,19 @@ def _report_model(problem, *, scale, tolerance, **options):
 
 
 def _describe_diagram(problem, sample, scale, confidence_level):
-    """The diagram of a problem; its band is exact where rows count alike, else one of points."""
-    equal = problem.has_equal_weights
+    """The diagram of a problem.
+
+    Its band is exact where rows are independent and count alike, else one of points.
+    """
+    is_exact = problem.has_equal_weights and problem.member is None
     display = ReliabilityDisplay.estimate(
         *problem.data,
-        sample_weight=None if equal else problem.weights,
+        sample_weight=None if problem.has_equal_weights else problem.weights,
         labels=problem.keywords["labels"],
         reduction=problem.reduction,
         scale=scale,
-        band="isotonic" if equal else "wilson",
+        clusters=problem.member,
+        band="isotonic" if is_exact else "wilson",
         confidence_level=confidence_level,
     )
     if sample.pos_label is not None:

@@ -69,7 +69,12 @@ def _show_interval(interval):
 
 def _show_sample(sample):
     size = f"{sample.n_rows}"
-    if sample.effective_sample_size < sample.n_rows * (1 - 1e-9):
+    if sample.n_clusters is not None:
+        size += (
+            f" in {sample.n_clusters} clusters, which count as {sample.effective_sample_size:.0f} "
+            f"independent rows (design effect {sample.design_effect:.1f})"
+        )
+    elif sample.effective_sample_size < sample.n_rows * (1 - 1e-9):
         size += f", weighted like {sample.effective_sample_size:.1f} of equal weight"
     rows = [("rows", size)]
     if len(sample.labels) > 2:

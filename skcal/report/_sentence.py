@@ -33,7 +33,16 @@ def write_sentence(verdict, facts):
         "uninformative": _write_uninformative,
         "inconclusive": _write_inconclusive,
     }
-    return writers.get(verdict, _write_wrong)(facts)
+    return writers.get(verdict, _write_wrong)(facts) + _tell_plain(facts)
+
+
+def _tell_plain(facts):
+    """What would have been said of rows that are taken for independent, if it is the opposite."""
+    plain, alpha = facts["plain_pvalue"], 1 - facts["confidence_level"]
+    if plain is None or (plain <= alpha) == (facts["evidence"].pvalue <= alpha):
+        return ""
+    found = "an error beyond chance" if plain <= alpha else "no error beyond chance"
+    return f" Taken for independent, these rows would show {found} ({show_pvalue(plain)})."
 
 
 def _write_calibrated(facts):
@@ -92,8 +101,10 @@ def _write_uninformative(facts):
 def _write_inconclusive(facts):
     n_rows, n_effective = facts["summary"].n_rows, facts["summary"].effective_sample_size
     rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
+    clusters = facts["summary"].n_clusters
+    of_clusters = "" if clusters is None else f" of {clusters} clusters"
     if n_effective < 0.999 * n_rows:
-        rows = f"{n_rows} rows, which count as {n_effective:.0f}, are"
+        rows = f"{n_rows} rows{of_clusters}, which count as {n_effective:.0f}, are"
     is_rare, evidence = facts["tolerated"] < facts["tolerance"], facts["evidence"]
     rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
     return (

@@ -69,11 +69,12 @@ def describe_direction(problem, confidence_level, regions=()):
     """The `Direction` of a problem, with its regions."""
     reach = float(-ndtri((1 - confidence_level) / 2))
     predictions, outcomes = problem.read_rows()
-    slope = bound_slope(problem.shares, predictions, outcomes, reach)
-    steepness = bound_log_odds_slope(problem.shares, predictions, outcomes, confidence_level)
+    rows, member = (problem.shares, predictions, outcomes), problem.member
+    slope = bound_slope(*rows, reach, member)
+    steepness = bound_log_odds_slope(*rows, confidence_level, member)
     return Direction(
-        Interval(*bound_mean_gap(problem.shares, *problem.read_confidences(), reach)),
-        Interval(*bound_mean_gap(problem.shares, predictions, outcomes, reach)),
+        Interval(*bound_mean_gap(problem.shares, *problem.read_confidences(), reach, member)),
+        Interval(*bound_mean_gap(*rows, reach, member)),
         None if slope is None else Interval(*slope),
         None if steepness is None else Interval(*steepness),
         tuple(region for region in regions if region.mean_prediction < region.mean_outcome),
@@ -87,6 +88,7 @@ def describe_regions(problem, confidence_level, n_draws, seed):
     found = find_regions(
         *problem.read_rows(),
         weights,
+        problem.member,
         confidence_level=confidence_level,
         n_draws=n_draws,
         rng=check_rng(seed),

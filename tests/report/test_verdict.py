@@ -651,6 +651,7 @@ def test_the_scale_on_which_it_is_wrong_is_told():
         error = AverageError(0.1, 0.12, 0.12, "smooth ECE")
         evidence = Evidence(None, None, None, 0.01, True, False, error, 0.1, None)
         facts = {"summary": model.sample, "signs": Signs(0, 0, 2.0), "evidence": evidence}
+        facts |= {"plain_pvalue": None, "confidence_level": 0.95}
         facts |= {"direction": Direction(none, none, *slopes, (), ()), "error": "over-confident"}
         assert words in write_sentence("over-confident", facts)
 

@@ -9,6 +9,8 @@ w^2 (y - v)^2 if it is larger, as it is if they are not. The score of the interv
 where the second term is what chance gives to the largest of many short intervals. Regions have a
 score above what samples exceed nowhere, with the given confidence, whose outcomes are drawn from
 the predictions. An interval of calibrated rows has the law of such a sample, whatever others do.
+Where rows of a cluster depend on each other, residuals of whole clusters change their signs
+instead, and V is as many times as large as the variance of the sum of all residuals.
 """
 
 from typing import NamedTuple
@@ -16,6 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics.cells._merging import BernoulliSums, WeightedBernoulliSums, merge_rows
+from skcal._numerics.inference._cluster_signs import (
+    find_design_effect,
+    has_known_law,
+    sign_clusters,
+)
 
 # Cells of equal width, and again as many of equal numbers of rows.
 _N_CELLS = 1 << 6
@@ -35,25 +42,34 @@ class Stretch(NamedTuple):
     share: float
 
 
-def find_regions(predictions, outcomes, weights, *, confidence_level, n_draws, rng):
+def find_regions(predictions, outcomes, weights, member=None, *, confidence_level, n_draws, rng):
     """Regions, none of which touches another one of the same sign, in the order of the predictions.
 
-    Weights are positive; None where all are equal.
+    Weights are positive; None where all are equal. `member` are numbers of clusters, None where
+    rows are independent. Where signs of clusters do not have the law of calibrated outcomes nothing
+    is certain, and there are no regions.
     """
-    if weights is not None:
-        weights = weights / weights.max()
-        heavy = weights > _LIGHTEST
-        predictions, outcomes, weights = predictions[heavy], outcomes[heavy], weights[heavy]
-    merged = merge_rows(predictions, weights, n_cells=_N_CELLS)
+    is_equal = weights is None
+    weights = np.ones(len(outcomes)) if is_equal else weights / weights.max()
+    heavy = weights > _LIGHTEST
+    predictions, outcomes, weights = predictions[heavy], outcomes[heavy], weights[heavy]
+    merged = merge_rows(predictions, None if is_equal else weights, n_cells=_N_CELLS)
     predictions, outcomes = predictions[merged.order], outcomes[merged.order]
-    if weights is None:
-        weights, source = np.ones(len(outcomes)), BernoulliSums(predictions, merged.starts)
+    weights, effect = weights[merged.order], 1.0
+    if member is not None:
+        member = np.unique(member[heavy][merged.order], return_inverse=True)[1]
+        effect = find_design_effect(weights * (outcomes - predictions), member)
+        if not has_known_law(predictions, weights, effect, member):
+            return []
+        source = sign_clusters(predictions, outcomes, weights, merged.starts, member)
+    elif is_equal:
+        source = BernoulliSums(predictions, merged.starts)
     else:
-        weights = weights[merged.order]
         source = WeightedBernoulliSums(predictions, merged.starts, weights)
     intervals = Intervals(
-        *(merged.sum_rows(values) for values in (weights, weights * predictions, weights**2)),
-        merged.sum_rows(weights**2 * predictions * (1 - predictions)),
+        *(merged.sum_rows(values) for values in (weights, weights * predictions)),
+        effect * merged.sum_rows(weights**2),
+        effect * merged.sum_rows(weights**2 * predictions * (1 - predictions)),
     )
     drawn = intervals.find_largest(source.draw(rng, n_draws))
     threshold = find_quantile(drawn, confidence_level)

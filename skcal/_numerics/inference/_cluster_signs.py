@@ -50,6 +50,16 @@ class SignedSums:
         return np.concatenate(sums)
 
 
+def sign_clusters(predictions, outcomes, weights, starts, member):
+    """`SignedSums` of rows whose cells begin at `starts`."""
+    pulls = weights * (outcomes - predictions)
+    pulls[(predictions == 0) | (predictions == 1)] = 0.0  # left to chance nowhere
+    cell = np.zeros(len(predictions), dtype=np.intp)
+    cell[starts[1:]] = 1
+    means = np.add.reduceat(weights * predictions, starts)
+    return SignedSums(np.cumsum(cell), member, pulls, means)
+
+
 def find_design_effect(pulls, member):
     """Variance of a sum of residuals by clusters over that of independent rows."""
     squares = float(pulls @ pulls)
@@ -57,8 +67,14 @@ def find_design_effect(pulls, member):
     return float(sums @ sums) / squares if squares > 0 else 1.0
 
 
-def is_nearly_normal(predictions, weights, design_effect):
-    """Whether there are enough events and non-events for sums of residuals to be nearly normal."""
+def has_known_law(predictions, weights, design_effect, member):
+    """Whether signs of clusters give sums of residuals nearly their law under the hypothesis.
+
+    That needs enough clusters, and enough events and non-events for sums to be nearly normal. The
+    largest weight is 1.
+    """
+    if member.max() + 1 < FEWEST_CLUSTERS:
+        return False
     moments = (moment.sum() for moment in list_moments(predictions, weights))
     return bool(are_nearly_normal(*moments, design_effect))
 
@@ -70,7 +86,7 @@ def list_moments(predictions, weights):
 
 
 def are_nearly_normal(variance, third, design_effect):
-    """`is_nearly_normal` for sums of outcomes with these sums of moments.
+    """Whether sums are nearly normal, for sums of outcomes with these sums of moments.
 
     The skewness of a sum is bounded by that of rows whose asymmetry does not cancel, times the
     root of the design effect, as if that many rows were copies of each other.

@@ -10,14 +10,25 @@ of a smaller number where errors of opposite sign share a cell. T is a sum of sq
 normal numbers. With c = sum s^2 / sum s it has nearly the law of c times a non-central chi-squared
 variable of sum s / c degrees of freedom (F. E. Satterthwaite, 1946, Biometrics Bulletin 2), whose
 non-centrality, times c / sum D, is the mean square.
+
+Where rows of a cluster depend on each other, sums over the rows of a cluster in a cell stand for
+rows in s and D. Cells that share clusters vary together: in the numerator of c stands the sum of
+the squares of all their covariances, each without bias.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import chndtrinc
 
 from skcal._numerics.cells._merging import BernoulliSums, WeightedBernoulliSums
+from skcal._numerics.inference._cluster_signs import (
+    N_CHOICES,
+    find_design_effect,
+    has_known_law,
+    sign_clusters,
+)
 from skcal._numerics.inference._monte_carlo import find_pvalue
 
 # Values are looked at one by one where this share of the rows is at values of so many rows.
@@ -52,20 +63,44 @@ class FineError(NamedTuple):
 
 
 class Cells:
-    """Rows sorted by prediction, cut in cells that begin at `starts`; weights are positive."""
+    """Rows sorted by prediction, cut in cells that begin at `starts`; weights are positive.
 
-    def __init__(self, predictions, outcomes, weights, starts):
+    `member` are numbers of clusters, None where rows are independent.
+    """
+
+    def __init__(self, predictions, outcomes, weights, starts, member=None):
         def add(values):
             return np.add.reduceat(values, starts)
 
+        pulls = weights * (outcomes - predictions)
         mass, self._total = add(weights), weights.sum()
-        pairs = mass - add(weights**2) / mass
+        if member is None:
+            squares, noise = add(weights**2), add(pulls**2)
+        else:
+            of_clusters = [_sum_clusters(values, starts, member) for values in (weights, pulls)]
+            squares, noise = (sums.power(2).sum(axis=1) for sums in of_clusters)
+        pairs = mass - squares / mass
         # A row without company says nothing.
         self._inverse = np.where(pairs > _NOTHING * mass, 1 / mass, 0.0)
         self._moment, self._outcomes = add(weights * predictions), add(weights * outcomes)
-        self._noise = add((weights * (outcomes - predictions)) ** 2) * self._inverse
+        self._noise = noise * self._inverse
+        self._shared = 0.0 if member is None else self._find_shared(of_clusters[1])
         self._expected = add(weights**2 * predictions * (1 - predictions)) @ self._inverse
         self._informative = pairs[self._inverse > 0].sum()
+
+    def _find_shared(self, pulls):
+        """Sum of the squared covariances of different cells."""
+        pulls = pulls.multiply(np.sqrt(self._inverse)[:, None]).tocsr()
+        squares = pulls.power(2)
+        # A cluster's own part of a squared covariance is not one of two clusters.
+        own = (squares.sum(axis=0) ** 2).sum() - squares.power(2).sum()
+        every = (pulls @ pulls.T).power(2).sum() - self._noise @ self._noise
+        return max(float(every - own), 0.0)
+
+    @property
+    def mean_noise(self):
+        """What chance alone gives to the statistic, about."""
+        return float(self._noise.sum() / self._total)
 
     def measure(self, sums=None):
         """The statistic over the sum of the weights, for rows of sums or for the sample."""
@@ -79,7 +114,7 @@ class Cells:
         if not self._noise.any():
             return 0.0, *(0.0 for _ in levels)
         noise = self._noise.sum()
-        unit = (self._noise @ self._noise) / noise
+        unit = (self._noise @ self._noise + self._shared) / noise
         # A sample of few rows may vary less than a calibrated model would.
         unit *= max(1.0, self._expected / noise)
         freedom, value = noise / unit, self.measure()[0] * self._total / unit
@@ -88,54 +123,91 @@ class Cells:
         return tuple(np.sqrt(np.minimum(ends, 1.0)).tolist())
 
 
-def find_fine_error(predictions, outcomes, weights, *, confidence_level, n_draws, rng):
+def find_fine_error(predictions, outcomes, weights, member=None, *, confidence_level, n_draws, rng):
     """The `FineError` of rows; weights are positive, None where all are equal."""
     order = np.argsort(predictions, kind="stable")
     relative = np.ones(len(order)) if weights is None else weights / weights.max()
     order = order[relative[order] > _LIGHTEST]
     predictions, outcomes, relative = predictions[order], outcomes[order], relative[order]
-    starts, width = _cut_values(predictions, relative)
-    if weights is None:
-        source = BernoulliSums(predictions, starts)
-    else:
-        source = WeightedBernoulliSums(predictions, starts, relative)
-    cells = Cells(predictions, outcomes, relative, starts)
+    member = None if member is None else np.unique(member[order], return_inverse=True)[1]
+    n_effective = relative.sum() ** 2 / (relative @ relative)
+    if member is not None:
+        effect = find_design_effect(relative * (outcomes - predictions), member)
+        n_effective /= max(effect, 1.0)
+    starts, width = _cut_values(predictions, relative, n_effective, member)
+    cells = Cells(predictions, outcomes, relative, starts, member)
     (observed,) = cells.measure()
-    step = max(1, _BUDGET // len(starts))
-    sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-    drawn = np.concatenate([cells.measure(source.draw(rng, size)) for size in sizes])
-    large = Cells(predictions, outcomes, relative, _cut_cells(predictions, relative, 1 / 3))
+    options = {"confidence_level": confidence_level, "n_draws": n_draws, "rng": rng}
+    if member is None or has_known_law(predictions, relative, effect, member):
+        sums = _make_sums(predictions, outcomes, relative, weights is None, starts, member)
+        step = max(1, _BUDGET // len(starts))
+        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
+        drawn = np.concatenate([cells.measure(sums.draw(rng, size)) for size in sizes])
+        pvalue, null_mean = find_pvalue(observed, drawn), float(drawn.mean())
+    else:
+        rows = predictions, outcomes, None if weights is None else relative
+        pvalue, null_mean = _test_single_rows(*rows, member, **options), cells.mean_noise
+    few = _cut_cells(predictions, relative, n_effective, 1 / 3)
+    large = Cells(predictions, outcomes, relative, few, member)
     return FineError(
         float(observed),
-        find_pvalue(observed, drawn),
-        float(drawn.mean()),
+        pvalue,
+        null_mean,
         *cells.find_sizes(1 - confidence_level, confidence_level),
         width,
         *large.find_sizes(confidence_level),
     )
 
 
-def _cut_values(predictions, weights):
+def _make_sums(predictions, outcomes, weights, is_equal, starts, member):
+    """Source of sums of outcomes by cell under the hypothesis."""
+    if member is not None:
+        return sign_clusters(predictions, outcomes, weights, starts, member)
+    if is_equal:
+        return BernoulliSums(predictions, starts)
+    return WeightedBernoulliSums(predictions, starts, weights)
+
+
+def _test_single_rows(predictions, outcomes, weights, member, *, rng, **options):
+    """Twice the mean p-value of rows each of which stands for its cluster."""
+    pvalues = []
+    for _ in range(N_CHOICES):
+        order = rng.permutation(len(member))
+        rows = order[np.unique(member[order], return_index=True)[1]]
+        own = None if weights is None else weights[rows]
+        found = find_fine_error(predictions[rows], outcomes[rows], own, rng=rng, **options)
+        pvalues.append(found.pvalue)
+    return min(1.0, 2 * float(np.mean(pvalues)))
+
+
+def _sum_clusters(values, starts, member):
+    """Sums of the rows of each cluster in each cell, sparse."""
+    cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
+    return csr_array((values, (cell, member)), shape=(len(starts), int(member.max()) + 1))
+
+
+def _cut_values(predictions, weights, n_effective, member):
     """Where single values begin, or small cells of them where they are many; mean width."""
     values = np.flatnonzero(np.diff(predictions, prepend=-1.0))
-    counts = np.diff(values, append=len(predictions))
-    share = weights.sum() ** 2 / (weights @ weights) / len(predictions)
-    in_company = counts[counts * share >= _ROWS_OF_VALUE].sum()
+    sizes = np.diff(values, append=len(predictions))
+    share, company = weights.sum() ** 2 / (weights @ weights) / len(predictions), sizes
+    if member is not None:
+        company = np.diff(_sum_clusters(weights, values, member).indptr)  # clusters
+    in_company = sizes[company * share >= _ROWS_OF_VALUE].sum()
     if len(values) <= _MOST_CELLS and in_company >= _MOST * len(predictions):
         return values, 0.0
-    starts = _cut_cells(predictions, weights, 2 / 3)
+    starts = _cut_cells(predictions, weights, n_effective, 2 / 3)
     ends = np.append(starts[1:], len(predictions))
     widths = predictions[ends - 1] - predictions[starts]
     return starts, float(widths @ (ends - starts) / len(predictions))
 
 
-def _cut_cells(predictions, weights, power):
+def _cut_cells(predictions, weights, n_effective, power):
     """Where cells of equal weight begin, as many as a power of the effective number of rows.
 
     Equal predictions share a cell.
     """
     cumulated = np.cumsum(weights)
-    n_effective = cumulated[-1] ** 2 / (weights @ weights)
     n_cells = min(_MOST_CELLS, max(1, int(n_effective**power + 1e-9)))
     ends = np.searchsorted(cumulated, np.arange(1, n_cells) * (cumulated[-1] / n_cells))
     first = np.searchsorted(predictions, predictions[np.minimum(ends + 1, len(predictions) - 1)])

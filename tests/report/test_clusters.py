@@ -1,0 +1,145 @@
+"""Reports of rows that depend on others of their cluster."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, norm
+
+from skcal.inference import calibration_test, cox_recalibration
+from skcal.report import calibration_report
+
+FEW = {"n_resamples": 19, "random_state": 0}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def draw_answers(rng, n_clusters, size=8):
+    """Calibrated answers to questions: outcomes of one question depend on each other."""
+    question = np.repeat(np.arange(n_clusters), size)
+    y_proba = rng.random(len(question))
+    shared, own = rng.normal(size=n_clusters)[question], rng.normal(size=len(question))
+    return (norm.cdf(np.sqrt(0.5) * (shared + own)) < y_proba).astype(int), y_proba, question
+
+
+def test_clusters_of_one_row_are_rows(rng):
+    y_true, y_proba, _ = draw_answers(rng, 40)
+    plain = calibration_report(y_true, y_proba, **FEW)
+    found = calibration_report(y_true, y_proba, clusters=rng.permutation(320), **FEW)
+    first, second = (report.models[None] for report in (plain, found))
+    assert second.sample.n_clusters == 320
+    assert second.sample.design_effect == pytest.approx(1)
+    assert second.sentence == first.sentence
+    frame = found.to_frame().set_index("quantity").drop(index=["n_clusters", "design_effect"])
+    pd.testing.assert_frame_equal(frame, plain.to_frame().set_index("quantity"))
+
+
+def test_copies_of_a_row_are_that_row(rng):
+    y_true, y_proba, _ = draw_answers(rng, 30)
+    single = calibration_report(y_true, y_proba, **FEW)
+    order = rng.permutation(np.repeat(np.arange(240), 5))
+    found = calibration_report(y_true[order], y_proba[order], clusters=order, **FEW)
+    sample = found.models[None].sample
+    assert (sample.n_rows, sample.n_clusters) == (1200, 240)
+    assert sample.design_effect == pytest.approx(5)
+    assert sample.effective_sample_size == pytest.approx(240)
+    first, second = (
+        report.to_frame().set_index("quantity")["estimate"] for report in (single, found)
+    )
+    for name in ("pvalue", "fine_test_pvalue", "smooth_ece", "log_loss", "bias", "slope"):
+        assert second[name] == pytest.approx(first[name], abs=1e-9)
+    bounds = (report.models[None].error_bound for report in (single, found))
+    assert next(bounds) == pytest.approx(next(bounds), abs=1e-9)
+
+
+def test_order_and_names_of_clusters_change_nothing(rng):
+    y_true, y_proba, question = draw_answers(rng, 40)
+    first = calibration_report(y_true, y_proba, clusters=question, **FEW)
+    order, names = rng.permutation(len(question)), rng.permutation(40).astype(str)
+    second = calibration_report(
+        y_true[order], y_proba[order], clusters=names[question[order]], **FEW
+    )
+    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame(), rtol=1e-9, atol=1e-12)
+
+
+def test_parts_are_those_of_the_functions(rng):
+    y_true, y_proba, question = draw_answers(rng, 60)
+    model = calibration_report(
+        y_true, y_proba, clusters=question, clinical=True, n_resamples=99, random_state=0
+    ).models[None]
+    cox = cox_recalibration(y_true, y_proba, clusters=question)
+    assert model.clinical.recalibration.slope == pytest.approx(cox.slope)
+    plain = calibration_report(y_true, y_proba, clinical=True, **FEW).models[None]
+    for read in (
+        lambda found: found.direction.bias,
+        lambda found: found.clinical.observed_expected,
+    ):
+        wide, narrow = read(model), read(plain)
+        assert wide.high - wide.low > narrow.high - narrow.low
+    assert model.sample.design_effect > 1.5
+    assert model.error_bound > plain.error_bound
+    assert model.diagram.curves[0].band_low is not None
+
+
+def test_opposite_verdicts_of_independent_rows_are_told():
+    """Ten equal answers to each question: a calibrated model seems to be wrong."""
+    told, n_samples = 0, 10
+    for seed in range(n_samples):
+        rng = np.random.default_rng(seed)
+        confidence, question = rng.random(100), np.repeat(np.arange(100), 10)
+        answers = (rng.random(100) < confidence).astype(int)
+        rows = answers[question], confidence[question]
+        plain = calibration_test(*rows, random_state=0).pvalue
+        model = calibration_report(*rows, clusters=question, random_state=0).models[None]
+        told += "Taken for independent, these rows would show an error" in model.sentence
+        assert plain < 0.05 or "independent" not in model.sentence
+    assert told > n_samples / 2
+
+
+def test_one_sentence_of_few_clusters(rng):
+    y_true, y_proba, question = draw_answers(rng, 5)
+    with pytest.warns(UserWarning, match="clusters holds 5 clusters"):
+        report = calibration_report(y_true, y_proba, clusters=question, **FEW)
+    assert report.verdict == "inconclusive"
+    assert "40 rows of 5 clusters, which count as" in report.models[None].sentence
+    assert "in 5 clusters, which count as" in str(report)
+
+
+def test_several_classes_groups_and_models(rng):
+    proba = rng.dirichlet(np.ones(3), 240)
+    labels = np.array([rng.choice(3, p=row) for row in proba])
+    question = np.repeat(np.arange(60), 4)
+    report = calibration_report(
+        labels,
+        {"one": proba, "other": proba[:, ::-1]},
+        clusters=question,
+        groups={"part": question % 2},
+        sample_weight=rng.uniform(0.5, 2, 240),
+        **FEW,
+    )
+    for model in report.models.values():
+        assert model.class_test is not None
+        assert model.sample.n_clusters == 60
+        assert 0 < model.groups.pvalue <= 1
+    assert report.models["other"].pvalue <= 0.05
+
+
+@pytest.mark.parametrize("wrong", [[0] * 80, range(79), [0.5] * 80])
+def test_bad_clusters(rng, wrong):
+    y_true, y_proba, _ = draw_answers(rng, 10)
+    with pytest.raises(ValueError, match="clusters must hold"):
+        calibration_report(y_true, y_proba, clusters=wrong, **FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_clusters", [25, 100])
+def test_calibrated_models_are_rarely_called_wrong(n_clusters):
+    """At 5 %; Cox's and other normal laws are read after the tests alone."""
+    n_samples, rejected = 200, 0
+    for seed in range(n_samples):
+        rows = draw_answers(np.random.default_rng(seed), n_clusters)
+        found = calibration_report(*rows[:2], clusters=rows[2], n_resamples=99, random_state=seed)
+        rejected += found.models[None].pvalue <= 0.05
+    assert rejected <= binom.ppf(0.999, n_samples, 0.06)
