@@ -273,7 +273,8 @@ def calibration_test_from_summary(
     r"""Test whether a model is calibrated, from a summary of a stream.
 
     This is :func:`calibration_test` without the rows: exact for predictions rounded to their
-    cells. Rows must be independent.
+    cells. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

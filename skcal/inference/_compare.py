@@ -36,7 +36,8 @@ def compare_summaries(
     r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
 
     A model may be calibrated in both, or in neither: the test asks whether anything changed between
-    them. A different distribution of the predictions is no change. Rows must be independent.
+    them. A different distribution of the predictions is no change. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

@@ -60,7 +60,8 @@ def consistency_band(
     r"""Exact range of the mean outcome in each bin if the model is calibrated.
 
     A mean outcome outside of its range is more than chance. The ranges lie around the diagonal and
-    depend on the predictions alone. Rows must be independent.
+    depend on the predictions alone. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

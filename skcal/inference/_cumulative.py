@@ -35,7 +35,7 @@ def cumulative_calibration_test(
     r"""Test calibration by the cumulative residuals (Kuiper, Kolmogorov-Smirnov).
 
     It needs no bins and no bandwidth, and finds errors anywhere on [0, 1]. Rows must be
-    independent.
+    independent, see :ref:`without-clusters`.
 
     Parameters
     ----------

@@ -32,7 +32,8 @@ def distribution_calibration_test(
     r"""Test whether predicted distributions are calibrated, exactly at every number of rows.
 
     Under the hypothesis targets are drawn from the predictions. So they are drawn many times, and
-    the statistic of the sample is compared with those of the draws. Rows must be independent.
+    the statistic of the sample is compared with those of the draws. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

@@ -396,7 +396,8 @@ def audit_groups_from_summary(
     r"""Test in which groups a model is miscalibrated, from summaries of a stream.
 
     This is :func:`audit_groups` without the rows, for data that come in batches, or from several
-    places: summaries are merged, and audited when they are complete. Rows must be independent.
+    places: summaries are merged, and audited when they are complete. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

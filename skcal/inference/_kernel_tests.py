@@ -61,7 +61,8 @@ def kernel_calibration_test(
     r"""Test whether a model is calibrated, by the squared kernel calibration error (SKCE).
 
     The hypothesis is calibration in the strongest sense: whatever vector of probabilities is
-    predicted, the classes come true as often as it says. Rows must be independent.
+    predicted, the classes come true as often as it says. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------
@@ -336,7 +337,8 @@ def mean_embedding_test(
 
     At each test point, a predicted vector with a label, it compares how often that label came
     true near that vector with how often it was predicted to. The cost is linear in the rows.
-    Rows must be independent, and test points chosen without a look at `y_true`.
+    Rows must be independent, see :ref:`without-clusters`, and test points chosen without a look at
+    `y_true`.
 
     Parameters
     ----------

@@ -87,6 +87,7 @@ def required_samples(
     alpha: float = 0.05,
     statistic: str | Callable[..., Any] = "omnibus",
     sample_weight: ArrayLike | None = None,
+    design_effect: float = 1.0,
     n_resamples: int = 2000,
     n_jobs: int | None = None,
     progress: bool | Callable[..., Any] | None = None,
@@ -120,6 +121,10 @@ def required_samples(
         of :func:`cox_recalibration`, which needs no simulation.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights: how often rows like this one come in the population.
+    design_effect : float, default=1.0
+        How many rows tell as much as one independent row, above 0. For clusters of m rows whose
+        residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
+        :func:`skcal.report.calibration_report` with ``clusters=``.
     n_resamples : int, default=2000
         Number of simulated studies, at most 2^24, for each number of rows that is tried.
     n_jobs : int, default=None
@@ -197,6 +202,7 @@ def required_samples(
     >>> required_samples(rare, effect=lambda v: np.minimum(2 * v, 1), statistic="cox").n_samples
     216
     """
+    design_effect = _check_design_effect(design_effect)
     power, alpha = check_number("power", power, 0, below=1), check_number("alpha", alpha, 0)
     if not 0 < alpha < power:
         raise ValueError(f"power must be above alpha, and alpha above 0; got {power} and {alpha}.")
@@ -217,7 +223,7 @@ def required_samples(
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     population = _read_population(y_proba, sample_weight, effect)
     if is_cox:
-        return _plan_cox(population, power, alpha)
+        return _plan_cox(population, power, alpha, design_effect)
     study = _Study(population, measure, is_omnibus, alpha, draws)
     best = find_best_size(find_divergence(*population), power, alpha)
     # Where outcomes come true that were predicted to be impossible, a row may be enough; but which?
@@ -230,7 +236,7 @@ def required_samples(
             f"effect must be an error that the statistic finds with a power of {power:g} in at "
             f"most {largest} rows; this takes more. The best test for it takes about {best:.3g}."
         )
-    return population.plan(n_rows, study.simulate(n_rows, draws.n_resamples))
+    return population.plan(n_rows, study.simulate(n_rows, draws.n_resamples), design_effect)
 
 
 def required_samples_for_width(
@@ -241,6 +247,7 @@ def required_samples_for_width(
     effect: Mapping[str, float] | Callable[[np.ndarray], ArrayLike] | ArrayLike | None = None,
     confidence_level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    design_effect: float = 1.0,
 ) -> RequiredSamples:
     r"""Rows to label for a confidence interval of a given length.
 
@@ -264,6 +271,10 @@ def required_samples_for_width(
         Level of the interval, in (0, 1).
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights: how often rows like this one come in the population.
+    design_effect : float, default=1.0
+        How many rows tell as much as one independent row, above 0. For clusters of m rows whose
+        residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
+        :func:`skcal.report.calibration_report` with ``clusters=``.
 
     Returns
     -------
@@ -324,6 +335,7 @@ def required_samples_for_width(
     width = check_number("width", width, 0)
     if width == 0:
         raise ValueError("width must be above 0; got 0.")
+    design_effect = _check_design_effect(design_effect)
     reach = -ndtri((1 - check_confidence_level(confidence_level)) / 2)
     population = _read_population(y_proba, sample_weight, effect)
     v, truth, weights = population
@@ -340,16 +352,22 @@ def required_samples_for_width(
         ratio, variance = frequency / expected, (1 - frequency) / frequency
         n_rows = _count_rows(variance, np.arcsinh(width / (2 * ratio)) / reach)
         factor = np.exp(reach * np.sqrt(variance / n_rows))
-        return population.plan(
-            n_rows, Interval(*map(float, (ratio, ratio / factor, ratio * factor)))
-        )
+        interval = Interval(*map(float, (ratio, ratio / factor, ratio * factor)))
+        return population.plan(n_rows, interval, design_effect)
     population.check_log_odds(f"quantity={quantity!r}")
     estimate, variance = _find_coefficient(population, quantity)
     n_rows = _count_rows(variance, width / (2 * reach))
     half = reach * np.sqrt(variance / n_rows)
-    return population.plan(
-        n_rows, Interval(*map(float, (estimate, estimate - half, estimate + half)))
-    )
+    interval = Interval(*map(float, (estimate, estimate - half, estimate + half)))
+    return population.plan(n_rows, interval, design_effect)
+
+
+def _check_design_effect(design_effect):
+    """The number as a float above 0."""
+    design_effect = check_number("design_effect", design_effect, 0)
+    if design_effect == 0:
+        raise ValueError("design_effect must be above 0; got 0.")
+    return design_effect
 
 
 def _find_coefficient(population, quantity):
@@ -388,8 +406,9 @@ class _Population(NamedTuple):
     truth: np.ndarray
     weights: np.ndarray  # shares of the population, all above 0, which sum to 1
 
-    def plan(self, n_rows, expected):
-        """The answer."""
+    def plan(self, n_rows, expected, design_effect):
+        """The answer: rows that tell as much as so many independent ones."""
+        n_rows = max(int(np.ceil(n_rows * design_effect)), 1)
         return RequiredSamples(n_rows, n_rows * float(self.weights @ self.truth), expected)
 
     def check_log_odds(self, purpose):
@@ -466,7 +485,7 @@ def _distort(effect, predictions, weights):
     return expit(intercept + slope * log_odds)
 
 
-def _plan_cox(population, power, alpha):
+def _plan_cox(population, power, alpha, design_effect):
     """Rows for the likelihood-ratio test of intercept 0 and slope 1."""
     population.check_log_odds("statistic='cox'")
     v, truth, weights = population
@@ -484,7 +503,7 @@ def _plan_cox(population, power, alpha):
         )
     n_rows = max(int(np.ceil(find_noncentrality(power, alpha, 2) / noncentrality)), 1)
     power = find_chi_squared_power(n_rows * noncentrality, alpha, 2)
-    return population.plan(n_rows, Interval(power, power, power))
+    return population.plan(n_rows, Interval(power, power, power), design_effect)
 
 
 class _Study:

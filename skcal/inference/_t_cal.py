@@ -32,7 +32,8 @@ def t_cal_test(
     r"""Test calibration by debiased squared errors on 2, 4, 8, ... bins at once (T-Cal).
 
     Few bins find errors that are small and wide, many bins those that are large and narrow. The
-    test adapts to either, and is exact at every number of rows. Rows must be independent.
+    test adapts to either, and is exact at every number of rows. Rows must be independent, see
+    :ref:`without-clusters`.
 
     Parameters
     ----------

@@ -127,8 +127,8 @@ def estimate_performance(
     A recalibrator learns from labelled rows what scores mean, and new rows have the labels that
     recalibrated scores lead one to expect. That is right where rows of a score have the classes as
     often as before (covariate shift), or where only the rates of the classes have changed (label
-    shift); which of them, labels alone can prove. Rows must be independent, and the classifier must
-    not have seen the labelled ones.
+    shift); which of them, labels alone can prove. Rows must be independent, see
+    :ref:`without-clusters`, and the classifier must not have seen the labelled ones.
 
     Parameters
     ----------

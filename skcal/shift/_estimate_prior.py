@@ -83,7 +83,8 @@ def estimate_prior(
 
     The classes must look the same in both samples (label shift), which is tested as far as scores
     tell. Scores need not be calibrated, and labelled rows may have any rates, such as those of a
-    sampler; rows must be independent, and the classifier must not have seen the labelled ones.
+    sampler; rows must be independent, see :ref:`without-clusters`, and the classifier must not have
+    seen the labelled ones.
 
     Parameters
     ----------

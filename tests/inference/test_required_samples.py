@@ -194,6 +194,21 @@ def test_an_error_that_the_statistic_does_not_see():
 # ---------------------------------------------------------------------------------------- width
 
 
+def test_a_design_effect_multiplies_rows():
+    options = {"effect": {"slope": 0.5}, "statistic": "cox"}
+    plain, wide = (required_samples(V, **options, design_effect=d) for d in (1.0, 2.5))
+    assert wide.n_samples == np.ceil(2.5 * plain.n_samples)
+    assert wide.n_positives == pytest.approx(wide.n_samples * V.mean())
+    assert wide.expected == plain.expected
+    for quantity in ("slope", RATIO):
+        plain, wide = (
+            required_samples_for_width(V, width=0.2, quantity=quantity, design_effect=d)
+            for d in (1.0, 3)
+        )
+        assert wide.n_samples == 3 * plain.n_samples
+    assert required_samples(V, **options, design_effect=1e-9).n_samples == 1
+
+
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_widths_by_their_formulas(weights):
     """Formulas of Riley et al. (2021), with the matrix of information."""
@@ -282,6 +297,7 @@ ROWS = [0.2, 0.3, 0.6, 0.5]
         ({"effect": [0.1, 0.2, 0.3, 1.3]}, r"effect must lie in \[0, 1\]; got 1.3 at row 3"),
         ({"effect": lambda v: v - 1}, r"value of effect must lie in \[0, 1\]; got -0.8"),
         ({"effect": ROWS}, "effect must make predictions wrong"),
+        ({"design_effect": 0}, "design_effect must be above 0; got 0"),
         ({"power": 1}, "power must be at least 0 and below 1; got 1"),
         ({"power": 0.05}, "power must be above alpha, .*; got 0.05 and 0.05"),
         ({"alpha": 0}, "power must be above alpha, and alpha above 0; got 0.8 and 0"),
@@ -316,6 +332,7 @@ def test_options_that_are_refused():
     ("arguments", "message"),
     [
         ({"quantity": "slop"}, "quantity must be one of .* Did you mean 'slope'"),
+        ({"design_effect": np.inf}, "design_effect must be at least 0 and finite; got inf"),
         ({"width": 0}, "width must be above 0; got 0"),
         ({"width": 1e-9}, r"width must be large enough for at most 1e\+15 rows .*; it takes"),
         ({"width": 1e-300}, "width must be large enough .*; it takes inf"),

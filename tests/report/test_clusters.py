@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, norm
 
+from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import calibration_test, cox_recalibration
 from skcal.report import calibration_report
 
@@ -80,7 +81,9 @@ def test_parts_are_those_of_the_functions(rng):
         assert wide.high - wide.low > narrow.high - narrow.low
     assert model.sample.design_effect > 1.5
     assert model.error_bound > plain.error_bound
-    assert model.diagram.curves[0].band_low is not None
+    display = ReliabilityDisplay.estimate(y_true, y_proba, clusters=question)
+    expected, band = (found.curves[0].layers["band"] for found in (display, model.diagram))
+    np.testing.assert_allclose(band.high, expected.high)
 
 
 def test_opposite_verdicts_of_independent_rows_are_told():
