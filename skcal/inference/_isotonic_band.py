@@ -99,8 +99,8 @@ def isotonic_band(
 
     With a probability of at least `confidence_level` it holds the whole curve, for every number
     of rows. There is nothing to tune: no bins, no bandwidth, no resamples. Rows must be
-    independent, see :ref:`without-clusters`, and the probability of the outcome must not fall as the
-    prediction rises.
+    independent, see :ref:`without-clusters`, and the probability of the outcome must not fall as
+    the prediction rises.
 
     Parameters
     ----------
