@@ -12,6 +12,7 @@ def make_dict(report):
         "confidence_level": report.confidence_level,
         "tolerance": report.tolerance,
         "models": models,
+        "comparison": _simplify(report.comparison),
     }
 
 

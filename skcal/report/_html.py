@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from skcal.report._sections import judge_recalibration, list_sections
+from skcal.report._sentence import write_comparison
 from skcal.report._text import LEGEND, list_overview
 
 # Colours are those of the page, so that light and dark ones both do.
@@ -33,6 +34,7 @@ def write_html(report):
     parts = ["<strong>Calibration report</strong>"]
     if len(report.models) > 1:
         parts.append(_write_table(*list_overview(report.models), n_left=2))
+        parts.append(f"<p>{escape(write_comparison(report.comparison))}</p>")
     parts += [
         _write_model(name, model, report.confidence_level) for name, model in report.models.items()
     ]

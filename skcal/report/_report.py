@@ -18,7 +18,7 @@ from skcal._input._validation import (
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import audit_groups
+from skcal.inference import CalibrationComparison, audit_groups, compare_calibration
 from skcal.report._binary_problem import list_models, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
@@ -52,6 +52,9 @@ class CalibrationReport:
         Level of intervals, bounds and tests.
     tolerance : float
         Average error that counts as calibrated, or nearly so.
+    comparison : CalibrationComparison or None, default=None
+        Differences of the smooth ECE of several models, see
+        :func:`skcal.inference.compare_calibration`; None of one model.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class CalibrationReport:
     models: dict[str | None, ModelReport]
     confidence_level: float
     tolerance: float
+    comparison: CalibrationComparison | None = None
 
     @property
     def verdict(self) -> str | dict[str | None, str]:
@@ -227,8 +231,9 @@ class CalibrationReport:
         Returns
         -------
         dict
-            Items "confidence_level", "tolerance" and "models", a list with a dictionary for each
-            model: its "name", and the attributes of its :class:`ModelReport`. Records have become
+            Items "confidence_level", "tolerance", "comparison" (None of one model) and "models", a
+            list with a dictionary for each model: its "name", and the attributes of its
+            :class:`ModelReport`. Records have become
             dictionaries with the names of their attributes, arrays lists, and the diagram the
             parameters of :class:`~skcal.diagrams.ReliabilityDisplay` and of its curves.
             ``json.dumps`` writes it, and strict JSON holds it: numbers that do not exist are None,
@@ -411,6 +416,9 @@ def calibration_report(
     is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
     non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
+    **Several models** are compared by :func:`~skcal.inference.compare_calibration`: the report
+    names pairs whose adjusted p-values are at most 1 - `confidence_level`.
+
     **Intervals** of measures are those of :func:`~skcal.inference.confidence_interval`, which hold
     near calibration and far from it.
 
@@ -517,7 +525,11 @@ def calibration_report(
             proba = list_models(y_proba)[name]
             model = _add_audit(model, audit_groups(y_true, proba, groups, **rules))
         models[name] = model
-    return CalibrationReport(models, options["confidence_level"], options["tolerance"])
+    comparison = None
+    if len(models) > 1:
+        rules = {name: rules[name] for name in ("reduction", "confidence_level", "random_state")}
+        comparison = compare_calibration(y_true, y_proba, **data, **rules)
+    return CalibrationReport(models, options["confidence_level"], options["tolerance"], comparison)
 
 
 def _add_audit(model, audit):

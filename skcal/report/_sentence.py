@@ -23,6 +23,8 @@ _RARE = 0.05
 _MUCH = 1.5
 # A region of a larger share is as good as all rows.
 _ALL = 0.995
+# Pairs of models that are told apart in words.
+_N_PAIRS = 3
 
 
 def write_sentence(verdict, facts):
@@ -265,6 +267,33 @@ def write_groups(audit):
     return (
         f"Of {groups} it is wrong for {len(found)} ({show_pvalue(audit.pvalue)}), most clearly for "
         f"{found[0]}: {_tell_difference(audit)}."
+    )
+
+
+def write_comparison(comparison):
+    """Which models are better calibrated than others, and by how much."""
+    order = np.argsort(comparison.adjusted_pvalues, kind="stable")
+    order = order[comparison.adjusted_pvalues[order] <= 1 - comparison.confidence_level]
+    if not len(order):
+        return (
+            "No model is shown to be better calibrated than another one "
+            f"({show_pvalue(comparison.pvalue)})."
+        )
+    found = [_tell_pair(comparison, k) for k in order[:_N_PAIRS]]
+    rest = len(order) - len(found)
+    more = f" Models of {rest} more pairs differ." if rest else ""
+    return " ".join(found) + more
+
+
+def _tell_pair(comparison, k):
+    worse, better = comparison.pairs[k]
+    gap, ends = comparison.difference[k], (comparison.low[k], comparison.high[k])
+    if gap < 0:
+        worse, better, gap, ends = better, worse, -gap, (-ends[1], -ends[0])
+    low, high = map(show_error, ends)
+    return (
+        f"{better} is better calibrated than {worse}: its {SMOOTH} is lower by {show_error(gap)} "
+        f"({low} to {high}; {show_pvalue(comparison.adjusted_pvalues[k])})."
     )
 
 

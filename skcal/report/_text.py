@@ -4,6 +4,7 @@ from textwrap import TextWrapper
 
 from skcal._tools._words import show_pvalue
 from skcal.report._sections import cut_text, judge_recalibration, list_sections, show_number
+from skcal.report._sentence import write_comparison
 
 _WIDTH = 79
 _INDENT = 2
@@ -22,6 +23,7 @@ def write_report(report):
     blocks = ["Calibration report\n" + "=" * 18]
     if len(report.models) > 1:
         blocks.append(_write_overview(report.models))
+        blocks.append(_wrap(write_comparison(report.comparison), 0))
     for name, model in report.models.items():
         blocks.append(_write_heading(name, model))
         blocks += [

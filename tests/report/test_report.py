@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,12 @@ from sklearn.metrics import brier_score_loss, log_loss
 from skcal._input._validation import check_rng
 from skcal._tools._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import calibration_test, confidence_interval, recalibration_gain
+from skcal.inference import (
+    calibration_test,
+    compare_calibration,
+    confidence_interval,
+    recalibration_gain,
+)
 from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece
 from skcal.report import ModelReport, _recalibration, calibration_report
 from skcal.report._sections import list_sections
@@ -314,13 +320,13 @@ def test_dictionary_holds_every_section(report):
 
 def test_diagram_can_be_drawn(report):
     display = report.models[None].diagram
-    before, open_figures = dict(vars(display)), mpl.pyplot.get_fignums()
+    before, open_figures = dict(vars(display)), plt.get_fignums()
     assert display.smooth_ece == report.models[None].measures["smooth_ece"].estimate
     page = report._repr_html_()
     assert page == report._repr_html_()
     # What the page needs is drawn on a copy, and on a figure that pyplot does not know of.
     assert vars(display) == before
-    assert mpl.pyplot.get_fignums() == open_figures
+    assert plt.get_fignums() == open_figures
     axes = display.plot(mpl.figure.Figure().add_subplot()).ax_
     assert "(Positive label: 1)" in axes.get_xlabel()
     # What is drawn is no part of the dictionary, which it can be drawn from.
@@ -399,3 +405,28 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             calibration_report(**{"y_true": [0, 1], "y_proba": [0.5, 0.5], **options})
+
+
+def test_models_are_compared_on_their_rows(rows):
+    y_true, y_proba = rows
+    sharp = np.clip(1.5 * y_proba - 0.25, 0, 1)
+    models = {"sharp": sharp, "shrunk": 0.25 + 0.5 * y_proba, "again": 0.25 + 0.5 * y_proba}
+    report = calibration_report(y_true, models, **FEW)
+    expected = compare_calibration(y_true, models, random_state=check_rng(0).integers(1 << 31))
+    np.testing.assert_array_equal(report.comparison.low, expected.low)
+    for text in (" ".join(str(report).split()), read_page(report._repr_html_())[0]):
+        assert re.search("(shrunk|again) is better calibrated than sharp: its smooth ECE is", text)
+        assert "than shrunk" not in text
+    assert report.to_dict()["comparison"]["names"] == list(models)
+    equal = calibration_report(y_true, {"one": y_proba, "other": y_proba}, **FEW)
+    assert "No model is shown to be better calibrated than another one (p = 1" in str(equal)
+    assert calibration_report(y_true, y_proba, **FEW).comparison is None
+
+
+def test_many_pairs_are_counted(rows):
+    y_true, _ = rows
+    truth = 0.25 + 0.5 * rows[1]
+    models = {str(k): np.clip(truth + k / 10, 0, 1) for k in range(5)}
+    text = str(calibration_report(y_true, models, **FEW))
+    assert text.count("is better calibrated than") == 3
+    assert re.search(r"Models of \d more pairs differ", " ".join(text.split()))
