@@ -408,6 +408,11 @@ class _Population(NamedTuple):
 
     def plan(self, n_rows, expected, design_effect):
         """The answer: rows that tell as much as so many independent ones."""
+        if n_rows * design_effect > _MOST_ROWS:
+            raise ValueError(
+                f"design_effect must be small enough for at most {_MOST_ROWS:g} rows to be needed; "
+                f"it takes {n_rows * design_effect:g}."
+            )
         n_rows = max(int(np.ceil(n_rows * design_effect)), 1)
         return RequiredSamples(n_rows, n_rows * float(self.weights @ self.truth), expected)
 

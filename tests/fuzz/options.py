@@ -51,6 +51,7 @@ OPTIONS = {
     "debias": mostly([True, False], ["outcomes", "residuals", 1]),
     "squared_calibration_error.debias": mostly([True, "outcomes", "residuals"], ["both"]),
     "calibration_distance_bounds.distance": mostly(["true", "lower", "upper", "smooth"], ["x"]),
+    "design_effect": mostly([1, 3.5, 1e-9, 1e10], [0, -1, HUGE, np.nan, "x"]),
     "deviation": mostly(["range", "max"], ["x"]),
     "distance": mostly(["total_variation", "cityblock", "squared_euclidean"], ["x", np.sqrt]),
     "effect": mostly(

@@ -91,6 +91,17 @@ def groups(draw, n_rows):
 
 
 @st.composite
+def clusters(draw, n_rows):
+    """None, or labels of clusters; rarely of other lengths or types."""
+    if draw(st.booleans()):
+        return None
+    n_labels = n_rows + draw(rarely())
+    kind = draw(mostly([TEXTS, st.integers(0, 2), st.integers(0, 30)], [REALS, st.none()]))
+    labels = draw(st.lists(kind, min_size=n_labels, max_size=n_labels))
+    return labels if draw(st.booleans()) else pd.Series(labels, dtype=object)
+
+
+@st.composite
 def indicators(draw, max_rows=6):
     """The same arguments for labels that do not exclude one another."""
     shape = draw(st.integers(0, max_rows) | st.just(40)), draw(st.integers(1, 3))

@@ -130,6 +130,8 @@ def calls(draw, name):
         )
     if name == "reliability":
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
+    if name in ("reliability", "groups", "decisions") or "report" in name:
+        arguments["clusters"] = draw(some.clusters(len(arguments["y_proba"])))
     if "estimator" in name or name == "folds":
         arguments["labels"] = draw(mostly([None], [arguments["labels"]]))
     if name == "groups":

@@ -16,6 +16,7 @@ from tests.fuzz.strategies import (
     PROBABILITIES,
     REALS,
     REDUCTIONS,
+    clusters,
     groups,
     indicators,
     mostly,
@@ -50,6 +51,8 @@ def calls(draw, function):
     if function in (inference.audit_groups, metrics.multicalibration_error):
         found["groups"] = draw(groups(len(problem["y_proba"])))
         found["min_samples"] = draw(FEW)
+    if "clusters" in parameters:
+        found["clusters"] = draw(clusters(len(problem["y_proba"])))
     if function is inference.pooled_cox_recalibration:
         if draw(st.booleans()):  # predictions that have log-odds, and outcomes of both kinds
             found |= {

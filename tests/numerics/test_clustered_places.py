@@ -73,3 +73,9 @@ def test_nothing_moves_or_weighs():
         blocks=[(np.arange(2), np.array([[0.0, 1.0]]))],
     )
     np.testing.assert_allclose(found, [1.0, 1 / 4])
+
+
+def test_a_level_that_is_rounded_to_one(rng):
+    member, residuals = np.repeat(np.arange(20), 3), rng.normal(size=60)
+    (share,) = share_in_clusters(member, np.zeros(60, dtype=int), np.ones(60), residuals, 1.0)
+    assert 3 / 60 <= share <= 1

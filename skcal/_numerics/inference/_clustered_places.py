@@ -76,7 +76,7 @@ def _find_shares(masses, pulls, place, squares, level):
     of_rows, first, second = np.where(filled, squares, 1.0) / mass / mass
     moved = second - 2 * mean * first + mean**2 * of_rows
     degrees = find_degrees(of_clusters)
-    tail = (1 - level) / 2
+    tail = max((1 - level) / 2, np.finfo(np.float64).tiny)  # where a level is rounded to 1
     discount = (ndtri(tail) / stdtrit(degrees, tail)) ** 2
     event = _N_PRIOR * of_rows
     shares = discount * (moved + event * of_rows) / (variance + event * of_clusters)
