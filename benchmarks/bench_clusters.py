@@ -1,6 +1,6 @@
 """How often tests and intervals of clusters are wrong for calibrated models, and their time.
 
-    python benchmarks/bench_clusters.py    # about an hour
+    python benchmarks/bench_clusters.py    # about half an hour
 
 Clusters have five rows on average, of a geometric law. A row is 1 where a uniform number is below
 its prediction; the numbers of a cluster are equal, or have normal scores that correlate.
@@ -22,7 +22,7 @@ from skcal.inference import (
     spiegelhalter_test,
 )
 
-N_SAMPLES, ALPHA, SIZE = 1000, 0.05, 5
+N_SAMPLES, ALPHA, SIZE = 500, 0.05, 5
 # Correlation of the scores within a cluster, and the largest prediction.
 LAWS = {
     "equal rows": (1.0, 1.0),
