@@ -266,7 +266,11 @@ def check_unit_range(name, values):
     value = values[tuple(where)]
     row = f" at row {where[0]}" if values.ndim else ""
     hint = ""
-    if -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
+    if np.isnan(value) and values.ndim:
+        hint = " Leave out rows without a prediction, and report how many there are."
+    elif 1 < value <= 100 and values.ndim and values.max() > 2:
+        hint = f" Are these per cent? Pass {name} / 100."
+    elif -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
         hint = (
             f" The rounding of {values.dtype}, up to {find_rounding(values):.1g}, is clipped; "
             f"after coarser rounding pass numpy.clip({name}, 0, 1)."

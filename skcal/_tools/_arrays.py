@@ -228,6 +228,13 @@ def _read_numbers(name, values):
             return values.astype(np.float64)
         except (TypeError, ValueError):
             pass
+    for place, value in np.ndenumerate(values):
+        if isinstance(value, str | bytes) and values.ndim:
+            raise ValueError(
+                f"{name} must hold real numbers; got the text {str(value)!r} at row {place[0]}. "
+                "pandas.to_numeric(..., errors='coerce') reads numbers from text, and has NaN for "
+                "rows without one; leave these out."
+            )
     got = f"an array of type {values.dtype}" if values.ndim else f"a {type(values.item()).__name__}"
     raise ValueError(f"{name} must hold real numbers; got {got}.")
 

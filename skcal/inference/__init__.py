@@ -7,6 +7,7 @@ from skcal.inference._calibration_belt import (
     calibration_belt,
     calibration_belt_test,
 )
+from skcal.inference._certified_threshold import CertifiedThreshold, certified_threshold
 from skcal.inference._compare import compare_summaries
 from skcal.inference._compare_models import CalibrationComparison, compare_calibration
 from skcal.inference._confidence_interval import (
@@ -42,6 +43,7 @@ from skcal.inference._test_result import TestResult
 __all__ = [
     "CalibrationBelt",
     "CalibrationComparison",
+    "CertifiedThreshold",
     "ConsistencyBand",
     "CoxRecalibration",
     "GroupAudit",
@@ -60,6 +62,7 @@ __all__ = [
     "calibration_belt_test",
     "calibration_test",
     "calibration_test_from_summary",
+    "certified_threshold",
     "compare_calibration",
     "compare_summaries",
     "confidence_interval",

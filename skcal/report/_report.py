@@ -130,6 +130,9 @@ class CalibrationReport:
             Groups for each of which the model should be right: a table, of whose columns groups are
             made, a label for each row, or a matrix of memberships, see
             :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
         reduction : {"auto", "confidence"}, default="auto"
             What measures and tests read, see :func:`calibration_report`.
         scale : {"probability", "logit"}, default="probability"

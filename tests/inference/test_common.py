@@ -68,6 +68,7 @@ CALLS = BINARY | {
     "calibration_test": partial(calibration_test, **DRAWN),
     "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(kernel_calibration_test, method="block"),
+    "certified_threshold": partial(inference.certified_threshold, at_most=0.2),
     "net_benefit_difference": bind_third(inference.net_benefit_difference, lambda n: "all"),
     "kernel_bound": partial(kernel_calibration_test, method="distribution-free"),
     "recalibration_gain": partial(recalibration_gain, recalibrator="temperature", random_state=0),

@@ -167,7 +167,7 @@ def test_dropping_does_not_hide_wrong_arguments(on_invalid):
         (([], [0.5]), "y_true and y_proba must have the same length"),
         (([0, 1, 2], [0.5] * 3), "y_true has 3 labels"),
         ((0, 0.5), "one-dimensional"),
-        (([0, 1], ["a", "b"]), "y_proba must hold real numbers; got an array of type <U1"),
+        (([0, 1], ["a", "b"]), "y_proba must hold real numbers; got the text 'a' at row 0"),
         (([0, 1], {"a": [0.5, 0.5]}), "y_proba must hold real numbers; got a dict"),
         (([0, 1], [[0.5], half]), "y_proba must hold real numbers in a regular array"),
         (([0, 1], np.full((2, 2, 1), 0.5)), "y_proba must have shape"),

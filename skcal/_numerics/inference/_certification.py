@@ -1,0 +1,141 @@
+r"""The lowest threshold above which a mean loss is below a limit, with a promise.
+
+Let the rows be sorted by their predictions, from the largest, and H_t be the hypothesis that the
+mean of the expected losses of the rows at t or above exceeds the limit a. If no true hypothesis is
+rejected but with the probability alpha, any rejected one may be acted on.
+
+Of N independent losses of 0 and 1 whose chances have a mean above a, the number K has a smaller
+probability P(K <= k) than a binomial variable of N and a wherever that is below 1/2 (W. Hoeffding,
+1956, Annals of Mathematical Statistics 27). For losses in [0, 1], or sums X_c of a - loss over the
+rows of independent clusters, the mean over several b of prod_c (1 + b X_c) is an e-value: for each
+b its expectation is at most exp(b sum E X_c), at most 1 (compare I. Waudby-Smith, A. Ramdas, 2024,
+JRSS B 86).
+
+Hypotheses are tested from the largest threshold down. Each has a part of alpha of its own, and that
+of those before it if these are rejected (B. L. Wiens, 2003, Pharmaceutical Statistics 2): what is
+given to one place goes as far down as rejections go. The predictions decide where that is, because
+it must not depend on outcomes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import bdtr, ndtri, rel_entr
+
+# The part of alpha for the place where predictions expect most evidence; others share the rest.
+_MAIN = 0.7
+_N_OTHERS = 6
+# Hypotheses that are tested at a time, to begin with.
+_FEW = 64
+# Bets, as parts of the largest that no sum of losses can ruin.
+_BETS = np.geomspace(0.02, 0.98, 12)
+
+
+class Path(NamedTuple):
+    """What lies at each distinct prediction or above it, from the largest."""
+
+    scores: np.ndarray
+    counts: np.ndarray
+    losses: np.ndarray  # sums
+    expected: np.ndarray  # sums of what the predictions expect
+
+
+def sort_rows(predictions, losses):
+    """The `Path` of rows, their order and the last row of each place in it."""
+    order = np.argsort(-predictions, kind="stable")
+    last = np.flatnonzero(np.diff(predictions[order], append=-np.inf))
+    sums = (np.cumsum(values[order])[last] for values in (losses, 1 - predictions))
+    return Path(predictions[order][last], last + 1, *sums), order, last
+
+
+def find_binary_pvalues(path, limit, places=slice(None)):
+    """p-values of hypotheses for independent losses of 0 and 1."""
+    return bdtr(np.rint(path.losses[places]), path.counts[places], limit)
+
+
+def find_betting_pvalues(losses, order, last, limit, member=None):
+    """The same for losses in [0, 1], and for clusters of rows; valid at every number of rows."""
+    gains = limit - losses[order]
+    largest = 1.0
+    if member is not None:
+        member = member[order]
+        largest = float(np.bincount(member).max())
+        before = _cumulate_in_clusters(gains, member)
+    wealth = np.full(len(last), -np.inf)
+    for bet in _BETS / ((1 - limit) * largest):
+        steps = np.log1p(bet * gains)
+        if member is not None:
+            steps = np.log1p(bet * (before + gains)) - np.log1p(bet * before)
+        wealth = np.logaddexp(wealth, np.cumsum(steps)[last])
+    return np.exp(np.minimum(np.log(len(_BETS)) - wealth, 0.0))
+
+
+def _cumulate_in_clusters(gains, member):
+    """For each row the sum of the gains of the rows of its cluster before it."""
+    order = np.argsort(member, kind="stable")
+    total = np.cumsum(gains[order])
+    starts = np.flatnonzero(np.diff(member[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    before = np.concatenate([[0.0], total[:-1]])
+    found = np.empty(len(order))
+    found[order] = before - np.repeat(before[starts], sizes)
+    return found
+
+
+def find_evidence(path, limit):
+    """What each row is expected to tell against a mean loss of the limit, by the predictions.
+
+    The divergence of the losses that they expect, 0 where these are above the limit.
+    """
+    share = np.minimum(path.expected / path.counts, limit)
+    return rel_entr(share, limit) + rel_entr(1 - share, 1 - limit)
+
+
+def plan_rows(path, limit, alpha, power):
+    """Rows that are needed for this power at the best place, about, if predictions are right."""
+    reach = ndtri(1 - _MAIN * alpha) + ndtri(power)
+    evidence = 2 * find_evidence(path, limit) * path.counts / path.counts[-1]
+    most = float(evidence.max())
+    return reach**2 / most if most > 0 else np.inf
+
+
+def split_level(path, limit, alpha):
+    """The part of alpha of each hypothesis, by the predictions alone."""
+    parts, main = np.zeros(len(path.counts)), _MAIN
+    evidence = path.counts * find_evidence(path, limit)
+    if evidence.any():
+        parts[evidence.argmax()] = main * alpha
+    else:
+        main = 0.0
+    # No fewer rows can ever do.
+    n_rows, part = path.counts[-1], (1 - main) * alpha / _N_OTHERS
+    fewest = min(np.log(part) / np.log1p(-limit), n_rows)
+    sizes = np.geomspace(fewest, n_rows, _N_OTHERS) * (1 - 1e-9)
+    np.add.at(parts, np.searchsorted(path.counts, sizes), part)
+    return parts
+
+
+def find_last_rejected(find_pvalues, parts):
+    """Number of hypotheses up to the last one that is rejected, 0 without any.
+
+    They are tested in their order; parts go on with rejections. `find_pvalues` takes a slice.
+    """
+    starts = np.flatnonzero(parts)
+    level, end = 0.0, 0  # rejections go on up to here
+    for start, stop in zip(starts, np.append(starts[1:], len(parts)), strict=True):
+        level = parts[start] + (level if end == start else 0.0)
+        passed = _count_passed(find_pvalues, int(start), int(stop), level)
+        if passed:
+            end = int(start) + passed
+    return end
+
+
+def _count_passed(find_pvalues, start, stop, level):
+    """How many hypotheses are rejected at a level before the first that is not."""
+    place, size = start, _FEW
+    while place < stop:
+        passed = find_pvalues(slice(place, min(place + size, stop))) <= level
+        if not passed.all():
+            return place + int(passed.argmin()) - start
+        place, size = place + size, 2 * size
+    return stop - start

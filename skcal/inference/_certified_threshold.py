@@ -1,0 +1,339 @@
+"""Which predictions may be acted on, with a promise."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from skcal._input._clusters import number_clusters, unite_copies
+from skcal._input._independent_rows import reduce_to_present_rows
+from skcal._input._validation import check_confidence_level, check_number, check_option
+from skcal._numerics.inference._certification import (
+    find_betting_pvalues,
+    find_binary_pvalues,
+    find_last_rejected,
+    plan_rows,
+    sort_rows,
+    split_level,
+)
+from skcal._sources._row_source import check_groups
+from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import show_record
+from skcal._tools._typing import ArrayLike
+
+SIDES = ("above", "below")
+# Power that rows are planned for.
+_POWER = 0.8
+# Limits that are tried, to see what could have been promised.
+_N_TRIES = 12
+
+
+class CertifiedThreshold(NamedTuple):
+    """A threshold, and what is promised of the rows on one side of it.
+
+    ``print`` shows it as a sentence.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows at it or above may be accepted, or below for the side "below". Infinite where nothing
+        can be promised, so that no row is accepted.
+    coverage : float
+        Share of the rows that are accepted, in [0, 1].
+    risk : float or None
+        Mean loss of these; None without any.
+    n_accepted : int
+        Their number.
+    at_most : float
+        What their risk is promised not to exceed.
+    confidence_level : float
+        Confidence of the promise, and of all that were asked for at once.
+    side : str
+        "above" or "below".
+    kind : str
+        What the risk is the mean of: "error", or "loss" if losses were given.
+    attainable : float
+        The smallest risk that could have been promised, to about 1 % of it; `at_most` where that is
+        promised.
+    n_required : float
+        Number of rows at which a promise is to be expected four times in five, about, if the
+        predictions are right; infinite where they expect none.
+    """
+
+    threshold: float
+    coverage: float
+    risk: float | None
+    n_accepted: int
+    at_most: float
+    confidence_level: float
+    side: str
+    kind: str
+    attainable: float
+    n_required: float
+
+    def __repr__(self) -> str:
+        return show_record(self)
+
+    def __str__(self) -> str:
+        limit, level = f"{100 * self.at_most:.3g} %", f"{100 * self.confidence_level:g} %"
+        if not self.feasible:
+            needed = "By the predictions no number of rows does"
+            if np.isfinite(self.n_required):
+                needed = f"By the predictions some {float(f'{self.n_required:.2g}'):,.0f} rows do"
+            if self.attainable < 1:
+                needed = f"{100 * self.attainable:.3g} % could be promised. {needed}"
+            return f"No threshold: at most {limit} cannot be promised here. {needed}."
+        start = f"Accept at {self.threshold:.4g} or {self.side}"
+        share = f"{100 * self.coverage:.3g} %"
+        if self.kind == "error":
+            return f"{start}: at most {limit} of these {share} are wrong ({level} confidence)."
+        return f"{start}: {share}, with a mean loss of at most {limit} ({level} confidence)."
+
+    @property
+    def feasible(self) -> bool:
+        """Whether any row may be accepted."""
+        return self.n_accepted > 0
+
+
+def certified_threshold(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    at_most: float = 0.05,
+    risk: Literal["error"] | ArrayLike = "error",
+    side: Literal["above", "below", "both"] = "above",
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
+    reduction: Literal["auto", "confidence"] = "auto",
+    groups: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> CertifiedThreshold | dict[Any, Any]:
+    r"""Lowest threshold above which predictions may be acted on, with a promise of the risk.
+
+    "Answers with a confidence of .83 or more may pass: at most 5 % of them are wrong, with 95 %
+    confidence." The promise holds at every number of rows, whether the model is calibrated or not;
+    calibrated predictions make thresholds low. The model, and the map that recalibrates it, must
+    not have been fitted on these rows, nor chosen by them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
+        Predicted probabilities in [0, 1]: of the positive label, or one column per label with
+        rows that sum to 1.
+    at_most : float, default=0.05
+        What the risk of the accepted rows must not exceed, in (0, 1).
+    risk : "error" or array-like of shape (n_samples,), default="error"
+        The loss of accepting a row. "error": 1 where what is predicted does not come true, so that
+        the risk is the error rate of the accepted answers, or one minus the precision. An array has
+        the losses themselves, in [0, 1]: ``cost[y_true, y_proba.argmax(axis=1)]`` for a matrix of
+        costs.
+    side : {"above", "below", "both"}, default="above"
+        "above" accepts rows with predictions at the threshold or above. "below" accepts rows at it
+        or below as ones in which the label does not come true: the risk is the share of those in
+        which it does. "both" promises both at once; rows in between are left to a human.
+    pos_label : int, float, bool or str, default=None
+        The positive label; by default the last label. A single column needs it, or `labels`,
+        unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
+        against the rest.
+    labels : array-like of shape (n_classes,), default=None
+        Label of every column of `y_proba`, in the order of the columns; by default the sorted
+        labels of `y_true`.
+    reduction : {"auto", "confidence"}, default="auto"
+        Which prediction the threshold is for: "confidence" the largest probability of a row, "auto"
+        the probability of the positive label of a binary problem (or `pos_label`) and the
+        confidence otherwise.
+    groups : array-like of shape (n_samples,), default=None
+        Label of the group of each row. Each group gets a threshold of its own; all promises hold at
+        once.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+    confidence_level : float, default=0.95
+        Confidence of all promises at once, above 0.5, in (0, 1).
+
+    Returns
+    -------
+    CertifiedThreshold or dict
+        Named tuple of ``threshold``, ``coverage``, ``risk``, ``n_accepted``, ``at_most``,
+        ``confidence_level``, ``side``, ``kind``, ``attainable`` and ``n_required``, with
+        ``feasible``, which prints as a sentence. For both sides a dictionary with the keys "above"
+        and "below"; for groups a dictionary of these by the labels of the groups.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if labels are soft, if losses are not in [0, 1], or if `side` is
+        not "above" for a confidence.
+
+    See Also
+    --------
+    net_benefit_difference : Where the costs of both errors are known, so is the threshold.
+    required_samples : Rows for a test of calibration.
+    skcal.recalibration.RecalibratedClassifierCV : Makes predictions that promise more.
+
+    Notes
+    -----
+    For each distinct prediction t let the null hypothesis be that the mean of the expected losses
+    of the rows at t or above exceeds `at_most`. With N rows, K of which are wrong, its p-value is
+    the probability that a binomial variable of N and `at_most` is K at most. That is exact where
+    all rows have the same chance to be wrong, and an upper bound where their chances differ [1]_.
+    For other losses, and for clusters, it is the inverse of an e-value [2]_, the mean over twelve
+    bets b of
+
+    .. math:: \prod_c \Bigl( 1 + b \sum_{i \in c} (\mathrm{at\_most} - \ell_i) \Bigr)
+
+    over clusters, or over rows.
+
+    Thresholds are tested from the largest down, by the fallback procedure [3]_: seven tenths of
+    the level wait at the threshold for which the predictions expect most evidence, the rest at six
+    others, for predictions that promise too much or too little; what a threshold has goes on to the
+    next one below if it is rejected. Where the levels
+    wait depends on predictions alone, so that no false promise is made but with a probability of
+    1 - `confidence_level`, given the predictions. That of the lowest threshold that is rejected is
+    made. Groups and sides share the level equally.
+
+    The promise is one of the mean expected loss at the predictions of these rows. It holds for a
+    population as far as these predictions stand for its own, which they do better than outcomes do.
+    A population that changes breaks it: watch it with
+    :class:`~skcal.monitoring.CalibrationMonitor`.
+
+    References
+    ----------
+    .. [1] W. Hoeffding (1956). On the distribution of the number of successes in independent
+       trials. Annals of Mathematical Statistics 27. :doi:`10.1214/aoms/1177728178`
+    .. [2] I. Waudby-Smith, A. Ramdas (2024). Estimating means of bounded random variables by
+       betting. JRSS B 86. :doi:`10.1093/jrsssb/qkad009`
+    .. [3] B. L. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
+       Pharmaceutical Statistics 2. :doi:`10.1002/pst.64`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.inference import certified_threshold
+    >>> rng = np.random.default_rng(0)
+    >>> confidence = rng.uniform(0.5, 1, 2000)
+    >>> is_right = (rng.random(2000) < confidence).astype(int)
+    >>> found = certified_threshold(is_right, confidence, at_most=0.1)
+    >>> print(found)
+    Accept at 0.8353 or above: at most 10 % of these 33.5 % are wrong (95 % confidence).
+    >>> bool(certified_threshold(is_right, confidence, at_most=0.01).feasible)
+    False
+    """
+    check_option("side", side, (*SIDES, "both"))
+    at_most = _check_limit(at_most)
+    level = check_confidence_level(confidence_level)
+    if level <= 0.5:
+        raise ValueError(f"confidence_level must be above 0.5 for a promise; got {level:g}.")
+    data = {"pos_label": pos_label, "labels": labels}
+    sample, present = reduce_to_present_rows(y_true, y_proba, reduction=reduction, **data)
+    if side != "above" and _reads_confidence(y_proba, pos_label, reduction):
+        raise ValueError(
+            "side must be 'above' for a confidence, which promises nothing where it is low; name "
+            f"the label whose probability is meant with pos_label. Got {side!r}."
+        )
+    losses = None if isinstance(risk, str) and risk == "error" else _check_losses(risk, present)
+    member = None if clusters is None else number_clusters(clusters, present)
+    rows = sample.predictions, sample.outcomes, losses, member
+    sides = SIDES if side == "both" else (side,)
+    if groups is None:
+        parts = {None: slice(None)}
+    else:
+        names, group = check_groups("groups", groups, len(present))
+        parts = {name: group == k for k, name in enumerate(names)}
+    alpha = (1 - level) / (len(sides) * len(parts))
+    found = {
+        name: {one: _certify(_take(rows, part), at_most, alpha, level, one) for one in sides}
+        for name, part in parts.items()
+    }
+    if side != "both":
+        found = {name: answers[side] for name, answers in found.items()}
+    return found[None] if groups is None else found
+
+
+def _check_limit(at_most):
+    at_most = check_number("at_most", at_most, 0, below=1)
+    if at_most == 0:
+        raise ValueError("at_most must be above 0 and below 1; got 0.")
+    return at_most
+
+
+def _reads_confidence(y_proba, pos_label, reduction):
+    n_columns = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 1
+    return reduction == "confidence" or (n_columns > 2 and pos_label is None)
+
+
+def _check_losses(risk, present):
+    if isinstance(risk, str):
+        check_option("risk", risk, ("error",))
+    losses = read_numbers("risk", risk).astype(np.float64)
+    if losses.shape != present.shape:
+        raise ValueError(
+            f"risk must have shape {present.shape}, a loss for each row; got {losses.shape}."
+        )
+    wrong = ~((losses >= 0) & (losses <= 1))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ValueError(f"risk must lie in [0, 1]; got {losses[place]:g} at row {place}.")
+    return losses
+
+
+def _take(rows, part):
+    """Rows of a group, or all; clusters are numbered anew."""
+    predictions, outcomes, losses, member = (
+        None if values is None else values[part] for values in rows
+    )
+    if member is not None:
+        columns = np.column_stack([predictions, outcomes if losses is None else losses])
+        member, chosen, weights = unite_copies(member, columns, outcomes, None)
+        if weights is not None:  # copies, of another number for each row
+            chosen, member = slice(None), rows[3][part]
+        predictions, outcomes = predictions[chosen], outcomes[chosen]
+        losses = None if losses is None else losses[chosen]
+    return predictions, outcomes, losses, member
+
+
+def _certify(rows, at_most, alpha, level, side):
+    predictions, outcomes, losses, member = rows
+    is_above = side == "above"
+    scores = predictions if is_above else 1 - predictions
+    own = np.abs(outcomes - (1 if is_above else 0)) if losses is None else losses
+    path, order, last = sort_rows(scores, own)
+
+    def accept(limit):
+        """The number of places that may be accepted with a limit."""
+        find_pvalues = partial(find_binary_pvalues, path, limit)
+        if losses is not None or member is not None:
+            find_pvalues = find_betting_pvalues(own, order, last, limit, member).__getitem__
+        return find_last_rejected(find_pvalues, split_level(path, limit, alpha))
+
+    n_places = accept(at_most)
+    answer = {"at_most": at_most, "confidence_level": level, "side": side}
+    answer["kind"] = "error" if losses is None else "loss"
+    answer["n_required"] = float(plan_rows(path, at_most, alpha, _POWER))
+    if n_places == 0:
+        threshold = np.inf if is_above else -np.inf
+        attainable = _find_attainable(accept, at_most)
+        return CertifiedThreshold(threshold, 0.0, None, 0, **answer, attainable=attainable)
+    n_accepted = int(path.counts[n_places - 1])
+    return CertifiedThreshold(
+        float(predictions[order[n_accepted - 1]]),
+        n_accepted / len(predictions),
+        float(path.losses[n_places - 1] / n_accepted),
+        n_accepted,
+        **answer,
+        attainable=at_most,
+    )
+
+
+def _find_attainable(accept, low):
+    """The smallest limit with which something may be accepted, by bisection; 1 if there is none."""
+    high = 1.0
+    for _ in range(_N_TRIES):
+        middle = (low + high) / 2
+        low, high = (low, middle) if accept(middle) else (middle, high)
+    return high if accept(high * (1 - 1e-9)) else 1.0

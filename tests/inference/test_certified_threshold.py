@@ -1,0 +1,159 @@
+"""Which predictions may be acted on, with a promise."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from skcal.inference import CertifiedThreshold, certified_threshold
+
+
+def draw(rng, n):
+    confidence = rng.uniform(0.5, 1, n)
+    return (rng.random(n) < confidence).astype(int), confidence
+
+
+def test_a_promise_by_its_parts(rng):
+    y, v = draw(rng, 2000)
+    found = certified_threshold(y, v, at_most=0.1)
+    accepted = v >= found.threshold
+    assert isinstance(found, CertifiedThreshold)
+    assert found.feasible
+    assert found.n_accepted == accepted.sum()
+    assert found.coverage == accepted.mean()
+    assert found.risk == pytest.approx(1 - y[accepted].mean())
+    assert (found.at_most, found.attainable, found.confidence_level) == (0.1, 0.1, 0.95)
+    # The bound of Clopper and Pearson, at the level of one threshold.
+    n, k = found.n_accepted, round(found.risk * found.n_accepted)
+    assert beta.ppf(0.95, k + 1, n - k) <= 0.1
+    assert str(found) == (
+        f"Accept at {found.threshold:.4g} or above: at most 10 % of these "
+        f"{100 * found.coverage:.3g} % are wrong (95 % confidence)."
+    )
+
+
+def test_rows_that_are_all_right():
+    """59 of them promise 5 %: .95^59 < .05 < .95^58."""
+    options = {"labels": [0, 1], "at_most": 0.05}
+    assert certified_threshold([1] * 59, [0.9] * 59, **options)[:3] == (0.9, 1.0, 0.0)
+    found = certified_threshold([1] * 58, [0.9] * 58, **options)
+    assert not found.feasible
+    assert (found.threshold, found.coverage, found.n_accepted) == (np.inf, 0, 0)
+    assert found.risk is None
+    assert found.attainable == pytest.approx(1 - 0.05 ** (1 / 58), rel=0.01)
+    assert found.n_required == np.inf  # predictions of .9 expect 10 % of errors
+    assert "5.05 % could be promised. By the predictions no number of rows does." in str(found)
+
+
+def test_rows_that_would_do_are_told(rng):
+    y, v = draw(rng, 100)
+    found = certified_threshold(y, v, at_most=0.02)
+    assert 1e4 < found.n_required < 1e5
+    assert f"some {float(f'{found.n_required:.2g}'):,.0f} rows do" in str(found)
+    # Of a single row nothing can be promised.
+    found = certified_threshold([1], [1.0], labels=[0, 1], at_most=0.5)
+    assert "95 % could be promised" in str(found)
+
+
+def test_the_other_side_is_that_of_the_other_label(rng):
+    p = rng.beta(0.5, 0.5, 600)
+    y = (rng.random(600) < p).astype(int)
+    below = certified_threshold(y, p, at_most=0.1, side="below")
+    turned = certified_threshold(1 - y, 1 - p, at_most=0.1)
+    assert below.side == "below"
+    assert below.threshold == pytest.approx(1 - turned.threshold)
+    assert below.threshold in p
+    assert below.n_accepted == turned.n_accepted == (p <= below.threshold).sum()
+    assert below.risk == pytest.approx(y[p <= below.threshold].mean())
+    assert "or below" in str(below)
+    both = certified_threshold(y, p, at_most=0.1, side="both", confidence_level=0.9)
+    assert both.keys() == {"above", "below"}
+    for side, found in both.items():
+        single = certified_threshold(y, p, at_most=0.1, side=side, confidence_level=0.95)
+        assert found == single._replace(confidence_level=0.9)
+    nothing = certified_threshold(y, p, at_most=1e-6, side="below")
+    assert nothing.threshold == -np.inf
+
+
+def test_groups_share_the_level(rng):
+    y, v = draw(rng, 1200)
+    group = np.where(rng.random(1200) < 0.3, "few", "many")
+    found = certified_threshold(y, v, at_most=0.15, groups=group, confidence_level=0.9)
+    assert found.keys() == {"few", "many"}
+    for name, own in found.items():
+        rows = group == name
+        single = certified_threshold(y[rows], v[rows], at_most=0.15, confidence_level=0.95)
+        assert own == single._replace(confidence_level=0.9)
+
+
+def test_clusters(rng):
+    y, v = draw(rng, 600)
+    single = certified_threshold(y, v, at_most=0.15)
+    assert certified_threshold(y, v, at_most=0.15, clusters=rng.permutation(600)) == single
+    copies = np.repeat(np.arange(600), 5)
+    found = certified_threshold(y[copies], v[copies], at_most=0.15, clusters=copies)
+    assert (found.threshold, found.risk) == (single.threshold, single.risk)
+    # Rows of a cluster come true together: nine in ten promises of independent rows would be more.
+    question = np.repeat(np.arange(60), 10)
+    confidence = np.repeat(np.full(60, 0.95), 10) + rng.uniform(-0.01, 0.01, 600)
+    is_right = (rng.random(60) < 0.95).astype(int)[question]
+    wide = certified_threshold(is_right, confidence, at_most=0.1, clusters=question)
+    assert not wide.feasible
+    order = rng.permutation(600)
+    names = rng.permutation(60).astype(str)[question]
+    again = certified_threshold(
+        is_right[order], confidence[order], at_most=0.1, clusters=names[order]
+    )
+    assert again == wide
+
+
+def test_losses_of_any_size(rng):
+    """A matrix of costs; losses of 0 and 1 may promise less as such than as errors."""
+    proba = rng.dirichlet([0.2] * 3, 2000)
+    y = np.array([rng.choice(3, p=row) for row in proba])
+    cost = np.array([[0, 0.2, 1], [0.2, 0, 0.5], [1, 0.5, 0]])
+    losses = cost[y, proba.argmax(axis=1)]
+    found = certified_threshold(y, proba, risk=losses, at_most=0.1)
+    accepted = proba.max(axis=1) >= found.threshold
+    assert found.risk == pytest.approx(losses[accepted].mean())
+    assert str(found).endswith("with a mean loss of at most 10 % (95 % confidence).")
+    errors = (proba.argmax(axis=1) != y).astype(float)
+    exact = certified_threshold(y, proba, at_most=0.1)
+    betting = certified_threshold(y, proba, risk=errors, at_most=0.1)
+    assert 0 < betting.coverage <= exact.coverage < found.coverage
+
+
+def test_layouts_and_labels(rng):
+    y, v = draw(rng, 500)
+    expected = certified_threshold(y, v, at_most=0.15)
+    both = np.column_stack([1 - v, v])
+    assert certified_threshold(y, both, at_most=0.15) == expected
+    names = np.array(["no", "yes"])[y]
+    assert certified_threshold(names, v, at_most=0.15, pos_label="yes") == expected
+    # The confidence is the probability that is above one half.
+    turned = np.where(np.arange(500) % 2, v, 1 - v)
+    label = np.where(np.arange(500) % 2, y, 1 - y)
+    assert certified_threshold(label, turned, at_most=0.15, reduction="confidence")[
+        :4
+    ] == pytest.approx(expected[:4])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"at_most": 0}, "at_most must be above 0 and below 1; got 0"),
+        ({"at_most": 1}, "at_most must be at least 0 and below 1; got 1"),
+        ({"side": "up"}, "side must be one of"),
+        ({"side": "below", "reduction": "confidence"}, "side must be 'above' for a confidence"),
+        ({"confidence_level": 0.5}, "confidence_level must be above 0.5"),
+        ({"risk": "miss"}, "risk must be one of"),
+        ({"risk": [0.1]}, r"risk must have shape \(4,\)"),
+        ({"risk": [0, 1, 2, 0]}, r"risk must lie in \[0, 1\]; got 2 at row 2"),
+        ({"groups": [1, 2]}, "groups must hold one name for each of the 4 rows; got 2"),
+        ({"clusters": [1, 1, 1, 1]}, "clusters must hold at least two clusters"),
+        ({"y_true": [0.5, 0, 1, 1], "labels": [0, 1]}, "soft"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    rows = {"y_true": [0, 1, 1, 0], "y_proba": [0.2, 0.7, 0.8, 0.4]}
+    with pytest.raises(ValueError, match=message):
+        certified_threshold(**{**rows, **arguments})
