@@ -4,6 +4,7 @@ import re
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -20,7 +21,20 @@ FRACTION = "y_true must hold whole numbers where labels are not named, "
 STRANGE = "y_true has labels that no column of y_proba accounts for: "
 # Arguments, and how the message begins; "..." stands for any words.
 BAD_INPUT = [
-    (Y, [0.1, np.nan, 0.6, 0.3], {}, "y_proba must lie in [0, 1]; got nan at row 1."),
+    (Y, [0.1, np.nan, 0.6, 0.3], {}, "y_proba must lie in [0, 1]; got nan at row 1. Leave out"),
+    (Y, [90, 20, 100, 0], {}, "y_proba must lie in [0, 1]; got 90 at row 0. Are these per cent?"),
+    (
+        Y,
+        ["0.1", "N/A", "0.3", "1"],
+        {},
+        "y_proba must hold real numbers; got the text '0.1' at row 0",
+    ),
+    (
+        Y,
+        pd.Series([0.1, 0.5, "N/A", 1]),
+        {},
+        "y_proba ... got the text 'N/A' at row 2. pandas.to_num",
+    ),
     (Y, [0.1, 0.2, np.inf, 0.3], {}, "y_proba must lie in [0, 1]; got inf at row 2."),
     (Y, [0.1, 0.2, 0.3, -1e-9], {}, "y_proba must lie in [0, 1]; got -1e-09 at row 3."),
     (Y, [1.2, 0.2, 0.3, 0.4], {}, "y_proba must lie in [0, 1]; got 1.2 at row 0."),
