@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._input._clusters import number_clusters, unite_copies
-from skcal._input._independent_rows import reduce_to_present_rows
+from skcal._input._clusters import number_clusters
+from skcal._input._independent_rows import check_reduction, select_labelled_rows
+from skcal._input._reduction import reduce_to_samples
 from skcal._input._validation import check_confidence_level, check_number, check_option
 from skcal._numerics.inference._certification import (
     find_betting_pvalues,
@@ -49,17 +50,19 @@ class CertifiedThreshold(NamedTuple):
     at_most : float
         What their risk is promised not to exceed.
     confidence_level : float
-        Confidence of the promise, and of all that were asked for at once.
+        Confidence that this promise holds, together with all others of the same call.
     side : str
         "above" or "below".
     kind : str
         What the risk is the mean of: "error", or "loss" if losses were given.
     attainable : float
-        The smallest risk that could have been promised, to about 1 % of it; `at_most` where that is
-        promised.
-    n_required : float
+        `at_most` where that is promised; else a larger limit that could have been promised, about
+        the smallest one, and 1 where there is none. It is chosen by the outcomes, and no promise.
+    n_required : float or None
         Number of rows at which a promise is to be expected four times in five, about, if the
-        predictions are right; infinite where they expect none.
+        predictions are right; infinite where they expect none. None for clusters and losses.
+    n_rows : int
+        Number of rows that the threshold was found on.
     """
 
     threshold: float
@@ -71,7 +74,8 @@ class CertifiedThreshold(NamedTuple):
     side: str
     kind: str
     attainable: float
-    n_required: float
+    n_required: float | None
+    n_rows: int
 
     def __repr__(self) -> str:
         return show_record(self)
@@ -79,17 +83,27 @@ class CertifiedThreshold(NamedTuple):
     def __str__(self) -> str:
         limit, level = f"{100 * self.at_most:.3g} %", f"{100 * self.confidence_level:g} %"
         if not self.feasible:
-            needed = "By the predictions no number of rows does"
-            if np.isfinite(self.n_required):
-                needed = f"By the predictions some {float(f'{self.n_required:.2g}'):,.0f} rows do"
+            start = f"No threshold: a risk of at most {limit} cannot be promised."
             if self.attainable < 1:
-                needed = f"{100 * self.attainable:.3g} % could be promised. {needed}"
-            return f"No threshold: at most {limit} cannot be promised here. {needed}."
-        start = f"Accept at {self.threshold:.4g} or {self.side}"
-        share = f"{100 * self.coverage:.3g} %"
-        if self.kind == "error":
-            return f"{start}: at most {limit} of these {share} are wrong ({level} confidence)."
-        return f"{start}: {share}, with a mean loss of at most {limit} ({level} confidence)."
+                start += f" {100 * self.attainable:.3g} % could have been."
+            return start + self._tell_rows()
+        verb = "Accept" if self.side == "above" else "Rule out"
+        share = f"{100 * self.coverage:.3g} % of rows"
+        risk = f"at most {limit} of them are wrong"
+        if self.kind == "loss":
+            risk = f"their mean loss is at most {self.at_most:.3g}"
+        place = _show_threshold(self.threshold)
+        return f"{verb} at {place} or {self.side}: {share}, and {risk} ({level} confidence)."
+
+    def _tell_rows(self):
+        if self.n_required is None:
+            return ""
+        if np.isinf(self.n_required):
+            return " If the predictions are right, no number of rows suffices."
+        needed = f"about {float(f'{self.n_required:.2g}'):,.0f} rows"
+        if self.n_required <= self.n_rows:
+            return f" If the predictions were right, {needed} would mostly suffice."
+        return f" If the predictions are right, {needed} are needed."
 
     @property
     def feasible(self) -> bool:
@@ -135,7 +149,8 @@ def certified_threshold(
     side : {"above", "below", "both"}, default="above"
         "above" accepts rows with predictions at the threshold or above. "below" accepts rows at it
         or below as ones in which the label does not come true: the risk is the share of those in
-        which it does. "both" promises both at once; rows in between are left to a human.
+        which it does. "both" promises both at once; rows in between are left to a human. Where the
+        sides overlap a row may be accepted as either.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -160,9 +175,9 @@ def certified_threshold(
     -------
     CertifiedThreshold or dict
         Named tuple of ``threshold``, ``coverage``, ``risk``, ``n_accepted``, ``at_most``,
-        ``confidence_level``, ``side``, ``kind``, ``attainable`` and ``n_required``, with
-        ``feasible``, which prints as a sentence. For both sides a dictionary with the keys "above"
-        and "below"; for groups a dictionary of these by the labels of the groups.
+        ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required`` and ``n_rows``,
+        with ``feasible``, which prints as a sentence. For both sides a dictionary with the keys
+        "above" and "below"; for groups a dictionary of these by the labels of the groups.
 
     Raises
     ------
@@ -181,9 +196,9 @@ def certified_threshold(
     For each distinct prediction t let the null hypothesis be that the mean of the expected losses
     of the rows at t or above exceeds `at_most`. With N rows, K of which are wrong, its p-value is
     the probability that a binomial variable of N and `at_most` is K at most. That is exact where
-    all rows have the same chance to be wrong, and an upper bound where their chances differ [1]_.
-    For other losses, and for clusters, it is the inverse of an e-value [2]_, the mean over twelve
-    bets b of
+    all rows have the same chance to be wrong, and an upper bound where their chances differ, if K
+    is 0 or ``at_most * N - 1`` at most [1]_; elsewhere it is taken to be 1. For other losses, and
+    for clusters, it is the inverse of an e-value [2]_, the mean over twelve bets b of
 
     .. math:: \prod_c \Bigl( 1 + b \sum_{i \in c} (\mathrm{at\_most} - \ell_i) \Bigr)
 
@@ -220,7 +235,7 @@ def certified_threshold(
     >>> is_right = (rng.random(2000) < confidence).astype(int)
     >>> found = certified_threshold(is_right, confidence, at_most=0.1)
     >>> print(found)
-    Accept at 0.8353 or above: at most 10 % of these 33.5 % are wrong (95 % confidence).
+    Accept at 0.8353 or above: 33.5 % of rows, and at most 10 % of them are wrong (95 % confidence).
     >>> bool(certified_threshold(is_right, confidence, at_most=0.01).feasible)
     False
     """
@@ -230,15 +245,21 @@ def certified_threshold(
     if level <= 0.5:
         raise ValueError(f"confidence_level must be above 0.5 for a promise; got {level:g}.")
     data = {"pos_label": pos_label, "labels": labels}
-    sample, present = reduce_to_present_rows(y_true, y_proba, reduction=reduction, **data)
+    check_reduction(reduction)
+    (given,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
+    sample, present = select_labelled_rows(given)
     if side != "above" and _reads_confidence(y_proba, pos_label, reduction):
         raise ValueError(
             "side must be 'above' for a confidence, which promises nothing where it is low; name "
             f"the label whose probability is meant with pos_label. Got {side!r}."
         )
-    losses = None if isinstance(risk, str) and risk == "error" else _check_losses(risk, present)
+    losses = None
+    if not (isinstance(risk, str) and risk == "error"):
+        if side == "both":
+            raise ValueError("risk must be 'error' for both sides; certify one side at a time.")
+        losses = _check_losses(risk, len(present))
     member = None if clusters is None else number_clusters(clusters, present)
-    rows = sample.predictions, sample.outcomes, losses, member
+    rows = _Rows(given.predictions, sample.predictions, sample.outcomes, losses, member)
     sides = SIDES if side == "both" else (side,)
     if groups is None:
         parts = {None: slice(None)}
@@ -247,7 +268,7 @@ def certified_threshold(
         parts = {name: group == k for k, name in enumerate(names)}
     alpha = (1 - level) / (len(sides) * len(parts))
     found = {
-        name: {one: _certify(_take(rows, part), at_most, alpha, level, one) for one in sides}
+        name: {one: _certify(rows.take(part), at_most, alpha, level, one) for one in sides}
         for name, part in parts.items()
     }
     if side != "both":
@@ -255,11 +276,20 @@ def certified_threshold(
     return found[None] if groups is None else found
 
 
+def _show_threshold(threshold):
+    """With more digits near 0 and 1."""
+    distance = min(threshold, 1 - threshold)
+    decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
+    return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
+
+
 def _check_limit(at_most):
-    at_most = check_number("at_most", at_most, 0, below=1)
-    if at_most == 0:
-        raise ValueError("at_most must be above 0 and below 1; got 0.")
-    return at_most
+    try:
+        return check_number("at_most", at_most, np.nextafter(0, 1), below=1)
+    except ValueError:
+        raise ValueError(
+            f"at_most must be a number above 0 and below 1; got {at_most!r}."
+        ) from None
 
 
 def _reads_confidence(y_proba, pos_label, reduction):
@@ -267,13 +297,13 @@ def _reads_confidence(y_proba, pos_label, reduction):
     return reduction == "confidence" or (n_columns > 2 and pos_label is None)
 
 
-def _check_losses(risk, present):
-    if isinstance(risk, str):
-        check_option("risk", risk, ("error",))
+def _check_losses(risk, n_rows):
+    if isinstance(risk, str) or risk is None:
+        raise ValueError(f"risk must be 'error' or an array of losses; got {risk!r}.")
     losses = read_numbers("risk", risk).astype(np.float64)
-    if losses.shape != present.shape:
+    if losses.shape != (n_rows,):
         raise ValueError(
-            f"risk must have shape {present.shape}, a loss for each row; got {losses.shape}."
+            f"risk must have shape {(n_rows,)}, a loss for each row; got {losses.shape}."
         )
     wrong = ~((losses >= 0) & (losses <= 1))
     if wrong.any():
@@ -282,58 +312,69 @@ def _check_losses(risk, present):
     return losses
 
 
-def _take(rows, part):
-    """Rows of a group, or all; clusters are numbered anew."""
-    predictions, outcomes, losses, member = (
-        None if values is None else values[part] for values in rows
-    )
-    if member is not None:
-        columns = np.column_stack([predictions, outcomes if losses is None else losses])
-        member, chosen, weights = unite_copies(member, columns, outcomes, None)
-        if weights is not None:  # copies, of another number for each row
-            chosen, member = slice(None), rows[3][part]
-        predictions, outcomes = predictions[chosen], outcomes[chosen]
-        losses = None if losses is None else losses[chosen]
-    return predictions, outcomes, losses, member
+class _Rows(NamedTuple):
+    """Predictions as they are given and without rounding, outcomes, and what may be None."""
+
+    given: np.ndarray
+    predictions: np.ndarray
+    outcomes: np.ndarray
+    losses: np.ndarray | None
+    member: np.ndarray | None
+
+    def take(self, part):
+        """Those of a group; clusters of one row are rows."""
+        taken = _Rows(*(None if values is None else values[part] for values in self))
+        if taken.member is None:
+            return taken
+        names, member = np.unique(taken.member, return_inverse=True)
+        return taken._replace(member=None if len(names) == len(member) else member)
 
 
 def _certify(rows, at_most, alpha, level, side):
-    predictions, outcomes, losses, member = rows
     is_above = side == "above"
-    scores = predictions if is_above else 1 - predictions
-    own = np.abs(outcomes - (1 if is_above else 0)) if losses is None else losses
-    path, order, last = sort_rows(scores, own)
+    # The largest score is the prediction that promises most.
+    scores = rows.predictions if is_above else -rows.predictions
+    expected = 1 - rows.predictions if is_above else rows.predictions
+    is_plain = rows.losses is None and rows.member is None
+    losses = rows.losses
+    if losses is None:
+        losses = 1 - rows.outcomes if is_above else rows.outcomes
+    path, order, last = sort_rows(scores, losses, expected)
 
     def accept(limit):
         """The number of places that may be accepted with a limit."""
         find_pvalues = partial(find_binary_pvalues, path, limit)
-        if losses is not None or member is not None:
-            find_pvalues = find_betting_pvalues(own, order, last, limit, member).__getitem__
+        if not is_plain:
+            find_pvalues = find_betting_pvalues(losses, order, last, limit, rows.member).__getitem__
         return find_last_rejected(find_pvalues, split_level(path, limit, alpha))
 
     n_places = accept(at_most)
-    answer = {"at_most": at_most, "confidence_level": level, "side": side}
-    answer["kind"] = "error" if losses is None else "loss"
-    answer["n_required"] = float(plan_rows(path, at_most, alpha, _POWER))
+    answer = {
+        "at_most": at_most,
+        "confidence_level": level,
+        "side": side,
+        "kind": "error" if rows.losses is None else "loss",
+        "attainable": at_most if n_places else _find_attainable(accept, at_most),
+        "n_required": float(plan_rows(path, at_most, alpha, _POWER)) if is_plain else None,
+        "n_rows": len(scores),
+    }
     if n_places == 0:
-        threshold = np.inf if is_above else -np.inf
-        attainable = _find_attainable(accept, at_most)
-        return CertifiedThreshold(threshold, 0.0, None, 0, **answer, attainable=attainable)
+        return CertifiedThreshold(np.inf if is_above else -np.inf, 0.0, None, 0, **answer)
     n_accepted = int(path.counts[n_places - 1])
+    given = rows.given[order[:n_accepted]]
     return CertifiedThreshold(
-        float(predictions[order[n_accepted - 1]]),
-        n_accepted / len(predictions),
+        float(given.min() if is_above else given.max()),
+        n_accepted / len(scores),
         float(path.losses[n_places - 1] / n_accepted),
         n_accepted,
         **answer,
-        attainable=at_most,
     )
 
 
 def _find_attainable(accept, low):
-    """The smallest limit with which something may be accepted, by bisection; 1 if there is none."""
-    high = 1.0
+    """A limit above `low` with which something may be accepted, by bisection; 1 without any."""
+    low, high = np.log(low), 0.0
     for _ in range(_N_TRIES):
         middle = (low + high) / 2
-        low, high = (low, middle) if accept(middle) else (middle, high)
-    return high if accept(high * (1 - 1e-9)) else 1.0
+        low, high = (low, middle) if accept(np.exp(middle)) else (middle, high)
+    return float(np.exp(high))

@@ -26,8 +26,8 @@ def test_a_promise_by_its_parts(rng):
     n, k = found.n_accepted, round(found.risk * found.n_accepted)
     assert beta.ppf(0.95, k + 1, n - k) <= 0.1
     assert str(found) == (
-        f"Accept at {found.threshold:.4g} or above: at most 10 % of these "
-        f"{100 * found.coverage:.3g} % are wrong (95 % confidence)."
+        f"Accept at {found.threshold:.4f} or above: {100 * found.coverage:.3g} % of rows, and at "
+        "most 10 % of them are wrong (95 % confidence)."
     )
 
 
@@ -41,17 +41,26 @@ def test_rows_that_are_all_right():
     assert found.risk is None
     assert found.attainable == pytest.approx(1 - 0.05 ** (1 / 58), rel=0.01)
     assert found.n_required == np.inf  # predictions of .9 expect 10 % of errors
-    assert "5.05 % could be promised. By the predictions no number of rows does." in str(found)
+    assert str(found) == (
+        "No threshold: a risk of at most 5 % cannot be promised. 5.04 % could have been. If the "
+        "predictions are right, no number of rows suffices."
+    )
 
 
 def test_rows_that_would_do_are_told(rng):
     y, v = draw(rng, 100)
     found = certified_threshold(y, v, at_most=0.02)
     assert 1e4 < found.n_required < 1e5
-    assert f"some {float(f'{found.n_required:.2g}'):,.0f} rows do" in str(found)
-    # Of a single row nothing can be promised.
+    assert f"about {float(f'{found.n_required:.2g}'):,.0f} rows are needed" in str(found)
+    found = certified_threshold([0] * 300, [0.99] * 300, labels=[0, 1])
+    assert found.n_required < found.n_rows == 300
+    assert "If the predictions were right, about" in str(found)
+    # Of a single row that is right no more than this.
     found = certified_threshold([1], [1.0], labels=[0, 1], at_most=0.5)
-    assert "95 % could be promised" in str(found)
+    assert found.attainable == pytest.approx(0.95, abs=1e-3)
+    found = certified_threshold([0], [1.0], labels=[0, 1], at_most=0.5)
+    assert found.attainable == 1
+    assert "could have been" not in str(found)
 
 
 def test_the_other_side_is_that_of_the_other_label(rng):
@@ -64,7 +73,7 @@ def test_the_other_side_is_that_of_the_other_label(rng):
     assert below.threshold in p
     assert below.n_accepted == turned.n_accepted == (p <= below.threshold).sum()
     assert below.risk == pytest.approx(y[p <= below.threshold].mean())
-    assert "or below" in str(below)
+    assert str(below).startswith("Rule out at ")
     both = certified_threshold(y, p, at_most=0.1, side="both", confidence_level=0.9)
     assert both.keys() == {"above", "below"}
     for side, found in both.items():
@@ -72,6 +81,27 @@ def test_the_other_side_is_that_of_the_other_label(rng):
         assert found == single._replace(confidence_level=0.9)
     nothing = certified_threshold(y, p, at_most=1e-6, side="below")
     assert nothing.threshold == -np.inf
+
+
+def test_the_threshold_accepts_the_rows_that_are_counted():
+    """Next to 0, where 1 - p is 1, and where rounding tells equal predictions apart."""
+    p = np.repeat([1e-18, 1e-20], [200, 50])
+    y = np.repeat([0, 1], [200, 50])
+    found = certified_threshold(y, p, side="below", at_most=0.3)
+    assert (p <= found.threshold).sum() == found.n_accepted == 250
+    found = certified_threshold(1 - y, p, side="below", at_most=0.3)
+    assert (found.threshold, found.n_accepted) == (1e-20, 50)
+    rng = np.random.default_rng(0)
+    p = np.repeat(rng.uniform(0.8, 0.99, 20), 50) + 1e-16 * rng.integers(-3, 4, 1000)
+    for rows in (p, p.astype(np.float32)):
+        found = certified_threshold(np.ones(1000, dtype=int), rows, labels=[0, 1])
+        assert (rows >= found.threshold).sum() == found.n_accepted == 1000
+
+
+def test_digits_of_thresholds_next_to_one():
+    v = np.repeat([0.999987, 0.99996], 100)
+    found = certified_threshold(np.ones(200, dtype=int), v, labels=[0, 1], at_most=0.05)
+    assert str(found).startswith("Accept at 0.99996 or above: 100 % of rows")
 
 
 def test_groups_share_the_level(rng):
@@ -89,9 +119,13 @@ def test_clusters(rng):
     y, v = draw(rng, 600)
     single = certified_threshold(y, v, at_most=0.15)
     assert certified_threshold(y, v, at_most=0.15, clusters=rng.permutation(600)) == single
+    # Copies tell what their rows tell: bets are of the sums of clusters.
     copies = np.repeat(np.arange(600), 5)
     found = certified_threshold(y[copies], v[copies], at_most=0.15, clusters=copies)
-    assert (found.threshold, found.risk) == (single.threshold, single.risk)
+    bet = certified_threshold(y, v, at_most=0.15, risk=1.0 - y)
+    assert found[:3] == pytest.approx(bet[:3])
+    assert found.n_accepted == 5 * bet.n_accepted
+    assert found.n_required is None
     # Rows of a cluster come true together: nine in ten promises of independent rows would be more.
     question = np.repeat(np.arange(60), 10)
     confidence = np.repeat(np.full(60, 0.95), 10) + rng.uniform(-0.01, 0.01, 600)
@@ -115,7 +149,7 @@ def test_losses_of_any_size(rng):
     found = certified_threshold(y, proba, risk=losses, at_most=0.1)
     accepted = proba.max(axis=1) >= found.threshold
     assert found.risk == pytest.approx(losses[accepted].mean())
-    assert str(found).endswith("with a mean loss of at most 10 % (95 % confidence).")
+    assert str(found).endswith("and their mean loss is at most 0.1 (95 % confidence).")
     errors = (proba.argmax(axis=1) != y).astype(float)
     exact = certified_threshold(y, proba, at_most=0.1)
     betting = certified_threshold(y, proba, risk=errors, at_most=0.1)
@@ -140,12 +174,15 @@ def test_layouts_and_labels(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"at_most": 0}, "at_most must be above 0 and below 1; got 0"),
-        ({"at_most": 1}, "at_most must be at least 0 and below 1; got 1"),
+        *(
+            ({"at_most": wrong}, "at_most must be a number above 0 and below 1; got")
+            for wrong in (0, 1, -0.1, np.nan, "5 %", None)
+        ),
         ({"side": "up"}, "side must be one of"),
         ({"side": "below", "reduction": "confidence"}, "side must be 'above' for a confidence"),
         ({"confidence_level": 0.5}, "confidence_level must be above 0.5"),
-        ({"risk": "miss"}, "risk must be one of"),
+        ({"risk": "miss"}, "risk must be 'error' or an array of losses; got 'miss'"),
+        ({"risk": [0, 1, 1, 0], "side": "both"}, "risk must be 'error' for both sides"),
         ({"risk": [0.1]}, r"risk must have shape \(4,\)"),
         ({"risk": [0, 1, 2, 0]}, r"risk must lie in \[0, 1\]; got 2 at row 2"),
         ({"groups": [1, 2]}, "groups must hold one name for each of the 4 rows; got 2"),

@@ -36,7 +36,7 @@ CHANCES = {
 
 def certify(scores, losses, limit, alpha, member=None, *, is_binary=True):
     """The last place that is promised, or 0, and the numbers of rows at all places."""
-    path, order, last = sort_rows(scores, losses)
+    path, order, last = sort_rows(scores, losses, 1 - scores)
     if is_binary:
         pvalues = find_binary_pvalues(path, limit)
     else:
@@ -44,12 +44,14 @@ def certify(scores, losses, limit, alpha, member=None, *, is_binary=True):
     return find_last_rejected(pvalues.__getitem__, split_level(path, limit, alpha)), path.counts
 
 
-def sum_false_promises(scores, chances, outcomes, probabilities, **options):
+def sum_false_promises(
+    scores, chances, outcomes, probabilities, limit=LIMIT, alpha=ALPHA, **options
+):
     """Probability that the mean chance above the threshold exceeds the limit."""
     total = 0.0
     for losses, probability in zip(outcomes, probabilities, strict=True):
-        place, counts = certify(scores, losses, LIMIT, ALPHA, **options)
-        if place and chances[: counts[place - 1]].mean() > LIMIT:
+        place, counts = certify(scores, losses, limit, alpha, **options)
+        if place and chances[: counts[place - 1]].mean() > limit:
             total += probability
     return total
 
@@ -63,6 +65,20 @@ def test_all_outcomes(scores, chances, is_binary):
     assert probabilities.sum() == pytest.approx(1)
     found = sum_false_promises(scores, chances, outcomes, probabilities, is_binary=is_binary)
     assert found <= ALPHA
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("limit", [0.5, 0.78, 0.93, 0.985])
+@pytest.mark.parametrize("alpha", [0.05, 0.2, 0.4])
+def test_limits_next_to_one(n, limit, alpha):
+    """All rows but one are surely lost: the binomial law is no bound of such outcomes."""
+    last = n * (limit + 1e-9) - (n - 1)
+    for chances in ([*np.ones(n - 1), max(last, 0)], np.full(n, limit + 1e-9)):
+        chances = np.array(chances)
+        outcomes = np.array(list(product([0.0, 1.0], repeat=n)))
+        probabilities = np.where(outcomes == 1, chances, 1 - chances).prod(axis=1)
+        rows = np.full(n, 0.5), chances, outcomes, probabilities
+        assert sum_false_promises(*rows, limit, alpha) <= alpha
 
 
 @pytest.mark.parametrize("chances", ["on the edge", "falling", "rising"])
@@ -79,9 +95,10 @@ def test_all_outcomes_of_clusters(chances):
 
 def test_binary_pvalues_are_binomial():
     rng = np.random.default_rng(0)
-    path, *_ = sort_rows(rng.random(60).round(1), rng.integers(2, size=60).astype(float))
+    scores, losses = rng.random(60).round(1), rng.integers(2, size=60).astype(float)
+    path, *_ = sort_rows(scores, losses, 1 - scores)
     expected = [
-        binomtest(int(k), int(n), 0.4, alternative="less").pvalue
+        binomtest(int(k), int(n), 0.4, alternative="less").pvalue if k <= 0.4 * n - 1 else 1.0
         for k, n in zip(path.losses, path.counts, strict=True)
     ]
     np.testing.assert_allclose(find_binary_pvalues(path, 0.4), expected, rtol=1e-12)
@@ -90,7 +107,7 @@ def test_binary_pvalues_are_binomial():
 def test_betting_by_its_definition():
     rng = np.random.default_rng(1)
     scores, losses, member = rng.random(40).round(1), rng.random(40), rng.integers(9, size=40)
-    _, order, last = sort_rows(scores, losses)
+    _, order, last = sort_rows(scores, losses, 1 - scores)
     for own, largest in ((None, 1), (member, np.bincount(member).max())):
         found = find_betting_pvalues(losses, order, last, 0.4, own)
         for value, pvalue in zip(np.unique(scores)[::-1], found, strict=True):
@@ -105,7 +122,7 @@ def test_betting_by_its_definition():
 def test_clusters_of_one_row_are_rows():
     rng = np.random.default_rng(2)
     scores, losses = rng.random(50), rng.random(50)
-    _, order, last = sort_rows(scores, losses)
+    _, order, last = sort_rows(scores, losses, 1 - scores)
     found = find_betting_pvalues(losses, order, last, 0.4, rng.permutation(50))
     np.testing.assert_allclose(found, find_betting_pvalues(losses, order, last, 0.4))
 
@@ -124,7 +141,7 @@ def test_fallback_by_hand():
 
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 def test_parts_share_the_level(scores):
-    path, *_ = sort_rows(scores, np.zeros(N))
+    path, *_ = sort_rows(scores, np.zeros(N), 1 - scores)
     parts = split_level(path, LIMIT, ALPHA)
     assert (parts >= 0).all()
     assert parts.sum() == pytest.approx(ALPHA)
@@ -133,7 +150,7 @@ def test_parts_share_the_level(scores):
 def test_planned_rows_have_their_power():
     rng = np.random.default_rng(3)
     scores = 0.5 + 0.5 * rng.random(5000)
-    path, *_ = sort_rows(scores, np.zeros(5000))
+    path, *_ = sort_rows(scores, np.zeros(5000), 1 - scores)
     n = int(plan_rows(path, 0.1, 0.05, 0.8))
     found = 0
     for seed in range(200):
@@ -176,7 +193,7 @@ def test_populations(find_chance, n):
         v = 0.5 + 0.5 * rng.random(n)
         losses = (rng.random(n) < find_chance(v)).astype(float)
         place, counts = certify(v, losses, 0.1, 0.05)
-        path, *_ = sort_rows(v, losses)
+        path, *_ = sort_rows(v, losses, 1 - v)
         covered += counts[place - 1] if place else 0, find_holm(path, 0.1, 0.05)
         if place:
             reached = np.searchsorted(-grid, -path.scores[place - 1], side="right")

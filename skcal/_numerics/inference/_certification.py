@@ -5,11 +5,11 @@ mean of the expected losses of the rows at t or above exceeds the limit a. If no
 rejected but with the probability alpha, any rejected one may be acted on.
 
 Of N independent losses of 0 and 1 whose chances have a mean above a, the number K has a smaller
-probability P(K <= k) than a binomial variable of N and a wherever that is below 1/2 (W. Hoeffding,
-1956, Annals of Mathematical Statistics 27). For losses in [0, 1], or sums X_c of a - loss over the
-rows of independent clusters, the mean over several b of prod_c (1 + b X_c) is an e-value: for each
-b its expectation is at most exp(b sum E X_c), at most 1 (compare I. Waudby-Smith, A. Ramdas, 2024,
-JRSS B 86).
+probability P(K <= k) than a binomial variable of N and a where k is N a - 1 at most (W. Hoeffding,
+1956, Annals of Mathematical Statistics 27), or 0. For losses in [0, 1], or sums X_c of a - loss
+over the rows of independent clusters, the mean over several b of prod_c (1 + b X_c) is an e-value:
+for each b its expectation is at most exp(b sum E X_c), at most 1 (compare I. Waudby-Smith,
+A. Ramdas, 2024, JRSS B 86).
 
 Hypotheses are tested from the largest threshold down. Each has a part of alpha of its own, and that
 of those before it if these are rejected (B. L. Wiens, 2003, Pharmaceutical Statistics 2): what is
@@ -32,7 +32,7 @@ _BETS = np.geomspace(0.02, 0.98, 12)
 
 
 class Path(NamedTuple):
-    """What lies at each distinct prediction or above it, from the largest."""
+    """What lies at each distinct score or above it, from the largest."""
 
     scores: np.ndarray
     counts: np.ndarray
@@ -40,17 +40,19 @@ class Path(NamedTuple):
     expected: np.ndarray  # sums of what the predictions expect
 
 
-def sort_rows(predictions, losses):
-    """The `Path` of rows, their order and the last row of each place in it."""
-    order = np.argsort(-predictions, kind="stable")
-    last = np.flatnonzero(np.diff(predictions[order], append=-np.inf))
-    sums = (np.cumsum(values[order])[last] for values in (losses, 1 - predictions))
-    return Path(predictions[order][last], last + 1, *sums), order, last
+def sort_rows(scores, losses, expected):
+    """The `Path` of rows from the largest score, their order, and the last row of each place."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
+    sums = (np.cumsum(values[order])[last] for values in (losses, expected))
+    return Path(scores[order][last], last + 1, *sums), order, last
 
 
 def find_binary_pvalues(path, limit, places=slice(None)):
     """p-values of hypotheses for independent losses of 0 and 1."""
-    return bdtr(np.rint(path.losses[places]), path.counts[places], limit)
+    losses, counts = np.rint(path.losses[places]), path.counts[places]
+    is_bound = (losses == 0) | (losses <= counts * limit - 1)
+    return np.where(is_bound, bdtr(losses, counts, limit), 1.0)
 
 
 def find_betting_pvalues(losses, order, last, limit, member=None):
@@ -109,7 +111,8 @@ def split_level(path, limit, alpha):
         main = 0.0
     # No fewer rows can ever do.
     n_rows, part = path.counts[-1], (1 - main) * alpha / _N_OTHERS
-    fewest = min(np.log(part) / np.log1p(-limit), n_rows)
+    needed, told = np.log(part), np.log1p(-limit)
+    fewest = n_rows if needed < n_rows * told else needed / told
     sizes = np.geomspace(fewest, n_rows, _N_OTHERS) * (1 - 1e-9)
     np.add.at(parts, np.searchsorted(path.counts, sizes), part)
     return parts
