@@ -24,9 +24,9 @@ def describe_recalibration(problem, *, confidence_level):
         return RecalibrationSummary(None, log_loss, None, brier_score, None, None, reason)
     recalibrator = AutoRecalibration()
     n_folds = _N_FOLDS if len(problem.codes) < _MANY_ROWS else _FEW_FOLDS
-    proba = cross_fit(
-        recalibrator, problem.proba, problem.codes, problem.weights, n_folds, problem.member
-    )
+    # A recalibrator counts rows by weights, whose scale means nothing here.
+    weights = None if problem.has_equal_weights else shares / np.sum(shares**2)
+    proba = cross_fit(recalibrator, problem.proba, problem.codes, weights, n_folds, problem.member)
     after = measure_rows(proba, problem.codes)
     return RecalibrationSummary(
         method=type(recalibrator).__name__,

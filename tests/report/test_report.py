@@ -430,3 +430,16 @@ def test_many_pairs_are_counted(rows):
     text = str(calibration_report(y_true, models, **FEW))
     assert text.count("is better calibrated than") == 3
     assert re.search(r"Models of \d more pairs differ", " ".join(text.split()))
+
+
+@pytest.mark.parametrize("unit", [7.0, 1e-3])
+def test_the_unit_of_weights_means_nothing(rows, unit):
+    weights = np.random.default_rng(1).uniform(0.5, 2, 400)
+    for own in (np.ones(400), weights):
+        first, second = (
+            calibration_report(*rows, sample_weight=w, **FEW).to_frame() for w in (own, unit * own)
+        )
+        pd.testing.assert_frame_equal(first, second, rtol=1e-6)
+    plain = calibration_report(*rows, **FEW).to_frame()
+    found = calibration_report(*rows, sample_weight=np.full(400, unit), **FEW).to_frame()
+    pd.testing.assert_frame_equal(found, plain, rtol=1e-9)
