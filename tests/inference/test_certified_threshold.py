@@ -132,6 +132,7 @@ def test_clusters(rng):
     is_right = (rng.random(60) < 0.95).astype(int)[question]
     wide = certified_threshold(is_right, confidence, at_most=0.1, clusters=question)
     assert not wide.feasible
+    assert str(wide).endswith("% could have been.")
     order = rng.permutation(600)
     names = rng.permutation(60).astype(str)[question]
     again = certified_threshold(

@@ -298,6 +298,10 @@ ROWS = [0.2, 0.3, 0.6, 0.5]
         ({"effect": lambda v: v - 1}, r"value of effect must lie in \[0, 1\]; got -0.8"),
         ({"effect": ROWS}, "effect must make predictions wrong"),
         ({"design_effect": 0}, "design_effect must be above 0; got 0"),
+        (
+            {"design_effect": 1e20, "statistic": "cox"},
+            r"design_effect must be small enough for at most 1e\+15 rows to be needed; it takes",
+        ),
         ({"power": 1}, "power must be at least 0 and below 1; got 1"),
         ({"power": 0.05}, "power must be above alpha, .*; got 0.05 and 0.05"),
         ({"alpha": 0}, "power must be above alpha, and alpha above 0; got 0.8 and 0"),

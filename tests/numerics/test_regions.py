@@ -161,3 +161,24 @@ def test_regions_where_the_isotonic_band_is_too_wide():
         regions += bool(find_regions(confidence, right.astype(float), None, **options))
         bands += any(map(len, isotonic_band(right, confidence).find_deviations()))
     assert regions >= bands + 3
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_regions_of_clusters(is_weighted):
+    """Rows that come true together make regions by chance; many clusters show one, few do not."""
+    options = {"confidence_level": 0.95, "n_draws": 99}
+    found = {"rows": 0, "clusters": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        member = np.repeat(np.arange(60), 10)
+        predictions = np.repeat(rng.uniform(0.2, 0.8, 60), 10) + rng.uniform(-0.01, 0.01, 600)
+        outcomes = np.repeat(rng.random(60), 10) < predictions
+        weights = rng.uniform(0.5, 2, 600) if is_weighted else None
+        rows = predictions, outcomes.astype(float), weights
+        found["rows"] += bool(find_regions(*rows, rng=rng, **options))
+        found["clusters"] += bool(find_regions(*rows, member, rng=rng, **options))
+    assert found["rows"] > 15
+    assert found["clusters"] <= 4  # 1 of 20 is expected
+    shifted = predictions, (rng.random(600) < predictions / 3).astype(float), weights
+    assert find_regions(*shifted, member, rng=rng, **options)
+    assert find_regions(*shifted, member // 6, rng=rng, **options) == []

@@ -129,6 +129,14 @@ def test_several_classes_groups_and_models(rng):
     assert report.models["other"].pvalue <= 0.05
 
 
+def test_a_class_in_one_cluster_tells_no_map(rng):
+    question = np.repeat(np.arange(30), 5)
+    report = calibration_report(question == 0, rng.random(150), clusters=question, **FEW)
+    summary = report.models[None].recalibration
+    assert (summary.method, summary.gain) == (None, None)
+    assert summary.reason == "too few clusters with a class: fewer than 2"
+
+
 @pytest.mark.parametrize("wrong", [[0] * 80, range(79), [0.5] * 80])
 def test_bad_clusters(rng, wrong):
     y_true, y_proba, _ = draw_answers(rng, 10)
