@@ -207,10 +207,10 @@ def certified_threshold(
     Thresholds are tested from the largest down, by the fallback procedure [3]_: seven tenths of
     the level wait at the threshold for which the predictions expect most evidence, the rest at six
     others, for predictions that promise too much or too little; what a threshold has goes on to the
-    next one below if it is rejected. Where the levels
-    wait depends on predictions alone, so that no false promise is made but with a probability of
-    1 - `confidence_level`, given the predictions. That of the lowest threshold that is rejected is
-    made. Groups and sides share the level equally.
+    next one below if it is rejected. Where the levels wait depends on predictions alone, so that,
+    given the predictions, a false promise is made with a probability of at most
+    1 - `confidence_level`. The answer is the lowest threshold that is rejected. Groups and sides
+    share the level equally.
 
     The promise is one of the mean expected loss at the predictions of these rows. It holds for a
     population as far as these predictions stand for its own, which they do better than outcomes do.
