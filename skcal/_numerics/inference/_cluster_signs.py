@@ -21,6 +21,13 @@ _BUDGET = 1 << 22
 _LARGEST_SKEWNESS = 0.2
 
 
+def sum_pairs(values, rows, columns, shape):
+    """Sparse sums of values by row and column."""
+    sums = csr_array((values, (rows, columns)), shape=shape)
+    sums.sum_duplicates()  # older SciPy keeps them apart
+    return sums
+
+
 class SignedSums:
     """Sums of outcomes by cell, if residuals of whole clusters change their signs.
 
@@ -31,7 +38,7 @@ class SignedSums:
 
     def __init__(self, cell, member, pulls, means):
         shape = len(means), int(member.max()) + 1
-        self._pulls, self._means = csr_array((pulls, (cell, member)), shape=shape), means
+        self._pulls, self._means = sum_pairs(pulls, cell, member, shape), means
         self.n_clusters = shape[1]
 
     @property
@@ -105,8 +112,7 @@ class ClustersOfGroups:
     def __init__(self, members, pattern, member, pulls):
         shape = members.shape[1], int(member.max()) + 1
         self._pulls, self._rows = (
-            csr_array((values, (pattern, member)), shape=shape)
-            for values in (pulls, np.ones(len(pulls)))
+            sum_pairs(values, pattern, member, shape) for values in (pulls, np.ones(len(pulls)))
         )
         self._members = members.astype(np.float64)
         self._squares = self._members @ np.bincount(pattern, pulls**2, shape[0])

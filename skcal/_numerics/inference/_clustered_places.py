@@ -20,9 +20,9 @@ which we think the worst: its cluster has come true as a whole.
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
+from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._effective_rows import LEAST_REST, find_degrees
 
 # Places that are worked on at a time.
@@ -46,8 +46,7 @@ def share_in_clusters(
         weights = weights / largest[kind]
     shape = int(member.max()) + 1, int(kind.max()) + 1
     masses, pulls = (
-        csr_array((values, (member, kind)), shape=shape)
-        for values in (weights, weights * residuals)
+        sum_pairs(values, member, kind, shape) for values in (weights, weights * residuals)
     )
     squares = np.stack(
         [np.bincount(kind, weights**2 * residuals**power, shape[1]) for power in range(3)]

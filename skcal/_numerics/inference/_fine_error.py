@@ -19,7 +19,6 @@ the squares of all their covariances, each without bias.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import chndtrinc
 
 from skcal._numerics.cells._merging import BernoulliSums, WeightedBernoulliSums
@@ -28,6 +27,7 @@ from skcal._numerics.inference._cluster_signs import (
     find_design_effect,
     has_known_law,
     sign_clusters,
+    sum_pairs,
 )
 from skcal._numerics.inference._monte_carlo import find_pvalue
 
@@ -183,7 +183,7 @@ def _test_single_rows(predictions, outcomes, weights, member, *, rng, **options)
 def _sum_clusters(values, starts, member):
     """Sums of the rows of each cluster in each cell, sparse."""
     cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
-    return csr_array((values, (cell, member)), shape=(len(starts), int(member.max()) + 1))
+    return sum_pairs(values, cell, member, (len(starts), int(member.max()) + 1))
 
 
 def _cut_values(predictions, weights, n_effective, member):
