@@ -7,9 +7,11 @@ its prediction; the numbers of a cluster are equal, or have normal scores that c
 """
 
 import warnings
+from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.special import expit, logit
 from scipy.stats import norm
 from timing import median_times
 
@@ -22,7 +24,7 @@ from skcal.inference import (
     spiegelhalter_test,
 )
 
-N_SAMPLES, ALPHA, SIZE = 500, 0.05, 5
+N_SAMPLES, N_POWER, ALPHA, SIZE = 500, 200, 0.05, 5
 # Correlation of the scores within a cluster, and the largest prediction.
 LAWS = {
     "equal rows": (1.0, 1.0),
@@ -75,9 +77,8 @@ def find_errors(seed, naive, *design, has_large=False):
 
 def tabulate_sizes():
     """Rows of the table: a law, a number of clusters and shares in %."""
-    plan = [(law, n, False) for law in LAWS for n in NUMBERS]
-    plan += [(law, 50, True) for law in LAWS]
-    for law, n_clusters, has_large in plan:
+    sizes = [*((n, False) for n in NUMBERS), (50, True)]
+    for law, (n_clusters, has_large) in product(LAWS, sizes):
         shares = []
         for naive in (False, True):
             if naive and (n_clusters != 200 or has_large):
@@ -92,6 +93,21 @@ def tabulate_sizes():
         yield law, name, shares[0]
         if len(shares) > 1:
             yield law, f"{name}, taken for rows", shares[1]
+
+
+def compare_power():
+    """Shares of samples in which an error is found, of rows and of clusters of independent rows."""
+    for n_clusters, slope in ((50, 0.55), (200, 0.75), (200, 0.85), (1000, 0.87)):
+        found, member = np.zeros((2, 2)), np.arange(SIZE * n_clusters) // SIZE
+        for seed in range(N_POWER):
+            rng = np.random.default_rng(seed)
+            p = rng.random(len(member))
+            y = (rng.random(len(member)) < expit(slope * logit(p))).astype(int)
+            for k, rows in enumerate(({}, {"clusters": member})):
+                test = calibration_test(y, p, n_resamples=199, random_state=seed, **rows)
+                cox = cox_recalibration(y, p, **rows).test
+                found[:, k] += test.pvalue <= ALPHA, cox.pvalue <= ALPHA
+        yield n_clusters, slope, found / N_POWER
 
 
 def compare_times():
@@ -116,6 +132,9 @@ def compare_times():
 if __name__ == "__main__":
     print(".. csv-table::\n   :header: law, clusters, " + ", ".join(COLUMNS) + "\n")
     for law, name, shares in tabulate_sizes():
-        print(f'   {law}, "{name}", ' + ", ".join(f"{s:.1f}" for s in shares), flush=True)
+        print(f'   "{law}", "{name}", ' + ", ".join(f"{s:.1f}" for s in shares), flush=True)
+    for n_clusters, slope, (test, cox) in compare_power():
+        words = f"test {test[0]:.2f} and {test[1]:.2f}, Cox {cox[0]:.2f} and {cox[1]:.2f}"
+        print(f"power of rows and clusters, {n_clusters} clusters, slope {slope}: {words}")
     for name, ratio in compare_times():
         print(f"{name}: {ratio:.1f} times the time of independent rows")

@@ -131,12 +131,17 @@ def _as_float(number):
         return np.inf if number > 0 else -np.inf
 
 
+def check_inside(name, value):
+    """Return `value` as a float above 0 and below 1, or raise a ValueError."""
+    number = check_number(name, value, -np.inf, allow_infinity=True)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be above 0 and below 1; got {value!r}.")
+    return number
+
+
 def check_confidence_level(confidence_level):
-    """Return the level as a float above 0 and below 1, or raise a ValueError."""
-    level = check_number("confidence_level", confidence_level, -np.inf, allow_infinity=True)
-    if not 0 < level < 1:
-        raise ValueError(f"confidence_level must be above 0 and below 1; got {confidence_level!r}.")
-    return level
+    """The same of a confidence level."""
+    return check_inside("confidence_level", confidence_level)
 
 
 def check_rng(random_state):
@@ -267,7 +272,7 @@ def check_unit_range(name, values):
     row = f" at row {where[0]}" if values.ndim else ""
     hint = ""
     if np.isnan(value) and values.ndim:
-        hint = " Leave out rows without a prediction, and report how many there are."
+        hint = " Leave out rows without a number, and report how many there are."
     elif 1 < value <= 100 and values.ndim and values.max() > 2:
         hint = f" Are these per cent? Pass {name} / 100."
     elif -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:

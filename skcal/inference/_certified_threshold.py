@@ -9,8 +9,13 @@ import numpy as np
 
 from skcal._input._clusters import number_clusters
 from skcal._input._independent_rows import check_reduction, select_labelled_rows
-from skcal._input._reduction import reduce_to_samples
-from skcal._input._validation import check_confidence_level, check_number, check_option
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._input._validation import (
+    check_confidence_level,
+    check_inside,
+    check_option,
+    check_unit_range,
+)
 from skcal._numerics.inference._certification import (
     find_betting_pvalues,
     find_binary_pvalues,
@@ -240,15 +245,15 @@ def certified_threshold(
     False
     """
     check_option("side", side, (*SIDES, "both"))
-    at_most = _check_limit(at_most)
+    at_most = check_inside("at_most", at_most)
     level = check_confidence_level(confidence_level)
     if level <= 0.5:
         raise ValueError(f"confidence_level must be above 0.5 for a promise; got {level:g}.")
-    data = {"pos_label": pos_label, "labels": labels}
     check_reduction(reduction)
-    (given,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
+    predictions = check_predictions(y_true, y_proba, pos_label=pos_label, labels=labels)
+    (given,) = REDUCTIONS[reduction](predictions)
     sample, present = select_labelled_rows(given)
-    if side != "above" and _reads_confidence(y_proba, pos_label, reduction):
+    if side != "above" and (reduction == "confidence" or predictions.is_multiclass):
         raise ValueError(
             "side must be 'above' for a confidence, which promises nothing where it is low; name "
             f"the label whose probability is meant with pos_label. Got {side!r}."
@@ -283,20 +288,6 @@ def _show_threshold(threshold):
     return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
 
 
-def _check_limit(at_most):
-    try:
-        return check_number("at_most", at_most, np.nextafter(0, 1), below=1)
-    except ValueError:
-        raise ValueError(
-            f"at_most must be a number above 0 and below 1; got {at_most!r}."
-        ) from None
-
-
-def _reads_confidence(y_proba, pos_label, reduction):
-    n_columns = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 1
-    return reduction == "confidence" or (n_columns > 2 and pos_label is None)
-
-
 def _check_losses(risk, n_rows):
     if isinstance(risk, str) or risk is None:
         raise ValueError(f"risk must be 'error' or an array of losses; got {risk!r}.")
@@ -305,11 +296,7 @@ def _check_losses(risk, n_rows):
         raise ValueError(
             f"risk must have shape {(n_rows,)}, a loss for each row; got {losses.shape}."
         )
-    wrong = ~((losses >= 0) & (losses <= 1))
-    if wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(f"risk must lie in [0, 1]; got {losses[place]:g} at row {place}.")
-    return losses
+    return check_unit_range("risk", losses)
 
 
 class _Rows(NamedTuple):

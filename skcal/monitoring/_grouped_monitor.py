@@ -11,7 +11,7 @@ import pandas as pd
 from skcal._input._batches._batch_rows import as_floats, as_labels, check_named_columns
 from skcal._input._batches._grouped import Grouped
 from skcal._input._batches._keys import list_groups, make_index
-from skcal._input._validation import check_flag, check_integer, check_number
+from skcal._input._validation import check_flag, check_inside, check_integer
 from skcal._numerics.monitoring._betting_evidence import reject_by_evidence
 from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
@@ -225,8 +225,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         ValueError
             If an argument is invalid.
         """
-        if check_number("fdr", fdr, 0, below=1) == 0:
-            raise ValueError("fdr must be above 0 and below 1; got 0.")
+        fdr = check_inside("fdr", fdr)
         keys = list(self)
         if n_groups is not None:
             n_groups = check_integer("n_groups", n_groups, minimum=len(keys))

@@ -16,7 +16,13 @@ from skcal._input._batches._batch_rows import (
     is_empty,
 )
 from skcal._input._batches._grouped import check_same_settings
-from skcal._input._validation import check_flag, check_integer, check_number, check_option
+from skcal._input._validation import (
+    check_flag,
+    check_inside,
+    check_integer,
+    check_number,
+    check_option,
+)
 from skcal._numerics.monitoring._betting_evidence import log_mean_exp
 from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
@@ -261,9 +267,7 @@ class CalibrationMonitor:
         lag: int = 1,
         batch: Literal["rows", "whole", "dependent"] = "rows",
     ) -> None:
-        self.alpha = check_number("alpha", alpha, 0, below=1)
-        if self.alpha == 0:
-            raise ValueError("alpha must be above 0 and below 1; got 0.")
+        self.alpha = check_inside("alpha", alpha)
         self.tolerance = check_number("tolerance", tolerance, 0, below=_LARGEST_TOLERANCE)
         self.memories = check_memories(memories)
         self.n_bins = check_integer("n_bins", n_bins, minimum=1, maximum=1000)

@@ -43,10 +43,12 @@ class Problem:
     `clustering` and `plain` are a `Clustering` and the rows as if they were independent.
     """
 
-    def __init__(self, proba, codes, weights, names, reduction):
+    def __init__(
+        self, proba, codes, weights, names, reduction, member=None, clustering=None, plain=None
+    ):
         self.proba, self.codes, self.weights = proba, codes, weights
         self.names, self.reduction = names, reduction
-        self.member, self.clustering, self.plain = None, None, None
+        self.member, self.clustering, self.plain = member, clustering, plain
 
     def cluster(self, member):
         """The same with clusters of these numbers, and rows that stand for their copies."""
@@ -54,14 +56,17 @@ class Problem:
         alone = float(1 / np.sum(self.shares**2))
         effect = find_design_effect(self.shares * (predictions - outcomes), member)
         own, rows, weights = unite_copies(member, self.proba, self.codes, self.weights)
-        found = Problem(self.proba[rows], self.codes[rows], weights, self.names, self.reduction)
-        found.member = own
-        if own is not None or len(found.codes) < len(member):
-            found.plain = self
-        found.clustering = Clustering(
-            len(member), int(member.max()) + 1, effect, alone / max(effect, 1.0)
+        n_clusters, n_effective = int(member.max()) + 1, alone / max(effect, 1.0)
+        return Problem(
+            self.proba[rows],
+            self.codes[rows],
+            weights,
+            self.names,
+            self.reduction,
+            own,
+            Clustering(len(member), n_clusters, effect, n_effective),
+            self if n_clusters < len(member) else None,
         )
-        return found
 
     @property
     def is_binary(self):

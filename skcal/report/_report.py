@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from skcal._input._validation import (
     check_confidence_level,
     check_flag,
+    check_inside,
     check_integer,
-    check_number,
     check_option,
     check_rng,
 )
@@ -494,7 +494,7 @@ def calibration_report(
     options = {
         "scale": scale,
         "confidence_level": check_confidence_level(confidence_level),
-        "tolerance": _check_tolerance(tolerance),
+        "tolerance": check_inside("tolerance", tolerance),
         "n_resamples": check_integer("n_resamples", n_resamples, minimum=2),
         "n_jobs": n_jobs,
         "seed": _draw_seed(random_state),
@@ -545,13 +545,6 @@ def _check_clinical(problems):
             "clinical must be False where measures read the confidence; name the label whose "
             "probability is meant with pos_label."
         )
-
-
-def _check_tolerance(tolerance):
-    tolerance = check_number("tolerance", tolerance, 0, below=1)
-    if tolerance == 0:
-        raise ValueError("tolerance must be above 0 and below 1; got 0.")
-    return tolerance
 
 
 def _draw_seed(random_state):

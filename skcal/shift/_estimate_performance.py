@@ -12,8 +12,8 @@ from skcal._input._reduction import check_predictions
 from skcal._input._validation import (
     check_confidence_level,
     check_flag,
+    check_inside,
     check_integer,
-    check_number,
     check_option,
     check_rng,
 )
@@ -432,10 +432,7 @@ def _read_threshold(threshold, metric, n_classes):
             f"threshold must be None for more than two classes; got {threshold!r} and {n_classes} "
             "classes."
         )
-    threshold = 0.5 if threshold is None else check_number("threshold", threshold, 0, below=1)
-    if threshold == 0:
-        raise ValueError("threshold must be above 0 and below 1; got 0.")
-    return threshold
+    return 0.5 if threshold is None else check_inside("threshold", threshold)
 
 
 def _read_check(y_true, y_proba, pos_label, labels, n_classes):

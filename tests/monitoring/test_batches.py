@@ -84,7 +84,7 @@ PAIR = {"y_true": "y", "y_proba": ["yes", "no"]}
         ([], {"monitor": CalibrationMonitor(), "by": True}, "must be a GroupedMonitor with by"),
         ([], {"monitor": 3}, "must be a CalibrationMonitor without by; got 3"),
         ([], {"monitor": CalibrationMonitor(), "alpha": 0.1}, "settings of its own; got alpha"),
-        ([], {"alpha": 2}, "alpha must be at least 0 and below 1"),
+        ([], {"alpha": 2}, "alpha must be above 0 and below 1"),
         ([], {"progress": 3}, "progress must be a bool, a function or None"),
         ([TABLE], PAIR | {"labels": ["no", "yes"]}, "in the order"),
         ([TABLE], PAIR | {"monitor": CalibrationMonitor(labels=["no", "yes"])}, "in the order"),

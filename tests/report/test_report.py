@@ -391,7 +391,7 @@ def test_bad_input():
         ({"reduction": "classwise"}, "reduction must be one of 'auto', 'confidence'; got 'cla"),
         ({"scale": "log"}, "scale must be one of 'probability', 'logit'; got 'log'."),
         ({"tolerance": 0}, "tolerance must be above 0 and below 1; got 0."),
-        ({"tolerance": 1}, "tolerance must be at least 0 and below 1; got 1."),
+        ({"tolerance": 1}, "tolerance must be above 0 and below 1; got 1."),
         ({"confidence_level": 0}, "confidence_level must be above 0"),
         ({"n_resamples": 1}, "n_resamples must be at least 2; got 1."),
         ({"random_state": "a"}, "random_state must be .*; got 'a'."),

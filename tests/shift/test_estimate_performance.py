@@ -308,7 +308,7 @@ def test_bad_input():
     cases = {
         r"^metric must be": {"metric": "f1"},
         r"^threshold must be above 0": {"threshold": 0},
-        r"^threshold must be at least 0 and below 1": {"threshold": 1},
+        r"^threshold must be above 0 and below 1; got 1": {"threshold": 1},
         r"^population must be True or False": {"population": "x"},
         r"^shift must be one of 'covariate', 'label'": {"shift": "x"},
         r"^n_resamples must be": {"n_resamples": 1},

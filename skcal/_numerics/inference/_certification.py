@@ -34,7 +34,6 @@ _BETS = np.geomspace(0.02, 0.98, 12)
 class Path(NamedTuple):
     """What lies at each distinct score or above it, from the largest."""
 
-    scores: np.ndarray
     counts: np.ndarray
     losses: np.ndarray  # sums
     expected: np.ndarray  # sums of what the predictions expect
@@ -45,7 +44,7 @@ def sort_rows(scores, losses, expected):
     order = np.argsort(-scores, kind="stable")
     last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
     sums = (np.cumsum(values[order])[last] for values in (losses, expected))
-    return Path(scores[order][last], last + 1, *sums), order, last
+    return Path(last + 1, *sums), order, last
 
 
 def find_binary_pvalues(path, limit, places=slice(None)):

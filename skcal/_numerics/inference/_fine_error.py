@@ -130,7 +130,7 @@ def find_fine_error(predictions, outcomes, weights, member=None, *, confidence_l
     order = order[relative[order] > _LIGHTEST]
     predictions, outcomes, relative = predictions[order], outcomes[order], relative[order]
     member = None if member is None else np.unique(member[order], return_inverse=True)[1]
-    n_effective = relative.sum() ** 2 / (relative @ relative)
+    n_effective, effect = relative.sum() ** 2 / (relative @ relative), 1.0
     if member is not None:
         effect = find_design_effect(relative * (outcomes - predictions), member)
         n_effective /= max(effect, 1.0)
