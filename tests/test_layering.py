@@ -16,9 +16,9 @@ LEVELS = (
     {"_refinement"},
     {"metrics", "datasets"},
     {"_sources"},
-    {"scorers", "model_selection", "streaming", "monitoring"},
+    {"scorers", "streaming", "monitoring"},
     {"inference"},
-    {"shift", "diagrams"},
+    {"shift", "diagrams", "model_selection"},
     {"report", "export"},
 )
 LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}

@@ -363,5 +363,7 @@ def _find_attainable(accept, low):
     low, high = np.log(low), 0.0
     for _ in range(_N_TRIES):
         middle = (low + high) / 2
-        low, high = (low, middle) if accept(np.exp(middle)) else (middle, high)
+        # Next to 1 the limit may be rounded to it, which no risk exceeds.
+        is_enough = np.exp(middle) == 1 or accept(np.exp(middle))
+        low, high = (low, middle) if is_enough else (middle, high)
     return float(np.exp(high))

@@ -1,5 +1,6 @@
-"""Models chosen by calibration or refinement, and what they are worth in cross-validation."""
+"""Models chosen by calibration or refinement, what they are worth, and where they may answer."""
 
+from skcal.model_selection._abstaining_classifier import AbstainingClassifierCV
 from skcal.model_selection._one_se import calibrated_within_one_se
 from skcal.model_selection._pooled import PooledScore, pooled_cross_val_score
 from skcal.model_selection._refinement import (
@@ -9,6 +10,7 @@ from skcal.model_selection._refinement import (
 )
 
 __all__ = [
+    "AbstainingClassifierCV",
     "PooledScore",
     "StagedRefinement",
     "calibrated_within_one_se",

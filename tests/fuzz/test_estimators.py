@@ -10,6 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skcal.metrics import MEASURES, smooth_ece
 from skcal.model_selection import (
+    AbstainingClassifierCV,
     calibrated_within_one_se,
     pooled_cross_val_score,
     refinement_metric,
@@ -179,6 +180,28 @@ def test_multicalibrated_classifiers(labels, X, y, sample_weight, classifier, fr
     model = MulticalibratedClassifierCV(estimator, **settings)
     model.fit(X, y, **choose_weights(classifier, sample_weight))
     return predict(model, X)
+
+
+@hostile(
+    classified(SIZES),
+    options(AbstainingClassifierCV, skip=["estimator", "random_state"]),
+    frozen=st.booleans(),
+    in_clusters=st.booleans(),
+    classifier=FITS["classifier"],
+    random_state=mostly([0], [-1, "x"]),
+    cv=mostly([0.3, 0.5, some.HALVES[:1]], [0.0, 1.5, 2, "x", some.HALVES]),
+)
+def test_classifiers_that_abstain(
+    labels, X, y, sample_weight, classifier, frozen, in_clusters, **settings
+):
+    estimator = CLASSIFIERS[classifier]()
+    if frozen and classifier != "text":
+        estimator = FrozenEstimator(estimator.fit(X, y))
+    model = AbstainingClassifierCV(estimator, **settings)
+    member = np.arange(len(y)) // 2 if in_clusters else None
+    model.fit(X, y, clusters=member, **choose_weights(classifier, sample_weight))
+    model.predict(X)
+    return model.predict_proba(X), model.accepts(X).astype(float)
 
 
 @hostile(classified(SIZES), options(CrossFitProba, skip=["estimator"]), **FITS)

@@ -60,6 +60,9 @@ def test_rows_that_would_do_are_told(rng):
     assert found.attainable == pytest.approx(0.95, abs=1e-3)
     found = certified_threshold([0], [1.0], labels=[0, 1], at_most=0.5)
     assert found.attainable == 1
+    limit = np.nextafter(1, 0)
+    found = certified_threshold([0], [1.0], labels=[0, 1], at_most=limit)
+    assert (found.feasible, found.attainable) == (False, 1)
     assert "could have been" not in str(found)
 
 
