@@ -20,6 +20,8 @@ from skcal._numerics.inference._certification import (
     find_betting_pvalues,
     find_binary_pvalues,
     find_last_rejected,
+    find_stakes,
+    is_any_rejected,
     plan_rows,
     sort_rows,
     split_level,
@@ -327,21 +329,24 @@ def _certify(rows, at_most, alpha, level, side):
     if losses is None:
         losses = 1 - rows.outcomes if is_above else rows.outcomes
     path, order, last = sort_rows(scores, losses, expected)
+    find_pvalues = partial(find_binary_pvalues, path)
+    if not is_plain:
+        find_pvalues = partial(find_betting_pvalues, find_stakes(losses, order, last, rows.member))
 
-    def accept(limit):
-        """The number of places that may be accepted with a limit."""
-        find_pvalues = partial(find_binary_pvalues, path, limit)
-        if not is_plain:
-            find_pvalues = find_betting_pvalues(losses, order, last, limit, rows.member).__getitem__
-        return find_last_rejected(find_pvalues, split_level(path, limit, alpha))
+    def is_feasible(limit):
+        return is_any_rejected(partial(find_pvalues, limit), split_level(path, limit, alpha))
 
-    n_places = accept(at_most)
+    n_places = 0
+    if is_feasible(at_most):
+        # Bets go through all rows at once, binomial tails through those that are asked for.
+        own = partial(find_pvalues, at_most) if is_plain else find_pvalues(at_most).__getitem__
+        n_places = find_last_rejected(own, split_level(path, at_most, alpha))
     answer = {
         "at_most": at_most,
         "confidence_level": level,
         "side": side,
         "kind": "error" if rows.losses is None else "loss",
-        "attainable": at_most if n_places else _find_attainable(accept, at_most),
+        "attainable": at_most if n_places else _find_attainable(is_feasible, at_most),
         "n_required": float(plan_rows(path, at_most, alpha, _POWER)) if is_plain else None,
         "n_rows": len(scores),
     }
@@ -358,12 +363,12 @@ def _certify(rows, at_most, alpha, level, side):
     )
 
 
-def _find_attainable(accept, low):
+def _find_attainable(is_feasible, low):
     """A limit above `low` with which something may be accepted, by bisection; 1 without any."""
     low, high = np.log(low), 0.0
     for _ in range(_N_TRIES):
         middle = (low + high) / 2
         # Next to 1 the limit may be rounded to it, which no risk exceeds.
-        is_enough = np.exp(middle) == 1 or accept(np.exp(middle))
+        is_enough = np.exp(middle) == 1 or is_feasible(np.exp(middle))
         low, high = (low, middle) if is_enough else (middle, high)
     return float(np.exp(high))

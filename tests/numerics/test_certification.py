@@ -11,6 +11,8 @@ from skcal._numerics.inference._certification import (
     find_betting_pvalues,
     find_binary_pvalues,
     find_last_rejected,
+    find_stakes,
+    is_any_rejected,
     plan_rows,
     sort_rows,
     split_level,
@@ -40,7 +42,7 @@ def certify(scores, losses, limit, alpha, member=None, *, is_binary=True):
     if is_binary:
         pvalues = find_binary_pvalues(path, limit)
     else:
-        pvalues = find_betting_pvalues(losses, order, last, limit, member)
+        pvalues = find_betting_pvalues(find_stakes(losses, order, last, member), limit)
     return find_last_rejected(pvalues.__getitem__, split_level(path, limit, alpha)), path.counts
 
 
@@ -109,7 +111,7 @@ def test_betting_by_its_definition():
     scores, losses, member = rng.random(40).round(1), rng.random(40), rng.integers(9, size=40)
     _, order, last = sort_rows(scores, losses, 1 - scores)
     for own, largest in ((None, 1), (member, np.bincount(member).max())):
-        found = find_betting_pvalues(losses, order, last, 0.4, own)
+        found = find_betting_pvalues(find_stakes(losses, order, last, own), 0.4)
         for value, pvalue in zip(np.unique(scores)[::-1], found, strict=True):
             kept = scores >= value
             unit = np.arange(40) if own is None else member
@@ -123,8 +125,11 @@ def test_clusters_of_one_row_are_rows():
     rng = np.random.default_rng(2)
     scores, losses = rng.random(50), rng.random(50)
     _, order, last = sort_rows(scores, losses, 1 - scores)
-    found = find_betting_pvalues(losses, order, last, 0.4, rng.permutation(50))
-    np.testing.assert_allclose(found, find_betting_pvalues(losses, order, last, 0.4))
+    clusters, rows = (find_stakes(losses, order, last, m) for m in (rng.permutation(50), None))
+    found = find_betting_pvalues(clusters, 0.4)
+    np.testing.assert_allclose(found, find_betting_pvalues(rows, 0.4))
+    places = np.array([3, 0, 40])
+    np.testing.assert_array_equal(find_betting_pvalues(clusters, 0.4, places), found[places])
 
 
 def test_fallback_by_hand():
@@ -136,7 +141,9 @@ def test_fallback_by_hand():
         ([0.02, 0, 0.03, 0, 0.031], 0),
         ([0.01, 0.011, 0.02, 0.02, 0.05], 5),
     ):
-        assert find_last_rejected(np.array(pvalues).__getitem__, parts) == last
+        pvalues = np.array(pvalues)
+        assert find_last_rejected(pvalues.__getitem__, parts) == last
+        assert is_any_rejected(pvalues.__getitem__, parts) == (last > 0)
 
 
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)

@@ -54,33 +54,46 @@ def find_binary_pvalues(path, limit, places=slice(None)):
     return np.where(is_bound, bdtr(losses, counts, limit), 1.0)
 
 
-def find_betting_pvalues(losses, order, last, limit, member=None):
+class Stakes(NamedTuple):
+    """What is bet on: rows from the largest score, and those before them in their clusters."""
+
+    losses: np.ndarray
+    last: np.ndarray  # row of each place
+    n_before: np.ndarray | None = None  # None for rows that are independent
+    losses_before: np.ndarray | None = None  # sums
+    largest: float = 1.0  # number of rows in a cluster
+
+
+def find_stakes(losses, order, last, member=None):
+    """`Stakes` of rows, and of clusters where `member` has their numbers."""
+    losses = losses[order]
+    if member is None:
+        return Stakes(losses, last)
+    member = member[order]
+    own = np.argsort(member, kind="stable")
+    starts = np.flatnonzero(np.diff(member[own], prepend=-1))
+    sizes = np.diff(starts, append=len(own))
+    sums = np.append(0.0, np.cumsum(losses[own])[:-1])
+    n_before, losses_before = np.empty(len(own)), np.empty(len(own))
+    n_before[own] = np.arange(len(own)) - np.repeat(starts, sizes)
+    losses_before[own] = sums - np.repeat(sums[starts], sizes)
+    return Stakes(losses, last, n_before, losses_before, float(sizes.max()))
+
+
+def find_betting_pvalues(stakes, limit, places=slice(None)):
     """The same for losses in [0, 1], and for clusters of rows; valid at every number of rows."""
-    gains = limit - losses[order]
-    largest = 1.0
-    if member is not None:
-        member = member[order]
-        largest = float(np.bincount(member).max())
-        before = _cumulate_in_clusters(gains, member)
+    last = stakes.last[places]
+    gains, before = limit - stakes.losses, None
+    if stakes.n_before is not None:
+        before = limit * stakes.n_before - stakes.losses_before
     wealth = np.full(len(last), -np.inf)
-    for bet in _BETS / ((1 - limit) * largest):
-        steps = np.log1p(bet * gains)
-        if member is not None:
+    for bet in _BETS / ((1 - limit) * stakes.largest):
+        if before is None:
+            steps = np.log1p(bet * gains)
+        else:
             steps = np.log1p(bet * (before + gains)) - np.log1p(bet * before)
         wealth = np.logaddexp(wealth, np.cumsum(steps)[last])
     return np.exp(np.minimum(np.log(len(_BETS)) - wealth, 0.0))
-
-
-def _cumulate_in_clusters(gains, member):
-    """For each row the sum of the gains of the rows of its cluster before it."""
-    order = np.argsort(member, kind="stable")
-    total = np.cumsum(gains[order])
-    starts = np.flatnonzero(np.diff(member[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
-    before = np.concatenate([[0.0], total[:-1]])
-    found = np.empty(len(order))
-    found[order] = before - np.repeat(before[starts], sizes)
-    return found
 
 
 def find_evidence(path, limit):
@@ -130,6 +143,12 @@ def find_last_rejected(find_pvalues, parts):
         if passed:
             end = int(start) + passed
     return end
+
+
+def is_any_rejected(find_pvalues, parts):
+    """Whether the last rejected one is any, for which places with a part of their own decide."""
+    starts = np.flatnonzero(parts)
+    return bool((find_pvalues(starts) <= parts[starts]).any())
 
 
 def _count_passed(find_pvalues, start, stop, level):
