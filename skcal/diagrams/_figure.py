@@ -380,20 +380,21 @@ def break_labels(ax):
 
 
 def _draw_ticks(ax, frame):
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
     if frame.scale == "value":
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_ticks(_list_plain_ticks(ax, frame))
-        return
-    (left, _), (right, _) = _find_corners(ax, frame)
-    size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
-    letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
-    ticks = frame.list_ticks((right - left) / letter)
+        ticks = _list_plain_ticks(ax, frame)
+    else:
+        (left, _), (right, _) = _find_corners(ax, frame)
+        size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
+        letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
+        ticks = frame.list_ticks((right - left) / letter)
     for axis in (ax.xaxis, ax.yaxis):
+        # set_ticks would make them at once, and again for each curve that is added.
+        axis.set_major_locator(FixedLocator(ticks))
         if frame.scale == "logit":
-            axis.set_ticks(ticks, frame.write(ticks))
-            axis.set_ticks([], minor=True)
-        else:
-            axis.set_ticks(ticks)
+            axis.set_major_formatter(FixedFormatter(frame.write(ticks)))
+            axis.set_minor_locator(NullLocator())
 
 
 def _list_plain_ticks(ax, frame):

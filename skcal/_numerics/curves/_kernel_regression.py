@@ -15,9 +15,10 @@ _NEGLIGIBLE = 1e-8
 _BLOCK = 1 << 16
 # Kernels of larger bandwidth are constant on [0, 1] to eight digits.
 _FLAT = 2.0
-# Terms of a theta series per unit of 1 / bandwidth, and images on each side, that matter.
+# Kernels below exp(-this) of the largest at a point do not matter beside it.
+_FAINT = 45.0
+# Terms of a theta series per unit of 1 / bandwidth, and images per unit of bandwidth, that matter.
 _N_TERMS = 3
-_N_IMAGES = 7
 # Nodes in a bandwidth that rows of clusters are moved to.
 _N_NODES = 16
 
@@ -74,8 +75,9 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
     thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
     total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
     points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(mass))
+    farthest = 2 + int(_N_TERMS * bandwidth)
     for parity in (0, 1):
-        images = np.arange(-_N_IMAGES, _N_IMAGES + 1) * 2 + parity
+        images = np.arange(-farthest, farthest + 1) * 2 + parity
         of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
         of_points = sum(_gauss(points + k, narrow) for k in images)
         total += 2 * (squares @ of_nodes) * of_points
@@ -103,7 +105,9 @@ def share_on_kernel(rows, member, bandwidth, n_points, confidence_level):
     every = np.ones(n_points, dtype=bool)
     blocks = (
         (points, kernel.T)
-        for points, _, kernel, _ in _evaluate_directly(every, mass, bandwidth, N_TOGETHER)
+        for points, _, kernel, _ in _evaluate_directly(
+            every, mass, bandwidth, N_TOGETHER, reach=np.inf
+        )
     )
     return share_in_clusters(
         member, node, weights, residuals, confidence_level, n_places=n_points, blocks=blocks
@@ -121,19 +125,39 @@ def log_reflected_kernel(points, nodes, bandwidth):
     return largest + np.log(total / (bandwidth * np.sqrt(2 * np.pi)))
 
 
-def _evaluate_directly(sparse, mass, bandwidth, most=_BLOCK):
+def _evaluate_directly(sparse, mass, bandwidth, most=_BLOCK, reach=_FAINT):
     """Kernels at the points of [0, 1] that are `sparse`, some at a time, and nodes with mass.
 
     Yields numbers of at most `most` points, numbers of nodes, kernels in units of the largest at
-    each point, and these largest ones.
+    each point, and these largest ones. Nodes are left out whose kernel is below exp(-reach) of the
+    largest at all of these points.
     """
     filled, points = np.flatnonzero(mass > 0), np.flatnonzero(sparse)
+    nodes, at = filled / (len(mass) - 1), points / (len(sparse) - 1)
+    lows, highs = _find_near_images(at, nodes, bandwidth, reach)
+    node = np.arange(len(filled))
+    node_of_image = np.concatenate([node[::-1], node, node[::-1]])
     step = min(most, max(1, _BLOCK // len(filled)))
-    for block in (points[start : start + step] for start in range(0, len(points), step)):
-        places = block[:, None] / (len(sparse) - 1)
-        log_kernel = log_reflected_kernel(places, filled / (len(mass) - 1), bandwidth)
+    for start in range(0, len(points), step):
+        block = slice(start, start + step)
+        near = np.zeros(len(filled), dtype=bool)
+        near[node_of_image[lows[block].min() : highs[block].max()]] = True
+        log_kernel = log_reflected_kernel(at[block, None], nodes[near], bandwidth)
         largest = log_kernel.max(axis=1, keepdims=True)
-        yield block, filled, np.exp(log_kernel - largest), np.exp(largest[:, 0])
+        yield points[block], filled[near], np.exp(log_kernel - largest), np.exp(largest[:, 0])
+
+
+def _find_near_images(points, nodes, bandwidth, reach):
+    """Where the images of nodes begin and end that matter beside the nearest one, for each point.
+
+    Images of nodes in ascending order are -nodes, nodes and 2 - nodes; all others are farther away.
+    """
+    images = np.concatenate([-nodes[::-1], nodes, 2 - nodes[::-1]])
+    after = np.clip(np.searchsorted(images, points), 1, len(images) - 1)
+    nearest = np.minimum(np.abs(points - images[after - 1]), np.abs(images[after] - points))
+    farthest = np.sqrt(nearest**2 + 2 * reach * bandwidth**2)
+    lows = np.searchsorted(images, points - farthest)
+    return lows, np.searchsorted(images, points + farthest, side="right")
 
 
 def _gauss(distance, bandwidth):
