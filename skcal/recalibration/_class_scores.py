@@ -12,7 +12,11 @@ from skcal._input._validation import (
     explain_images,
     show_labels,
 )
-from skcal._numerics.recalibration._temperature import find_median, fit_temperature
+from skcal._numerics.recalibration._temperature import (
+    MANY_CLASSES,
+    find_median,
+    fit_temperature,
+)
 from skcal._tools._arrays import find_span, is_numpy, list_slices, move_to, namespace
 
 # Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
@@ -149,7 +153,7 @@ def arrange_scores(X, order, xp, kind):
     parts = list_parts(X)
     if not is_numpy(X) or len(parts) == 1:
         return _arrange_rows(X, order, xp, kind)
-    scores = np.empty((len(X), len(order)), order="F")
+    scores = np.empty((len(X), len(order)), order="F" if len(order) < MANY_CLASSES else "C")
     for rows in parts:
         scores[rows] = _arrange_rows(X[rows], order, xp, kind)
     return scores
@@ -202,7 +206,7 @@ def floor_logits(scores, depth, xp):
     top = xp.max(scores, axis=1, keepdims=True)
     low = top - depth
     if xp.all(low < top):
-        return xp.maximum(scores, low)
+        return scores if xp.all(scores >= low) else xp.maximum(scores, low)
     # The depth is lost beside scores that are far larger: there the largest becomes 0.
     return xp.where(low < top, xp.maximum(scores, low), xp.maximum(scores - top, -depth + 0 * top))
 

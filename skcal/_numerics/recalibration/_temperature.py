@@ -24,6 +24,8 @@ _LAST_STEP, _LONGEST_STEP = 1e-7, 3.0
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 17
+# From so many classes on, rows lie together in memory.
+MANY_CLASSES = 256
 # Every 16th row, of at least 500, tells where to start.
 _PART, _FEW_ROWS = 16, 500
 # Multiples of the best temperature by the log loss among which that by the Brier score is sought.
@@ -41,8 +43,9 @@ def fit_temperature(logits, codes, weights=None, *, loss="log", start=None, xp=n
     if weights is None:
         weights = xp.ones_like(codes, dtype=xp.float64)
     mass = weights / xp.sum(weights)
-    gaps = np.ascontiguousarray(logits.T) if xp is np else logits.T
-    gaps = gaps - xp.max(gaps, axis=0)  # one row for each class: sums run along memory
+    if xp is np:  # sums over few classes are faster side by side, over many one after the other
+        logits = np.asarray(logits, order="F" if logits.shape[1] < MANY_CLASSES else "C")
+    gaps = logits - xp.max(logits, axis=1, keepdims=True)
     spread = -float(xp.min(gaps))
     if spread < _SMALLEST_GAP:
         return 1.0, 0
@@ -67,7 +70,7 @@ def _cut_gaps(gaps, spread, largest_true, xp):
         gaps = xp.where(gaps > -smallest, xp.zeros_like(gaps), gaps)
     if 2 * n_far < n_clear:  # so that the median is not as far
         limit = -_LARGEST_GAP * find_median(gaps[gaps < 0], xp)
-    elif 2 * (n_clear - n_far) < gaps.shape[1]:  # hardly any row has others
+    elif 2 * (n_clear - n_far) < gaps.shape[0]:  # hardly any row has others
         return gaps, spread
     else:
         limit = _LARGEST_UNTRUE_GAP * (largest_true or -float(xp.max(gaps[gaps < 0])))
@@ -85,7 +88,7 @@ def _minimise_log_loss(gaps, true, mass, xp, start=None):
     The loss E[log sum_k exp(b (g_k - g_y))] is convex in b, with the derivative
     E[sum_k p_k g_k - g_y] and the second derivative E[variance of g under p].
     """
-    slope = float(mass @ (xp.mean(gaps, axis=0) - true))
+    slope = float(mass @ (xp.mean(gaps, axis=1) - true))
     if slope >= 0:  # the logits are worse than none
         return 1 / _LARGEST_TEMPERATURE, 1
     b = start or _start_from_part(gaps, true, mass, xp)
@@ -109,23 +112,23 @@ def _minimise_log_loss(gaps, true, mass, xp, start=None):
 def _differentiate(b, gaps, true, mass, xp):
     """First and second derivative of the mean log loss by the inverse temperature b."""
     slope = curvature = 0.0
-    for rows in list_slices(mass, max(_CELLS // gaps.shape[0], 1)):
-        part = gaps[:, rows]
+    for rows in list_slices(mass, max(_CELLS // gaps.shape[1], 1)):
+        part = gaps[rows, :]
         terms = xp.exp(b * part)
-        total = xp.sum(terms, axis=0)
+        total = xp.sum(terms, axis=1)
         terms *= part
-        mean = xp.sum(terms, axis=0) / total
+        mean = xp.sum(terms, axis=1) / total
         terms *= part
         slope += float(mass[rows] @ (mean - true[rows]))
-        curvature += float(mass[rows] @ (xp.sum(terms, axis=0) / total - mean**2))
+        curvature += float(mass[rows] @ (xp.sum(terms, axis=1) / total - mean**2))
     return slope, curvature
 
 
 def _start_from_part(gaps, true, mass, xp):
     """Inverse temperature of an even part of many rows; None where they are few."""
-    if gaps.shape[1] < _PART * _FEW_ROWS:
+    if gaps.shape[0] < _PART * _FEW_ROWS:
         return None
-    part = gaps[:, ::_PART] + 0.0  # a copy without gaps in memory
+    part = gaps[::_PART, :] + 0.0  # a copy without gaps in memory
     b, n_iter = _minimise_log_loss(part, true[::_PART], mass[::_PART], xp)
     return b if n_iter > 1 else None
 
@@ -135,8 +138,8 @@ def _minimise_brier_score(gaps, codes, mass, start, xp):
 
     def score(log_multiple):
         proba = xp.exp(float(start * np.exp(log_multiple)) * gaps)
-        proba /= xp.sum(proba, axis=0)
-        return float(mass @ (xp.sum(proba**2, axis=0) - 2 * _pick_true(proba, codes, xp) + 1))
+        proba /= xp.sum(proba, axis=1, keepdims=True)
+        return float(mass @ (xp.sum(proba**2, axis=1) - 2 * _pick_true(proba, codes, xp) + 1))
 
     grid = np.log(_BRIER_GRID)
     best = grid[np.argmin([score(x) for x in grid])]
@@ -155,8 +158,8 @@ def find_median(values, xp):
 
 
 def _pick_true(values, codes, xp):
-    """Values of the true classes, from an array with a row for each class."""
+    """Values of the true classes."""
     if xp is np:
-        return values[codes, np.arange(len(codes))]
-    is_true = xp.arange(values.shape[0], device=codes.device)[:, None] == codes
-    return xp.sum(xp.where(is_true, values, xp.zeros_like(values)), axis=0)
+        return values[np.arange(len(codes)), codes]
+    is_true = xp.arange(values.shape[1], device=codes.device) == codes[:, None]
+    return xp.sum(xp.where(is_true, values, xp.zeros_like(values)), axis=1)
