@@ -4,6 +4,8 @@ import numpy as np
 
 from skcal._input._batches._batch_rows import list_samples
 from skcal._input._validation import check_integer, refuse_unknown_options
+from skcal.monitoring._promise import accept_rows
+from skcal.monitoring._times import check_order_of_times, read_times
 
 
 def check_memories(memories):
@@ -39,13 +41,21 @@ def check_given(**columns):
             raise ValueError(f"{name} must hold the rows; got None. For no rows pass empty lists.")
 
 
-def read_problems(y_true, y_proba, settings, negative):
-    """Predictions and outcomes of each binary problem, the number of rows, and negative label.
+def read_rows(y_true, y_proba, time, settings, stream):
+    """Rows that follow those of a stream, as far as they count; there may be none.
 
-    `negative` is that of the rows before, see `agree_on_negative`.
+    Returns predictions and outcomes of each binary problem, times, the negative label, see
+    `agree_on_negative`, and the kind of times.
     """
-    samples, n_rows, negative = list_samples(y_true, y_proba, None, settings, negative)
-    return [_read_sample(sample) for _, sample in samples], n_rows, negative
+    samples, n_rows, negative = list_samples(y_true, y_proba, None, settings, stream.negative)
+    problems = [_read_sample(sample) for _, sample in samples]
+    kind, times = read_times(time, n_rows)
+    check_order_of_times(kind, times, stream)
+    if settings["promise"] is not None:
+        ((_, sample),), ((_, outcomes),) = samples, problems
+        accepted, *problem = accept_rows(settings["promise"], sample.predictions, outcomes)
+        problems, times = [problem], None if times is None else times[accepted]
+    return problems, times, negative, kind
 
 
 def _read_sample(sample):

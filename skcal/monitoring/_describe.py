@@ -16,16 +16,20 @@ _LARGEST_PLAIN = 1e4
 
 def describe_monitor(state, settings, labels, log_level):
     """Some sentences: whether there is an alarm, of what, since when, and how large it is."""
+    promise = settings["promise"]
     if state.n_rows == 0:
-        return "No rows yet."
-    text = _tell_evidence(state, settings["alpha"])
+        return "No rows yet." if promise is None else "No accepted rows yet."
+    text = _tell_evidence(state, settings["alpha"], promise)
     if settings["run_length"] is not None:
         unit = "rows" if settings["batch"] == "rows" else "batches"
         text += " " + _tell_change(state, settings["run_length"], unit)
     past, current = find_deviations(state, log_level)
     for deviation in filter(None, (past, current)):
-        subject = _name_subject(settings, labels, deviation.problem)
-        text += " " + _tell_deviation(state, deviation, subject)
+        if promise is None:
+            subject = _name_subject(settings, labels, deviation.problem)
+            text += " " + _tell_deviation(state, deviation, subject)
+        else:
+            text += " " + _tell_break(state, deviation, promise["at_most"])
     if current is None and past is not None:
         text += " Since then nothing clear is wrong."
     elif current is None and (state.alarm is not None or state.change_alarms):
@@ -33,22 +37,33 @@ def describe_monitor(state, settings, labels, log_level):
     return text
 
 
-def _tell_evidence(state, alpha):
-    rows, evidence = _count(state.n_rows), _show(log_mean_exp(state.log_evidence))
+def _tell_evidence(state, alpha, promise):
+    rows, what, watched = _count(state.n_rows), "calibration", ""
+    if promise is not None:
+        rows, what = _count(state.n_rows, "accepted row"), "the promise"
+        counts = sum(experts.counts for stream in state.experts for experts in stream)
+        watched = f", {_tell_rate(counts, promise['at_most'], 'of which {} were wrong')}"
+    evidence = _show(log_mean_exp(state.log_evidence))
     pvalue, level = show_pvalue(find_pvalue(state)), f"{1 / alpha:.4g}"
     # The p-values of several streams are combined, not their evidence.
     is_single = len(state.log_evidence) == 1
     if state.alarm is None:
         needed = f"{level} would be an alarm" if is_single else f"p = {alpha:g} would be an alarm"
         return (
-            f"No alarm in {rows}: the evidence against calibration is {evidence} now, and {needed} "
-            f"({pvalue})."
+            f"No alarm in {rows}{watched}: the evidence against {what} is {evidence} now, and "
+            f"{needed} ({pvalue})."
         )
-    reached = f"the evidence against calibration reached {level}"
+    reached = f"the evidence against {what} reached {level}"
     if not is_single:
-        reached = f"the p-value of calibration fell to {alpha:g}"
+        reached = f"the p-value of {what} fell to {alpha:g}"
     place = _place(state, *state.alarm)
     return f"Alarm at row {place}: {reached}. After {rows} the evidence is {evidence} ({pvalue})."
+
+
+def _tell_rate(counts, at_most, sentence):
+    n_rows, _, wrong = counts.sum(axis=1)
+    promised, observed = show_percentages(at_most, wrong / n_rows)
+    return f"{sentence.format(observed)} where at most {promised} were promised"
 
 
 def _name_subject(settings, names, problem):
@@ -76,20 +91,32 @@ def _tell_change(state, run_length, unit):
     return f"Alarm at a change at row {last}{which} ({price})."
 
 
+def _tell_break(state, deviation, at_most):
+    counts, lag = deviation.rise.within, len(state.experts)
+    since = _tell_period(state, deviation.rise, is_over=deviation.is_over)
+    rate = _tell_rate(counts, at_most, "{} of the accepted rows were wrong")
+    n_rows = _count_part(counts[0].sum(), lag)
+    return f"{since} the promise {'was' if deviation.is_over else 'is'} broken: {rate} {n_rows}."
+
+
+def _count_part(n_rows, lag):
+    part = "" if lag == 1 else f", one in {lag}"
+    return f"({_count(int(n_rows))}{part})"
+
+
 def _tell_deviation(state, deviation, subject):
     rise, (are, lines) = deviation.rise, _WORDS[deviation.is_over]
     since = _tell_period(state, rise, is_over=deviation.is_over)
     # Rows that deviate alike explain most of what the expert has gained.
     is_alike = (_standardize(rise.within) ** 2).sum() / 2 >= rise.gain / 4
     n_rows, lag = rise.within[0], len(state.experts)
-    part = "" if lag == 1 else f", one in {lag}"
     if deviation.name == "cell":
         low, high = list_edges(len(n_rows))
         cell = int(np.argmax(np.abs(_standardize(rise.within))))
         place = show_places(low[cell], high[cell])
         gap = _compare(rise.within[:, cell], is_alike)
-        return f"{since} {subject} {place} {are} {gap} ({_count(int(n_rows[cell]))}{part})."
-    rows = f"({_count(int(n_rows.sum()))}{part})"
+        return f"{since} {subject} {place} {are} {gap} {_count_part(n_rows[cell], lag)}."
+    rows = _count_part(n_rows.sum(), lag)
     gap = _compare(rise.within.sum(axis=1), is_alike)
     if deviation.name == "shift" or not is_alike or _is_shift(rise.within):
         return f"{since} {subject} {are} {gap} {rows}."
@@ -159,8 +186,8 @@ def _place(state, row, time):
     return f"{row:,} ({show_time(state.time_kind, time)})"
 
 
-def _count(n_rows):
-    return "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+def _count(n_rows, name="row"):
+    return f"1 {name}" if n_rows == 1 else f"{n_rows:,} {name}s"
 
 
 def _show(log_value):

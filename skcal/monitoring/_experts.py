@@ -31,8 +31,15 @@ class Rules(NamedTuple):
     batch: str  # "rows", "whole" or "dependent"
     log_level: float  # logarithm of the evidence that is an alarm
     log_run_length: float | None  # logarithm of the detector that is an alarm
+    # Predictions are one bound of the probability: smaller ones are allowed, and only "shift" bets.
+    is_bound: bool
     # Only evidence and alarms are wanted, not what describes them, which costs more.
     is_brief: bool = False
+
+    @property
+    def n_kinds(self):
+        """Number of experts of each memory, the first of `EXPERTS`."""
+        return 1 if self.is_bound else len(EXPERTS)
 
 
 class Experts(NamedTuple):
@@ -50,6 +57,12 @@ class Experts(NamedTuple):
     over: Rise | None  # the last clear rise that was over
 
     @property
+    def names(self):
+        """Name of each expert."""
+        n_memories = len(self.past.moments)
+        return n_memories * EXPERTS[: len(self.log_wealth) // n_memories]
+
+    @property
     def gains(self):
         """By how much the logarithm of the wealth has risen since its lowest point."""
         return self.log_wealth - self.low.logs
@@ -57,7 +70,7 @@ class Experts(NamedTuple):
 
 def make_experts(rules):
     """Experts before the first row."""
-    n_experts, n_cells = len(rules.memories) * len(EXPERTS), rules.n_bins + 2
+    n_experts, n_cells = len(rules.memories) * rules.n_kinds, rules.n_bins + 2
     marks = make_marks(n_experts, n_cells)
     past = make_past(len(rules.memories), rules.n_bins)
     return Experts(past, np.zeros((3, n_cells)), np.zeros(n_experts), marks, marks, None)
@@ -71,7 +84,7 @@ def play(experts, rules, predictions, outcomes, rows, times):
     """
     cells = find_cells(predictions, rules.n_bins)
     bets, past = bet(experts.past, predictions, outcomes, cells, rules.memories)
-    factors = find_log_factors(bets, predictions, outcomes, rules.tolerance)
+    factors = _find_factors(bets, predictions, outcomes, rules)
 
     def count(ends):
         return _count(cells, predictions, outcomes, experts.counts.shape[1], ends)
@@ -93,7 +106,7 @@ def play_at_once(experts, rules, predictions, outcomes, row, time, *, is_depende
         chunk = (predictions[part], outcomes[part])
         cells = find_cells(chunk[0], rules.n_bins)
         bets = bet_at_once(experts.past, chunk[0], cells)
-        factors = find_log_factors(bets, *chunk, rules.tolerance)
+        factors = _find_factors(bets, *chunk, rules)
         step = step + (np.exp(factors) if is_dependent else factors).sum(axis=-1)
         past = learn_at_once(past, *chunk, cells)
         counts = counts + _count(cells, *chunk, experts.counts.shape[1], np.array([len(cells) - 1]))
@@ -101,6 +114,11 @@ def play_at_once(experts, rules, predictions, outcomes, row, time, *, is_depende
     rows, times = np.array([row]), None if time is None else np.array([time])
     new = experts._replace(past=past)
     return _gain(new, rules, step.reshape(-1, 1), lambda _: counts, rows, times)
+
+
+def _find_factors(bets, predictions, outcomes, rules):
+    rows = predictions, outcomes, rules.tolerance
+    return find_log_factors(bets[:, : rules.n_kinds], *rows, is_one_sided=rules.is_bound)
 
 
 def _gain(experts, rules, steps, count, rows, times):
@@ -114,7 +132,8 @@ def _gain(experts, rules, steps, count, rows, times):
         return experts.counts + count(ends)
 
     rises = experts.low, experts.top, experts.over
-    counts, *rises = follow(*rises, rules.log_level, wealth, rows, times, count_all)
+    course = wealth, rows, times, count_all
+    counts, *rises = follow(*rises, rules.log_level, *course, is_last=rules.is_bound)
     return Experts(experts.past, counts, wealth[:, -1].copy(), *rises), sums
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from skcal._numerics.monitoring._betting_evidence import log_mean_exp, merge_delayed
-from skcal._numerics.monitoring._sequential_bets import EXPERTS
 from skcal.monitoring._rises import Rise, find_worth, is_over
 from skcal.monitoring._times import make_times
 
@@ -42,14 +41,19 @@ def list_current(state, log_level):
         for k in np.flatnonzero(goes_on):
             since = low.rows[k].item(), low.times[k].item()
             counts = low.counts[k], experts.counts - low.counts[k]
-            found.append((Rise(int(k), experts.gains[k].item(), *since, *now, *counts), problem))
-    return _sort(found, is_over=False)
+            rise = Rise(int(k), experts.gains[k].item(), *since, *now, *counts)
+            found.append(Deviation(rise, problem, experts.names[k], is_over=False))
+    return _sort(found)
 
 
 def list_ended(state):
     """The last rise of each problem and stream that is over, the clearest first."""
-    found = [(one.over, problem) for one, problem in _list_experts(state) if one.over is not None]
-    return _sort(found, is_over=True)
+    found = [
+        Deviation(one.over, problem, one.names[one.over.expert], is_over=True)
+        for one, problem in _list_experts(state)
+        if one.over is not None
+    ]
+    return _sort(found)
 
 
 def _list_experts(state):
@@ -60,10 +64,8 @@ def _list_experts(state):
                 yield experts, problem
 
 
-def _sort(found, *, is_over):
-    found.sort(key=lambda pair: -pair[0].gain)
-    names = (EXPERTS[rise.expert % len(EXPERTS)] for rise, _ in found)
-    return [Deviation(*pair, name, is_over) for pair, name in zip(found, names, strict=True)]
+def _sort(deviations):
+    return sorted(deviations, key=lambda one: -one.rise.gain)
 
 
 def find_deviations(state, log_level):
@@ -152,8 +154,8 @@ def find_detector(state):
 
 def tabulate_experts(state, memories, labels):
     """Table of the experts of all problems, and of all streams if there are several."""
-    names = [expert for _ in memories for expert in EXPERTS]
-    spans = ["all" if rows is None else str(rows) for rows in memories for _ in EXPERTS]
+    names, spans = state.experts[0][0].names, ["all" if n is None else str(n) for n in memories]
+    spans = np.repeat(spans, len(names) // len(memories)).tolist()
     tables = []
     for number, stream in enumerate(state.experts):
         for problem, experts in enumerate(stream):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,11 @@ from skcal._tools._typing import ArrayLike
 from skcal.monitoring._arguments import check_given, refuse_options
 from skcal.monitoring._monitor import CalibrationMonitor
 from skcal.monitoring._times import read_time_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skcal.inference import CertifiedThreshold
 
 
 class GroupedMonitor(Grouped[CalibrationMonitor]):
@@ -104,6 +109,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         reduction: Literal["auto", "confidence", "classwise"] = "auto",
         pos_label: object = None,
         batch: Literal["rows", "whole", "dependent"] = "rows",
+        promise: CertifiedThreshold | Mapping[str, Any] | None = None,
     ) -> None:
         blank = CalibrationMonitor(
             alpha=alpha,
@@ -115,6 +121,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
             reduction=reduction,
             pos_label=pos_label,
             batch=batch,
+            promise=promise,
         )
         self._start(blank)
 

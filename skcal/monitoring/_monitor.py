@@ -29,7 +29,7 @@ from skcal._tools._typing import ArrayLike
 from skcal.monitoring._arguments import (
     check_given,
     check_memories,
-    read_problems,
+    read_rows,
     refuse_options,
 )
 from skcal.monitoring._describe import describe_monitor
@@ -43,13 +43,18 @@ from skcal.monitoring._frames import (
     tabulate_periods,
 )
 from skcal.monitoring._merge import merge_states
+from skcal.monitoring._promise import check_promise
 from skcal.monitoring._serial import are_alike, pack_monitor, unpack_settings, unpack_stream
 from skcal.monitoring._state import make_state, may_alarm
 from skcal.monitoring._stream import add_rows, look, start_stream
-from skcal.monitoring._times import check_order_of_times, make_time, read_times
+from skcal.monitoring._times import make_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
+
+    from skcal.inference import CertifiedThreshold
 
 _REDUCTIONS = ("auto", "confidence", "classwise")
 _BATCHES = ("rows", "whole", "dependent")
@@ -266,6 +271,7 @@ class CalibrationMonitor:
         pos_label: object = None,
         lag: int = 1,
         batch: Literal["rows", "whole", "dependent"] = "rows",
+        promise: CertifiedThreshold | Mapping[str, Any] | None = None,
     ) -> None:
         self.alpha = check_inside("alpha", alpha)
         self.tolerance = check_number("tolerance", tolerance, 0, below=_LARGEST_TOLERANCE)
@@ -280,6 +286,7 @@ class CalibrationMonitor:
         self.lag = check_integer("lag", lag, minimum=1, maximum=10**4)
         check_option("batch", batch, _BATCHES)
         self.batch = batch
+        self.promise = check_promise(promise, reduction, self.labels, self.pos_label)
         if self.lag > 1 and (batch != "rows" or run_length is not None):
             raise ValueError(
                 f'lag must be 1 with run_length, or with a batch other than "rows"; got {lag}.'
@@ -326,10 +333,8 @@ class CalibrationMonitor:
         if is_empty(y_true, y_proba):
             return self
         stream = self._stream
-        problems, n_rows, negative = read_problems(y_true, y_proba, self._settings, stream.negative)
-        kind, times = read_times(time, n_rows)
-        check_order_of_times(kind, times, stream)
-        self._take(add_rows(stream, self._rules, problems, times, negative, kind))
+        problems, *given = read_rows(y_true, y_proba, time, self._settings, stream)
+        self._take(add_rows(stream, self._rules, problems, *given))
         return self
 
     def merge(self, *others: CalibrationMonitor, independent: bool = False) -> CalibrationMonitor:
@@ -524,9 +529,10 @@ class CalibrationMonitor:
 
     @property
     def _rules(self):
-        judged = self.memories, self.n_bins, self.tolerance, self.lag, self.batch
+        is_bound = self.promise is not None
+        judged = self.memories, 1 if is_bound else self.n_bins, self.tolerance, self.lag, self.batch
         run_length = None if self.run_length is None else np.log(self.run_length)
-        return Rules(*judged, -np.log(self.alpha), run_length)
+        return Rules(*judged, -np.log(self.alpha), run_length, is_bound)
 
     def _take(self, stream):
         # What was seen is of use as long as the rows wait that it was seen of.

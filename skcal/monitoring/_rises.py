@@ -81,20 +81,21 @@ def is_over(log_level, low, top, now):
     return missing >= (log_level + np.log1p(gain)) / (1 - _SLOWEST)
 
 
-def follow(low, top, over, log_level, wealth, rows, times, count):
+def follow(low, top, over, log_level, wealth, rows, times, count, *, is_last):
     """Where the rises of the experts are after more rows.
 
     Returns the counts of all rows, `low`, `top` and `over`. `low` and `top` mark where the wealth
     was lowest, and where it was highest since then; `over` is the last rise that was over. `wealth`
     has its logarithms, by expert and row. `count` gives the counts until some places, of which the
-    last is the last row.
+    last is the last row. Of rows of equal wealth, `low` is the last one with `is_last`, for experts
+    that do not bet while nothing is wrong, otherwise the first one.
     """
-    lows, highs = _find_extremes(low, top, wealth)
+    lows, highs = _find_extremes(low, top, wealth, is_last)
     every, ended = np.arange(len(wealth)), []
     reach = np.maximum(wealth[every, highs], top.logs) - np.minimum(wealth[every, lows], low.logs)
     for k in np.flatnonzero(reach >= log_level):
         marks = [(mark.logs[k], mark.rows[k], -1) for mark in (low, top)]
-        lows[k], highs[k], ends = _trace(wealth[k], rows, *marks, log_level)
+        lows[k], highs[k], ends = _trace(wealth[k], rows, *marks, log_level, is_last)
         ended += [(place, k, start, end) for place, start, end in ends]
     places = {*lows.tolist(), *highs.tolist(), *(x for end in ended for x in end[2:])}
     places = sorted((places - {-1}) | {len(rows) - 1})
@@ -115,16 +116,23 @@ def follow(low, top, over, log_level, wealth, rows, times, count):
     return counts[places[-1]], _move(low, lows, find), _move(top, highs, find), over
 
 
-def _find_extremes(low, top, wealth):
+def _find_extremes(low, top, wealth, is_last):
     """Places of new lowest wealth, and of the highest since; -1 where these stay."""
     every = np.arange(len(wealth))
-    lows, highs = wealth.argmin(axis=1), wealth.argmax(axis=1)
-    has_moved = wealth[every, lows] < low.logs
+    (lows, has_moved), highs = _find_lower(wealth, low.logs, is_last), wealth.argmax(axis=1)
     lows[~has_moved] = -1
     highs[~has_moved & (wealth[every, highs] <= top.logs)] = -1
     for k in np.flatnonzero(has_moved):
         highs[k] = lows[k] + wealth[k, lows[k] :].argmax()
     return lows, highs
+
+
+def _find_lower(wealth, low, is_last):
+    """Places of the lowest wealth, and whether these take the place of a mark."""
+    if is_last:
+        lowest = wealth.shape[-1] - 1 - wealth[..., ::-1].argmin(axis=-1)
+        return lowest, wealth.min(axis=-1) <= low
+    return wealth.argmin(axis=-1), wealth.min(axis=-1) < low
 
 
 def _move(mark, places, find):
@@ -140,7 +148,7 @@ def _move(mark, places, find):
     return Marks(*columns)
 
 
-def _trace(path, rows, low, top, log_level):
+def _trace(path, rows, low, top, log_level, is_last):
     """Follow one expert row by row.
 
     `low` and `top` are wealth, row and place, which is -1 for an earlier row. Returns the places of
@@ -162,8 +170,8 @@ def _trace(path, rows, low, top, log_level):
                     ended.append((start + first, low[2], top[2]))
                 low = top = values[-1], numbers[-1], start + first
         else:
-            at = int(values.argmin())
-            if values[at] < low[0]:
+            at, is_lower = _find_lower(values, low[0], is_last)
+            if is_lower:
                 low = top = values[at], numbers[at], start + at
                 top = _find_higher(values[at:], numbers[at:], start + at, top)
             else:

@@ -22,6 +22,8 @@ from skcal.monitoring._times import DATES, NUMBERS, check_plain_time
 
 FORMAT = "skcal.CalibrationMonitor"
 VERSION = 1
+# Settings that monitors of earlier versions did not have.
+_ADDED = {"promise": None}
 # What is given with rows, or counted, and compared exactly; sums may differ by their rounding.
 _GIVEN = ("settings", "last_time", "times", "since_time", "until_time", "alarm", "change_alarms")
 _ROUNDING = 1e-9
@@ -85,7 +87,8 @@ def unpack_settings(data, names):
     """Settings from the dict that `pack_monitor` made; `names` are those of all settings."""
     check_format(data, FORMAT, VERSION)
     with errors_named(FORMAT):
-        return {name: data["settings"][name] for name in names}
+        settings = _ADDED | data["settings"]
+        return {name: settings[name] for name in names}
 
 
 def unpack_stream(data, blank):

@@ -32,7 +32,9 @@ def start_stream(state):
 
 
 def add_rows(stream, rules, problems, times, negative, time_kind):
-    """The stream with more rows, see `advance`."""
+    """The stream with more rows, see `advance`; without any it may learn the negative label."""
+    if len(problems[0][0]) == 0:
+        return stream._replace(negative=negative)
     stream = Stream(
         stream.state,
         (*stream.waiting, (problems, times)),
@@ -58,10 +60,9 @@ def look(stream, rules, seen=None):
             break
         waiting.append(part)
         n_seen -= len(part[0][0][0])
-    if not waiting:
-        return state
-    problems, times = join_rows(waiting[::-1])
-    state = advance(state, rules, problems, times)
+    if waiting:
+        problems, times = join_rows(waiting[::-1])
+        state = advance(state, rules, problems, times)
     return state._replace(negative=stream.negative, time_kind=stream.time_kind)
 
 

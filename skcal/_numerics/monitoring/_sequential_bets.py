@@ -173,21 +173,22 @@ def discount(past, memories, n):
     return Past(past.moments * left[:, None], past.cells * left[:, None, None])
 
 
-def find_log_factors(bets, predictions, outcomes, tolerance):
+def find_log_factors(bets, predictions, outcomes, tolerance, *, is_one_sided=False):
     """Logarithms of the factors by which wealth is multiplied, one for each bet.
 
     Rows are the last axis. With a tolerance, in log odds, the likelihood under the forecast is
     compared with that under the nearest allowed probability. Log odds that differ by tau are the
-    bet (e^tau - 1) / (1 + v (e^tau - 1)). The expected factor is at most 1 for all allowed
-    probabilities.
+    bet (e^tau - 1) / (1 + v (e^tau - 1)). If `is_one_sided`, all smaller probabilities are allowed
+    too. The expected factor is at most 1 for all allowed probabilities.
     """
     most = 1 - _WORST
     low = -most / np.maximum(1 - predictions, most / (_BEST - 1))
     high = most / np.maximum(predictions, most / (_BEST - 1))
     bets, residuals = bets.clip(low, high), outcomes - predictions
     logs = np.log1p(bets * residuals)
-    if tolerance:
+    if tolerance or is_one_sided:
         low, high = (grow / (1 + predictions * grow) for grow in np.expm1([-tolerance, tolerance]))
+        low = -np.inf if is_one_sided else low
         logs -= np.log1p(np.clip(bets, low, high) * residuals)
     return logs
 
