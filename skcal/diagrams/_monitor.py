@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from skcal._input._validation import check_flag
 from skcal._numerics.monitoring._betting_evidence import find_price
 from skcal._tools._words import show_moment
-from skcal.diagrams._entries import check_alone, keep_shown
+from skcal.diagrams._entries import check_alone, draw_above, keep_shown
 from skcal.diagrams._estimate import name_problem
 from skcal.diagrams._figure import (
     draw_diagonal,
@@ -37,7 +37,8 @@ class MonitorDisplay:
     at an alarm, the alarm, and the estimated change point; of many rows, and of those of one date,
     the largest evidence. On the right the mean outcome of the rows in each bin over their mean
     prediction, before and after the change point (or before, during and after a deviation that is
-    over), each with a 95 % interval of Wilson for itself alone.
+    over), each with a 95 % interval of Wilson for itself alone; for a promise the error rate of the
+    accepted rows in these periods.
 
     It is recommended to use :meth:`from_monitor` to create a display.
 
@@ -64,7 +65,7 @@ class MonitorDisplay:
     points_ : list of matplotlib Artists
         Points of the bins, for each period.
     ref_line_ : matplotlib Artist
-        The diagonal.
+        The diagonal, or a line at the error rate that was promised.
     axes_ : ndarray of matplotlib Axes
         Axes of the evidence, and of the bins.
     figure_ : matplotlib Figure
@@ -161,7 +162,8 @@ class MonitorDisplay:
         point_kwargs : dict, default=None
             Keyword arguments of matplotlib's `errorbar` for the points and intervals of the bins.
         ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the diagonal.
+            Keyword arguments of matplotlib's `plot` for the diagonal, or of its `axhline` for a
+            promise.
         despine : bool, default=False
             Whether to remove the top and right spines.
 
@@ -192,13 +194,9 @@ class MonitorDisplay:
             # Below the panel no line of the evidence passes through it.
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
             left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
-            self.ref_line_ = draw_diagonal(right, ref_line_kwargs)
-            self._draw_points(right, point_kwargs)
-            reduction, pos_label = name_problem(self.monitor, None)
-            label = name_label(reduction, pos_label)
             keep_shown([self.line_], ("Evidence",))
-            keep_shown(self.points_, name_axes(reduction), label)
-            finish_axes(right, name_axes(reduction, label), despine=despine)
+            draw = self._draw_bins if self.monitor.promise is None else self._draw_rates
+            draw(right, point_kwargs, ref_line_kwargs, despine)
             if despine:
                 left.spines[["top", "right"]].set_visible(False)
             self.axes_, self.figure_ = axes, left.figure
@@ -213,7 +211,8 @@ class MonitorDisplay:
         axis = "time" if "time" in history else "row"
         # Rows of one date would make a vertical line.
         history = history.groupby(axis, as_index=False).max()
-        look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": "Evidence against calibration"}
+        what = "calibration" if monitor.promise is None else "the promise"
+        look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": f"Evidence against {what}"}
         if len(history) == 1:  # no line has one point
             look["marker"] = "o"
         look = merge_style(look, line_style, Line2D)
@@ -234,7 +233,8 @@ class MonitorDisplay:
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.yaxis.set_major_formatter(FuncFormatter(_write_power))
-        ax.set_xlabel(axis.capitalize())
+        counted = "Row" if monitor.promise is None else "Accepted row"
+        ax.set_xlabel("Time" if axis == "time" else counted)
         ax.set_ylabel("Evidence")
         if history[axis].dtype.kind == "M":
             ticks = AutoDateLocator(maxticks=8)
@@ -278,8 +278,34 @@ class MonitorDisplay:
             if row is not None:
                 place = f"row {row:,}" if axis == "row" else show_moment(time)
                 found.append(f"{name}at {place}")
-        rows = "1 row" if monitor.n_samples_ == 1 else f"{monitor.n_samples_:,} rows"
+        rows = "row" if monitor.promise is None else "accepted row"
+        rows = f"1 {rows}" if monitor.n_samples_ == 1 else f"{monitor.n_samples_:,} {rows}s"
         return "Alarm " + "; last ".join(found) if found else f"No alarm in {rows}"
+
+    def _draw_bins(self, ax, style, ref_style, despine):
+        """Mean outcomes in bins over their mean predictions."""
+        self.ref_line_ = draw_diagonal(ax, ref_style)
+        self._draw_points(ax, style)
+        reduction, pos_label = name_problem(self.monitor, None)
+        label = name_label(reduction, pos_label)
+        keep_shown(self.points_, name_axes(reduction), label)
+        finish_axes(ax, name_axes(reduction, label), despine=despine)
+
+    def _draw_rates(self, ax, style, ref_style, despine):
+        """Error rates of the accepted rows in each period, and the one that was promised."""
+        from matplotlib.lines import Line2D
+
+        at_most = self.monitor.promise["at_most"]
+        look = {"color": choose_pale_color(ax), "linestyle": ":", "linewidth": 1.2, "zorder": 1.8}
+        look["label"] = f"Promised: at most {100 * at_most:.3g} %"
+        self.ref_line_ = ax.axhline(at_most, **merge_style(look, ref_style, Line2D))
+        self._draw_points(ax, style)
+        keep_shown(self.points_, ("Period", "Error rate"))
+        ax.set(ylabel="Error rate of accepted rows", xticks=[], ylim=(0, None))
+        ax.set_xlim(-0.5, len(self.points_) - 0.5)
+        draw_above(ax)
+        if despine:
+            ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_points(self, ax, style):
         from matplotlib.lines import Line2D
@@ -302,7 +328,8 @@ class MonitorDisplay:
             look = {"marker": _MARKERS[k], "markersize": 5, "linestyle": "none", "elinewidth": 1}
             look |= {"color": CURVE_STYLES[k]["color"], "label": f"{name} ({size:,})"}
             look = merge_style(look, style, Line2D)
-            points, _, _ = ax.errorbar(part["mean_prediction"], means, yerr=reach, **look)
+            places = part["mean_prediction"] if self.monitor.promise is None else [k]
+            points, _, _ = ax.errorbar(places, means, yerr=reach, **look)
             self.points_.append(points)
 
 

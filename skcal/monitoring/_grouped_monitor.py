@@ -51,6 +51,9 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         The positive label.
     batch : {"rows", "whole", "dependent"}, default="rows"
         What the rows of a group in a batch are, see `CalibrationMonitor`.
+    promise : CertifiedThreshold or dict, default=None
+        What is watched in each group instead of calibration, see `CalibrationMonitor`. Groups with
+        promises of their own need monitors of their own.
 
     Raises
     ------

@@ -107,6 +107,12 @@ class CalibrationMonitor:
         What a batch is: rows in the order in which their labels became known; a whole without
         order, of rows that are independent given the earlier batches; or a whole of rows that may
         depend on each other.
+    promise : CertifiedThreshold or dict, default=None
+        What is watched instead of calibration: that of the rows that it accepts at most a part is
+        wrong. It comes from :func:`~skcal.inference.certified_threshold`, or is
+        ``{"threshold": 0.9, "at_most": 0.05}`` for predictions of 0.9 or more, with ``"side":
+        "below"`` for 0.9 or less as ones in which the label does not come true. Rows that are not
+        accepted are left out, and not counted anywhere.
 
     Attributes
     ----------
@@ -163,6 +169,7 @@ class CalibrationMonitor:
     monitor_batches : Feed a monitor with an iterable of tables.
     skcal.diagrams.MonitorDisplay : The picture.
     skcal.inference.calibration_test : For rows that are all there, and looked at once.
+    skcal.inference.certified_threshold : Makes promises that can be watched.
 
     Notes
     -----
@@ -208,6 +215,18 @@ class CalibrationMonitor:
     15 000 rows, nine in ten estimates are within 500 rows, and one in thirty is 1500 to 4600 early;
     of a change that grows slowly the estimate is late. A rise is over where its expert
     wins less than a quarter of what it won before, as long as chance will hardly explain that.
+
+    **A promise.** With a promise the hypothesis is this: given the past, an accepted row is wrong
+    with a probability of at most :math:`v`, the `at_most` of the promise; with a tolerance, with
+    log odds that exceed those of :math:`v` by at most :math:`\tau`. :math:`p_t` is :math:`q_t` up
+    to this bound, and the bound beyond, so that fewer errors than promised are no evidence. The
+    hypothesis is about the mean over accepted rows, as the promise is, and not about the prediction
+    of a row: those near the threshold may be wrong more often than promised. For that the experts
+    must not see predictions either: there is one for each memory, which moves :math:`v` ("shift").
+    Rows must not be sorted by their predictions, unless `batch` is not "rows": then it suffices
+    that the mean of the probabilities of a batch is at most :math:`v`, since factors are linear in
+    them. An expert bets as soon as more rows are wrong than promised by what it remembers. Where
+    fewer were wrong before, the change point is late by up to about the shortest memory.
 
     **Late labels.** With a lag of h, every h-th row is a stream of its own, `e_value_` is the mean
     of the h streams' evidence, and `pvalue_` the harmonic mean of their p-values times
@@ -256,6 +275,19 @@ class CalibrationMonitor:
     True
     >>> abs(monitor.change_point_ - 5000) < 500
     True
+
+    Of answers with a confidence of .9 or more at most 5 % are to be wrong. At first it is 4 %.
+
+    >>> contract = CalibrationMonitor(promise={"threshold": 0.9, "at_most": 0.05})
+    >>> confidence = rng.uniform(0.5, 1, 20_000)
+    >>> is_wrong = rng.random(20_000) < np.where(np.arange(20_000) < 10_000, 0.04, 0.12)
+    >>> contract = contract.update(~is_wrong, confidence)
+    >>> contract.n_samples_ == (confidence >= 0.9).sum().item()
+    True
+    >>> print(contract.describe())  # doctest: +ELLIPSIS
+    Alarm at row 2,...: the evidence against the promise reached 20. After ... accepted rows ...
+    Since about row 2,... the promise is broken: 12... % of the accepted rows were wrong where at
+    most 5.0 % were promised (1,... rows).
     """
 
     def __init__(

@@ -48,8 +48,8 @@ def _read_promise(promise):
     given = promise._asdict() if hasattr(promise, "_asdict") else promise
     if not isinstance(given, Mapping):
         raise ValueError(
-            "promise must be what certified_threshold returned, or a dict of threshold and at_most; "
-            f"got {promise!r}."
+            "promise must be what certified_threshold returned, or a dict of threshold and "
+            f"at_most; got {promise!r}."
         )
     if any(isinstance(value, Mapping | tuple) for value in given.values()):
         raise ValueError(
