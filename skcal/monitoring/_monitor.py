@@ -216,17 +216,17 @@ class CalibrationMonitor:
     of a change that grows slowly the estimate is late. A rise is over where its expert
     wins less than a quarter of what it won before, as long as chance will hardly explain that.
 
-    **A promise.** With a promise the hypothesis is this: given the past, an accepted row is wrong
-    with a probability of at most :math:`v`, the `at_most` of the promise; with a tolerance, with
-    log odds that exceed those of :math:`v` by at most :math:`\tau`. :math:`p_t` is :math:`q_t` up
-    to this bound, and the bound beyond, so that fewer errors than promised are no evidence. The
-    hypothesis is about the mean over accepted rows, as the promise is, and not about the prediction
-    of a row: those near the threshold may be wrong more often than promised. For that the experts
-    must not see predictions either: there is one for each memory, which moves :math:`v` ("shift").
-    Rows must not be sorted by their predictions, unless `batch` is not "rows": then it suffices
-    that the mean of the probabilities of a batch is at most :math:`v`, since factors are linear in
-    them. An expert bets as soon as more rows are wrong than promised by what it remembers. Where
-    fewer were wrong before, the change point is late by up to about the shortest memory.
+    **A promise.** With a promise of at most v, its `at_most`, the hypothesis is one-sided: given
+    the past, an accepted row is wrong with a probability of at most v; with a tolerance, with log
+    odds that exceed those of v by at most :math:`\tau`. :math:`p_t` is :math:`q_t` up to this bound
+    and the bound beyond it, so that fewer errors than promised are no evidence. The hypothesis
+    leaves out the prediction of the row itself, because the promise is one of the mean over
+    accepted rows: those near the threshold may be wrong more often. All bets are made as if v had
+    been predicted, so that no expert can use that either; there is one for each memory ("shift"),
+    and `n_bins` has no effect. Rows must not come sorted by their predictions, except within a
+    batch that is not "rows", where the mean of the probabilities is to be at most v. The change
+    point is where an expert began to bet, some hundred rows late if fewer errors than promised came
+    before.
 
     **Late labels.** With a lag of h, every h-th row is a stream of its own, `e_value_` is the mean
     of the h streams' evidence, and `pvalue_` the harmonic mean of their p-values times
@@ -508,7 +508,8 @@ class CalibrationMonitor:
             One row for each period and bin that holds rows: ``period`` ("before" or "after" the
             change point; "before", "during" and "after" the last deviation if it is over; "all"
             where there is none), ``low`` and ``high``, between which the predictions lie,
-            ``n_samples``, ``mean_prediction`` and ``mean_outcome``. Of "classwise" it is the label
+            ``n_samples``, ``mean_prediction`` and ``mean_outcome``; for a promise there is one bin,
+            with the promised and the observed error rate. Of "classwise" it is the label
             with the clearest deviation, and of a lag, after an alarm, a stream with one of the
             clearest.
         """

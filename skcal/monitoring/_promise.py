@@ -51,7 +51,7 @@ def _read_promise(promise):
             "promise must be what certified_threshold returned, or a dict of threshold and "
             f"at_most; got {promise!r}."
         )
-    if any(isinstance(value, Mapping | tuple) for value in given.values()):
+    if any(isinstance(value, Mapping) or hasattr(value, "_asdict") for value in given.values()):
         raise ValueError(
             "promise must be a single one; make one monitor for each, and feed all of them. Got "
             f"those of {', '.join(map(repr, given))}."

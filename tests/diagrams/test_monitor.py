@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 from skcal.diagrams import MonitorDisplay
 from skcal.monitoring import CalibrationMonitor
 
+PROMISE = {"threshold": 0.8, "at_most": 0.125}
 DAYS = pd.date_range("2026-03-02", periods=20)
 
 
@@ -146,6 +147,32 @@ def test_the_legend_is_outside_of_the_panel():
     display.figure_.canvas.draw()
     ax = display.axes_[0]
     assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
+def test_a_promise_has_error_rates():
+    """Of the periods, with intervals of Wilson, over the line of what was promised."""
+    rng, monitor = np.random.default_rng(0), CalibrationMonitor(promise=PROMISE)
+    display = MonitorDisplay.from_monitor(monitor.update([1, 0, 1], [0.9, 0.9, 0.1]))
+    left, right = display.axes_
+    assert left.get_title() == "No alarm in 2 accepted rows"
+    assert left.get_xlabel() == "Accepted row"
+    assert display.line_.get_label() == "Evidence against the promise"
+    monitor.update(rng.random(4000) > np.repeat([0.05, 0.3], 2000), np.full(4000, 0.9))
+    display = MonitorDisplay.from_monitor(monitor, despine=True, ref_line_kwargs={"color": "blue"})
+    table, right = monitor.to_frame(), display.axes_[1]
+    assert table["period"].tolist() == ["before", "after"]
+    for k, (points, bar) in enumerate(zip(display.points_, right.collections, strict=True)):
+        n, rate = table["n_samples"][k], table["mean_outcome"][k]
+        np.testing.assert_allclose(points.get_xydata(), [[k, rate]])
+        wilson = binomtest(round(n * rate), n).proportion_ci(method="wilson")
+        np.testing.assert_allclose(bar.get_segments()[0][:, 1], wilson, atol=1e-12)
+    np.testing.assert_allclose(display.ref_line_.get_ydata(), PROMISE["at_most"])
+    assert to_hex(display.ref_line_.get_color()) == "#0000ff"
+    assert display.ref_line_.get_label() == "Promised: at most 12.5 %"
+    assert right.get_ylabel() == "Error rate of accepted rows"
+    assert not right.spines["right"].get_visible()
+    with pytest.raises(ValueError, match="ax must not show another display"):
+        MonitorDisplay.from_monitor(feed(), ax=display.axes_)
 
 
 def test_one_row_is_a_point():

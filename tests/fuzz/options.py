@@ -133,6 +133,10 @@ OPTIONS = {
         mostly([None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}], [0, [1, 2], "x", np.nan, {}, [[1]]]),
     ),
     "proportion": mostly(["quantile", "interval"], ["x"]),
+    "promise": mostly(
+        [None, *({"threshold": 0.5, "at_most": 0.1, "side": side} for side in ("above", "below"))],
+        ["x", {}, {"threshold": np.inf, "at_most": 0.1}, (0.5, 0.1), {"above": {}}],
+    ),
     "quantile": mostly([None, 0.5, 1, 1e-300], [0, 1.5, "x"]),
     "quantiles": LEVELS,
     "recalibrators": mostly(

@@ -96,7 +96,8 @@ def test_hostile_batches_of_a_monitor(**arguments):
 @st.composite
 def damaged(draw):
     """What `to_dict` gave, of which a value is replaced or taken out."""
-    monitor = CalibrationMonitor(memories=(None, 3), n_bins=2, run_length=5)
+    promise = draw(st.sampled_from([None, {"threshold": 0.5, "at_most": 0.1}]))
+    monitor = CalibrationMonitor(memories=(None, 3), n_bins=2, run_length=5, promise=promise)
     monitor.update([0, 1, 1], [0.25, 0.5, 0.5], time=DAY)
     data = json.loads(json.dumps(monitor.to_dict()))
     places = list(walk(data))

@@ -115,10 +115,10 @@ def draw_bets(rng):
     return np.concatenate([drawn, np.outer([0, np.inf, -np.inf], np.ones(len(EXTREMES)))])
 
 
-def find_factors(drawn, tolerance):
+def find_factors(drawn, tolerance, **options):
     """Factors of the outcomes 0 and 1."""
-    outcomes = np.zeros_like(EXTREMES), np.ones_like(EXTREMES)
-    return [np.exp(bets.find_log_factors(drawn, EXTREMES, y, tolerance)) for y in outcomes]
+    for y in (np.zeros_like(EXTREMES), np.ones_like(EXTREMES)):
+        yield np.exp(bets.find_log_factors(drawn, EXTREMES, y, tolerance, **options))
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.01, 0.3, 2.9])
@@ -139,11 +139,30 @@ def test_expected_factors_of_allowed_probabilities(rng, tolerance):
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
-def test_factors_are_likelihood_ratios(tolerance):
+def test_expected_factors_below_a_bound(rng, tolerance):
+    """At most 1 down to 0, and 1 at the bound; a bet on less is none."""
+    drawn = draw_bets(rng)
+    wrong, right = find_factors(drawn, tolerance, is_one_sided=True)
+    for factors in (wrong, right):
+        assert factors.min() >= np.exp(-3) * (1 - 1e-12)
+        assert factors.max() <= np.exp(3) * (1 + 1e-12)
+        assert (factors[drawn <= 0] == 1).all()
+    bound = EXTREMES / (EXTREMES + (1 - EXTREMES) * np.exp(-tolerance))
+    for share in (0, 0.3, 0.99, 1):
+        means = (1 - share * bound) * wrong + share * bound * right
+        assert means.max() <= 1 + 1e-12
+    np.testing.assert_allclose(means, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_one_sided", [False, True])
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+def test_factors_are_likelihood_ratios(tolerance, is_one_sided):
     """Of q = v + n v (1 - v), and of the allowed probability that is nearest to it."""
     v, n = np.array([0.1, 0.4, 0.4, 0.4, 0.8, 0.8]), np.array([2.0, -0.5, 0.1, 0.0, 0.5, -2.0])
     q = v + n * v * (1 - v)
-    p = np.clip(q, expit(logit(v) - tolerance), expit(logit(v) + tolerance))
+    low = 0 if is_one_sided else expit(logit(v) - tolerance)
+    p = np.clip(q, low, expit(logit(v) + tolerance))
     for y, ratio in ((1.0, q / p), (0.0, (1 - q) / (1 - p))):
-        found = bets.find_log_factors(n, v, np.full(6, y), tolerance)
+        rows = v, np.full(6, y), tolerance
+        found = bets.find_log_factors(n, *rows, is_one_sided=is_one_sided)
         np.testing.assert_allclose(found, np.log(ratio), rtol=1e-12, atol=1e-15)
