@@ -38,12 +38,12 @@ def describe_monitor(state, settings, labels, log_level):
 
 
 def _tell_evidence(state, alpha, promise):
-    rows, what, watched = _count(state.n_rows), "calibration", ""
+    row, what, watched = "row", "calibration", ""
     if promise is not None:
-        rows, what = _count(state.n_rows, "accepted row"), "the promise"
+        row, what = "accepted row", "the promise"
         counts = sum(experts.counts for stream in state.experts for experts in stream)
         watched = f", {_tell_rate(counts, promise['at_most'], 'of which {} were wrong')}"
-    evidence = _show(log_mean_exp(state.log_evidence))
+    rows, evidence = _count(state.n_rows, row), _show(log_mean_exp(state.log_evidence))
     pvalue, level = show_pvalue(find_pvalue(state)), f"{1 / alpha:.4g}"
     # The p-values of several streams are combined, not their evidence.
     is_single = len(state.log_evidence) == 1
@@ -57,7 +57,7 @@ def _tell_evidence(state, alpha, promise):
     if not is_single:
         reached = f"the p-value of {what} fell to {alpha:g}"
     place = _place(state, *state.alarm)
-    return f"Alarm at row {place}: {reached}. After {rows} the evidence is {evidence} ({pvalue})."
+    return f"Alarm at {row} {place}: {reached}. After {rows} the evidence is {evidence} ({pvalue})."
 
 
 def _tell_rate(counts, at_most, sentence):

@@ -285,7 +285,7 @@ class CalibrationMonitor:
     >>> contract.n_samples_ == (confidence >= 0.9).sum().item()
     True
     >>> print(contract.describe())  # doctest: +ELLIPSIS
-    Alarm at row 2,...: the evidence against the promise reached 20. After ... accepted rows ...
+    Alarm at accepted row 2,...: the evidence against the promise reached 20. After ...
     Since about row 2,... the promise is broken: 12... % of the accepted rows were wrong where at
     most 5.0 % were promised (1,... rows).
     """

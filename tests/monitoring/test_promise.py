@@ -10,6 +10,7 @@ import pytest
 
 from skcal.inference import certified_threshold
 from skcal.monitoring import CalibrationMonitor, GroupedMonitor, monitor_batches
+from tests.cases import slow_among
 from tests.damage import MISSING, change
 from tests.monitoring.streams import feed
 from tests.streaming.calls import pass_through_json
@@ -49,8 +50,15 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("settings", [{}, {"tolerance": 0.3}, {"memories": (2, None)}])
+@pytest.mark.parametrize("rate", slow_among(RATES, "fewer", "none", "after an error"))
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"tolerance": 0.3}, marks=pytest.mark.slow),
+        pytest.param({"memories": (2, None)}, marks=pytest.mark.slow),
+    ],
+)
 def test_expected_evidence_is_1_at_most(rate, settings):
     """At any allowed rate, after every row; 1 at the bound, where every bet is fair."""
     errors, mass = list_outcomes(8, RATES[rate])
@@ -267,6 +275,8 @@ def test_no_accepted_rows():
         watch().update([-1], [0.1]).update([0], [0.9])
     with pytest.raises(ValueError, match="got both 0 and -1"):
         pass_through_json(watch().update([-1], [0.1])).update([0], [0.1])
+    with pytest.raises(ValueError, match="got both 0 and -1"):
+        watch().update([-1], [0.1]).merge(watch().update([0], [0.9]))
 
 
 def test_parts_do_not_matter(rng):
@@ -331,8 +341,8 @@ def test_sentences(rng):
     text, since = monitor.update(y[2000:], v[2000:]).describe(), monitor.change_point_
     rate = 100 * (1 - y[since:].mean())
     assert text.startswith(
-        f"Alarm at row {monitor.alarm_:,}: the evidence against the promise reached 20. After "
-        "4,000 accepted rows the evidence is 10^"
+        f"Alarm at accepted row {monitor.alarm_:,}: the evidence against the promise reached 20. "
+        "After 4,000 accepted rows the evidence is 10^"
     )
     assert text.endswith(
         f"Since about row {since:,} the promise is broken: {rate:.1f} % of the accepted rows were "
@@ -342,6 +352,7 @@ def test_sentences(rng):
     assert table["n_samples"].to_dict() == {"before": since, "after": 4000 - since}
     assert table.loc["after", "mean_outcome"] == pytest.approx(rate / 100, rel=1e-12)
     np.testing.assert_allclose(table["mean_prediction"], 0.05, rtol=1e-12)
+    assert (table[["low", "high"]] == [0, 1]).all(axis=None)
 
 
 def test_sentences_about_a_promise_that_is_kept_again(rng):
@@ -357,6 +368,8 @@ def test_sentences_with_a_lag_and_one_row(rng):
     text = watch(CONTRACT, lag=3).update(*draw_errors(rng, (3000, 0.2))).describe()
     assert "the p-value of the promise fell to 0.05" in text
     assert "rows, one in 3)." in text
+    text = watch(lag=3).update([1, 0, 1, 1], [0.9] * 4).describe()
+    assert text.startswith("No alarm in 4 accepted rows, of which 25.0 % were wrong where")
     assert (
         watch()
         .update([0], [0.8])
