@@ -31,7 +31,7 @@ class Rules(NamedTuple):
     batch: str  # "rows", "whole" or "dependent"
     log_level: float  # logarithm of the evidence that is an alarm
     log_run_length: float | None  # logarithm of the detector that is an alarm
-    # Predictions are one bound of the probability: smaller ones are allowed, and only "shift" bets.
+    # Predictions are upper bounds: smaller probabilities are allowed too, and only "shift" bets.
     is_bound: bool
     # Only evidence and alarms are wanted, not what describes them, which costs more.
     is_brief: bool = False

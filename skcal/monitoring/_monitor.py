@@ -111,8 +111,9 @@ class CalibrationMonitor:
         What is watched instead of calibration: that of the rows that it accepts at most a part is
         wrong. It comes from :func:`~skcal.inference.certified_threshold`, or is
         ``{"threshold": 0.9, "at_most": 0.05}`` for predictions of 0.9 or more, with ``"side":
-        "below"`` for 0.9 or less as ones in which the label does not come true. Rows that are not
-        accepted are left out, and not counted anywhere.
+        "below"`` for 0.9 or less as ones in which the label does not come true. Labels and
+        `reduction` are to be those that it was certified with. Rows that are not accepted are left
+        out, and not counted anywhere.
 
     Attributes
     ----------
