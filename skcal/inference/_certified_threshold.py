@@ -9,12 +9,12 @@ import numpy as np
 
 from skcal._input._clusters import number_clusters
 from skcal._input._independent_rows import check_reduction, select_labelled_rows
+from skcal._input._losses import check_losses
 from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._validation import (
     check_confidence_level,
     check_inside,
     check_option,
-    check_unit_range,
 )
 from skcal._numerics.inference._certification import (
     find_betting_pvalues,
@@ -27,7 +27,6 @@ from skcal._numerics.inference._certification import (
     split_level,
 )
 from skcal._sources._row_source import check_groups
-from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
 
@@ -260,11 +259,9 @@ def certified_threshold(
             "side must be 'above' for a confidence, which promises nothing where it is low; name "
             f"the label whose probability is meant with pos_label. Got {side!r}."
         )
-    losses = None
-    if not (isinstance(risk, str) and risk == "error"):
-        if side == "both":
-            raise ValueError("risk must be 'error' for both sides; certify one side at a time.")
-        losses = _check_losses(risk, len(present))
+    losses = check_losses(risk, len(present))
+    if losses is not None and side == "both":
+        raise ValueError("risk must be 'error' for both sides; certify one side at a time.")
     member = None if clusters is None else number_clusters(clusters, present)
     rows = _Rows(given.predictions, sample.predictions, sample.outcomes, losses, member)
     sides = SIDES if side == "both" else (side,)
@@ -288,17 +285,6 @@ def _show_threshold(threshold):
     distance = min(threshold, 1 - threshold)
     decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
     return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
-
-
-def _check_losses(risk, n_rows):
-    if isinstance(risk, str) or risk is None:
-        raise ValueError(f"risk must be 'error' or an array of losses; got {risk!r}.")
-    losses = read_numbers("risk", risk).astype(np.float64)
-    if losses.shape != (n_rows,):
-        raise ValueError(
-            f"risk must have shape {(n_rows,)}, a loss for each row; got {losses.shape}."
-        )
-    return check_unit_range("risk", losses)
 
 
 class _Rows(NamedTuple):
