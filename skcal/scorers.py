@@ -31,6 +31,7 @@ from skcal._input._validation import check_option, refuse_unknown_options
 from skcal._sources._bound_measure import bind_for_labels, bind_measure, name_function
 from skcal.metrics import (
     MEASURES,
+    area_under_risk_coverage_curve,
     brier_refinement,
     continuous_ranked_probability_score,
     distribution_kernel_calibration_error,
@@ -60,12 +61,20 @@ def __dir__():
 # with them, and is a scorer to other packages.
 _Scorer: Any = type(make_scorer(log_loss))
 
-# All that has a name: measures, what is left of proper scores after recalibration, and the largest
-# error over groups.
+# All that has a name: measures, what is left of proper scores after recalibration, the largest
+# error over groups, and the risk of what is accepted.
 _FUNCTIONS = {name: measure.function for name, measure in MEASURES.items()} | {
     function.__name__: function
-    for function in (brier_refinement, log_loss_refinement, multicalibration_error)
+    for function in (
+        area_under_risk_coverage_curve,
+        brier_refinement,
+        log_loss_refinement,
+        multicalibration_error,
+    )
 }
+
+# Options of those by name: a classifier's answer is accepted or not, whichever label it is.
+_DEFAULTS = {area_under_risk_coverage_curve.__name__: {"reduction": "confidence"}}
 
 # Those of regressors that have a name.
 _OF_DISTRIBUTIONS = {
@@ -164,6 +173,7 @@ def make_calibration_scorer(
         if name in options:
             raise TypeError(f"{name} cannot be an option of a scorer: it comes from {source}.")
     if isinstance(measure, str):
+        options = _DEFAULTS.get(measure, {}) | options
         measure = _FUNCTIONS.get(measure, measure)
     own = {name: value for name, value in options.items() if name != "group_columns"}
     bound = bind_for_labels(measure, own)
@@ -180,8 +190,8 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
     ----------
     name : str
         ``"neg_"`` and the name of a measure, ``"neg_log_loss_refinement"``,
-        ``"neg_brier_refinement"`` or ``"neg_multicalibration_error"``, see
-        :func:`get_scorer_names`.
+        ``"neg_brier_refinement"``, ``"neg_multicalibration_error"`` or
+        ``"neg_area_under_risk_coverage_curve"``, see :func:`get_scorer_names`.
     **options : dict
         Keyword arguments for the measure, such as ``n_bins=20`` or ``reduction="classwise"``, or
         for the refinement, such as ``recalibrator=TemperatureScaling()``.

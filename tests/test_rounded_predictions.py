@@ -31,6 +31,8 @@ CALLS = {
         y, v, recalibrator="platt", **SEEDED
     ),
     "elementary_score_curve": lambda y, v: metrics.elementary_score_curve(y, v),
+    "risk_coverage_curve": lambda y, v: metrics.risk_coverage_curve(y, v),
+    "area_under_risk_coverage_curve": metrics.area_under_risk_coverage_curve,
     "witness": lambda y, v: metrics.smooth_calibration_witness(y, v),
     "corp_decomposition": metrics.corp_decomposition,
     "cumulative_calibration_error": metrics.cumulative_calibration_error,

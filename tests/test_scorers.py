@@ -34,6 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skcal.metrics import (
     MEASURES,
+    area_under_risk_coverage_curve,
     brier_refinement,
     expected_calibration_error,
     log_loss_refinement,
@@ -57,7 +58,7 @@ BINARY, TEXT, TRIPLE = (GaussianNB().fit(*rows) for rows in ((X, Y), (X, NAMED),
 SMOOTH = get_scorer("neg_smooth_ece")
 # No calibration errors, but scorers too.
 REFINEMENTS = {f.__name__: f for f in (brier_refinement, log_loss_refinement)}
-GROUPED = multicalibration_error.__name__
+GROUPED, SELECTIVE = multicalibration_error.__name__, area_under_risk_coverage_curve.__name__
 ece_scorer = functools.partial(get_scorer, "neg_expected_calibration_error")
 LABELS = [[0, 1], [False, True], [1, 2], [-1, 1], ["no", "yes"]]
 LABELS = [*map(np.array, LABELS), np.array(["no", "yes"], dtype=object)]
@@ -404,7 +405,7 @@ def test_routing_passes_requested_weights():
 
 def test_names():
     names = get_scorer_names()
-    assert names == sorted(f"neg_{name}" for name in [*MEASURES, *REFINEMENTS, GROUPED])
+    assert names == sorted(f"neg_{name}" for name in [*MEASURES, *REFINEMENTS, GROUPED, SELECTIVE])
     assert [get_scorer(name).__name__ for name in names] == names
     gain = make_calibration_scorer(smooth_ece, greater_is_better=True)
     assert gain.__name__ == "smooth_ece"

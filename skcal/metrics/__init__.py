@@ -87,6 +87,11 @@ from skcal.metrics._regression_decomposition import (
     corp_regression_curve,
     corp_regression_decomposition,
 )
+from skcal.metrics._risk_coverage import (
+    RiskCoverageCurve,
+    area_under_risk_coverage_curve,
+    risk_coverage_curve,
+)
 from skcal.metrics._sharpness_curve import (
     CalibrationSharpnessCurve,
     calibration_sharpness_curve,
@@ -145,10 +150,12 @@ __all__ = [
     "NetBenefitCurve",
     "Quantiles",
     "ReducedPredictions",
+    "RiskCoverageCurve",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
     "adversarial_group_calibration",
+    "area_under_risk_coverage_curve",
     "averaged_two_bin_calibration_error",
     "brier_refinement",
     "calibration_decomposition",
@@ -187,6 +194,7 @@ __all__ = [
     "quantile_calibration_error",
     "random_interval_calibration_error",
     "ranked_probability_score",
+    "risk_coverage_curve",
     "smooth_calibration_error",
     "smooth_calibration_witness",
     "smooth_ece",

@@ -75,6 +75,7 @@ OPTIONS = {
     "by_label": FLAG,
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
+    "area_under_risk_coverage_curve.kind": mostly(["selective", "excess", "generalized"], ["x"]),
     "kernel_bound": mostly([None, 1.0], [0, "x"]),
     "kind": mostly(["smooth", "nadaraya-watson", "isotonic", "binned"], ["x"]),
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
