@@ -8,7 +8,8 @@ import numpy as np
 
 from skcal._estimates._decisions import band_net_benefit
 from skcal._input._validation import check_flag
-from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
+from skcal.diagrams._curves_display import place_legend
+from skcal.diagrams._threshold_display import ThresholdDisplay
 from skcal.metrics import NetBenefitCurve, net_benefit_curve
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from skcal._estimates._decisions import (
     read_net_benefit_thresholds,
     reduce_to_decisions,
 )
-from skcal.diagrams._threshold_display import ThresholdDisplay, place_legend
+from skcal.diagrams._curves_display import place_legend
+from skcal.diagrams._threshold_display import ThresholdDisplay
 from skcal.metrics import ElementaryScoreCurve, elementary_score_curve
 
 # As many have the finest default thresholds, and more than rounding.

@@ -1,109 +1,34 @@
-"""What diagrams over decision thresholds do alike: read models, and draw curves with bands."""
+"""What diagrams over decision thresholds do alike: read models, and compute curves and bands."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, Self
-
-import numpy as np
 
 from skcal._estimates._decisions import check_act, check_band, count_actions, reduce_to_decisions
 from skcal._input._independent_rows import check_reduction
-from skcal._input._reduction import check_predictions
-from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._drawing import take_color
-from skcal.diagrams._entries import (
-    check_shown,
-    fit_legend,
-    has_labels,
-    keep_shown,
-    list_entries,
-)
-from skcal.diagrams._figure import break_labels, name_label, open_figure
-from skcal.diagrams._legend import (
-    check_curve_kwargs,
-    check_lengths,
-    count_rows,
-    find_effective_rows,
-    label_curves,
-    list_names,
-)
+from skcal.diagrams._curves_display import CurvesDisplay, check_model, name_models
+from skcal.diagrams._legend import find_effective_rows
 from skcal.diagrams._response import (
     check_plot_options,
     name_reduction,
     predict_class_probabilities,
     predict_folds,
 )
-from skcal.diagrams._style import check_look, choose_pale_color, choose_styles, merge_style
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
-# Powers of ten between which values are written as they are.
-_PLAIN = -2, 4
-# Room beside the first and the last threshold.
-_MARGIN = 0.01
-# Room beside a single threshold, half of the width of its band, and what stands there for a line
-# with such dashes.
-_ROOM, _BAR, _MARKERS = 0.1, 0.002, {"--": "^", "-": "s", ":": "D"}
-# A legend takes no more than this of the height for itself.
-_MOST_OF_A_LEGEND = 0.5
 
+class ThresholdDisplay(CurvesDisplay):
+    """Base class of displays of curves over decision thresholds."""
 
-def place_legend(ax, low, high):
-    """Set the ends of the y axis, with room for a legend above all curves."""
-    from matplotlib.collections import PolyCollection
-    from matplotlib.patches import Patch
-
-    handles, entries = list_entries(ax)
-    if sum(isinstance(artist, PolyCollection) for artist in ax.collections) > 1:
-        # The band of one model stands for those of all.
-        gray = Patch(facecolor="0.8", edgecolor="none")
-        handles = [gray if isinstance(one, PolyCollection) else one for one in handles]
-    legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, loc="upper center")
-    legend.set_in_layout(False)  # it stands inside, where a layout need not make room
-    share = legend.get_window_extent().height / ax.get_window_extent().height
-    ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
-
-
-class ThresholdDisplay(ABC):
-    """Base class of displays of curves over decision thresholds.
-
-    A subclass says what the curves are, and what is drawn beside them.
-    """
-
-    lines_: list[Artist]
-    bands_: list[Artist]
-    ref_lines_: list[Artist]
-    ax_: Axes
-    figure_: Figure
-    # Class of the curves, the field that is drawn, what the y axis shows, and the default of `act`.
-    _Curve: Any
-    _field: str
-    _y_label: str
-    _act: str
-
-    def __init__(
-        self,
-        *,
-        curves: list[Any],
-        bands: list[Any] | None = None,
-        name: str | list[str] | None = None,
-        pos_label: Any = None,
-        confidence_level: float | None = None,
-        effective_rows: list[float | None] | None = None,
-    ) -> None:
-        self.curves = curves
-        self.bands = bands
-        self.name = name
-        self.pos_label = pos_label
-        self.confidence_level = confidence_level
-        self.effective_rows = effective_rows
+    _places = "thresholds"
+    _x_label = "Threshold probability"
+    _at_once = "all thresholds at once"
+    _act: str  # the default of `act`
 
     @classmethod
     def from_estimator(
@@ -277,17 +202,7 @@ class ThresholdDisplay(ABC):
         ['sharp', 'dull']
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
-        if isinstance(y_proba, Mapping):
-            if name is not None:
-                raise ValueError("name must be None: the keys of y_proba name its models.")
-            if not y_proba:
-                raise ValueError("y_proba must hold the probabilities of one model at least.")
-            models = {str(key): proba for key, proba in y_proba.items()}
-        else:
-            names = list_names(name) or [None]
-            check_lengths(1, name=names)
-            (name,) = names
-            models = {"Classifier" if name is None else name: y_proba}
+        models = name_models(y_proba, name)
         check_reduction(reduction)
         if confidence_level is None and clusters is not None:
             raise ValueError("clusters must be None where no band is drawn: curves need none.")
@@ -384,41 +299,6 @@ class ThresholdDisplay(ABC):
         ]
         return cls._join(found, confidence_level, name).plot(ax=ax, **plot_kwargs)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | list[str] | None = None,
-        curve_kwargs: dict[str, Any] | list[dict[str, Any]] | None = None,
-        band_kwargs: dict[str, Any] | None = None,
-        ref_line_kwargs: dict[str, Any] | None = None,
-        despine: bool = False,
-    ) -> Self:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Axes to draw on. None creates a new figure and axes.
-        name : str or list of str, default=None
-            Name for the legend. None takes the name of the display.
-        curve_kwargs : dict or list of dict, default=None
-            Keyword arguments of matplotlib's `plot` for the curves. With several curves of one
-            name, a list gives every curve its own look and legend entry.
-        band_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `fill_between` for the bands.
-        ref_line_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `plot` for the lines that models are compared with.
-        despine : bool, default=False
-            Whether to remove the top and right spines.
-
-        Returns
-        -------
-        self : object
-            The display itself.
-        """
-        return self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine)
-
     # --------------------------------------------------------------------- before drawing
 
     @classmethod
@@ -431,14 +311,6 @@ class ThresholdDisplay(ABC):
     def _compute_band(cls, actions, thresholds, level, clusters):
         """Curve and ends of its band, arrays."""
 
-    @abstractmethod
-    def _list_lines(self, curve, unit):
-        """Lines that belong to a curve: label, dashes and coordinates of each."""
-
-    @abstractmethod
-    def _finish(self, ax):
-        """Set the ends of the y axis, and draw the legend where there is room."""
-
     @classmethod
     def _estimate(
         cls, y_true, y_proba, data, reduction, thresholds, act, confidence_level, clusters=None
@@ -446,7 +318,7 @@ class ThresholdDisplay(ABC):
         """Curve, band or None, what they are of (the reduction, or the label), effective rows."""
         act = cls._act if act is None else act
         check_act(act)
-        predictions = _check_model(y_true, y_proba, data)
+        predictions = check_model(y_true, y_proba, data)
         data = data | {"reduction": reduction}
         curve = cls._compute(y_true, y_proba, thresholds=thresholds, act=act, **data)
         band = None
@@ -457,138 +329,3 @@ class ThresholdDisplay(ABC):
             _, *band = cls._compute_band(actions, curve.thresholds, level, clusters)
         label = name_reduction(predictions, reduction)[1]
         return curve, band, label, find_effective_rows(predictions.weights)
-
-    @classmethod
-    def _join(cls, found, confidence_level, name):
-        curves, bands, pos_labels, rows = zip(*found, strict=True)
-        if len({str(label) for label in pos_labels}) > 1:
-            raise ValueError(
-                "cv_results must hold estimators that know the same classes, or pos_label must say "
-                f"what to show; got the labels {list(pos_labels)}."
-            )
-        return cls(
-            curves=list(curves),
-            bands=None if confidence_level is None else list(bands),
-            name=name,
-            pos_label=pos_labels[0],
-            confidence_level=confidence_level,
-            effective_rows=list(rows),
-        )
-
-    # --------------------------------------------------------------------- drawing
-
-    def _plot(
-        self, ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, unit=None, y_label=None
-    ):
-        """Draw, with values in the unit that `unit` gives for a curve, and its name on the axis."""
-        from matplotlib.lines import Line2D
-
-        y_label = self._y_label if y_label is None else y_label
-        check_look(band_kwargs=band_kwargs, ref_line_kwargs=ref_line_kwargs, despine=despine)
-        self._check()
-        n_curves = len(self.curves)
-        names = list_names(self.name if name is None else name) or [None]
-        if len(names) > 1:
-            check_lengths(n_curves, name=names)
-            if not isinstance(curve_kwargs, list):
-                curve_kwargs = [curve_kwargs or {}] * n_curves
-        styles, separate = check_curve_kwargs(curve_kwargs, names, n_curves)
-        terms = [] if self.effective_rows is None else [count_rows(self.effective_rows)]
-        labels = label_curves(names, terms, n_curves, separate=separate)
-        units = [1.0 if unit is None else unit(curve) for curve in self.curves]
-        label = name_label(None, self.pos_label)
-        place = "Threshold probability"
-        quantities = place, y_label
-        with open_figure(ax) as (axes,):
-            check_shown(axes, quantities)
-            looks = choose_styles(axes, n_curves if separate else 1)
-            if not separate:
-                looks = [{**looks[0], "alpha": 0.5}] * n_curves
-            self.lines_, self.bands_, self.ref_lines_ = [], [], []
-            for k, curve in enumerate(self.curves):
-                default = {"linewidth": 2, "label": labels[k], **looks[k]}
-                if len(curve.thresholds) == 1:  # no line has one point
-                    default["marker"] = "o"
-                values = getattr(curve, self._field) / units[k]
-                self.lines_ += axes.plot(
-                    curve.thresholds, values, **merge_style(default, styles[k], Line2D)
-                )
-            for k, band in enumerate(self.bands or []):
-                if band is not None:
-                    ends = [np.asarray(end) / units[k] for end in band]
-                    self._draw_band(axes, k, ends, band_kwargs)
-            for curve, size in zip(self.curves, units, strict=True):
-                for line in self._list_lines(curve, size):
-                    self._draw_line(axes, *line, looks[0].get("alpha"), ref_line_kwargs)
-            keep_shown(self.lines_, quantities, label)
-            info = "" if label is None or has_labels(axes) else f" ({label})"
-            places = np.concatenate([line.get_xdata() for line in axes.lines])
-            margin = _MARGIN if np.ptp(places) else _ROOM
-            ends = max(places.min() - margin, 0.0), min(places.max() + margin, 1.0)
-            axes.set(xlabel=f"{place}{info}", ylabel=y_label, xlim=ends)
-            break_labels(axes)
-            # Rare events have small values, whose many zeros would push the label off the figure.
-            axes.ticklabel_format(axis="y", scilimits=_PLAIN)
-            self._finish(axes)
-            if despine:
-                axes.spines[["top", "right"]].set_visible(False)
-            self.ax_, self.figure_ = axes, axes.figure
-        return self
-
-    def _check(self):
-        curves, kind = self.curves, self._Curve.__name__
-        if not isinstance(curves, list | tuple) or not curves:
-            raise ValueError(f"curves must be a list of one {kind} at least; got {curves!r}.")
-        for curve in curves:
-            if not isinstance(curve, self._Curve):
-                raise ValueError(
-                    f"curves must be a list of {kind}; got a {type(curve).__name__} in it."
-                )
-        check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
-
-    def _draw_band(self, ax, k, ends, style):
-        from matplotlib.collections import PolyCollection
-        from matplotlib.colors import to_rgba
-
-        color, style = take_color(self.lines_[k], style)
-        share = max(0.25 / len(self.curves), 0.08)
-        thresholds = self.curves[k].thresholds
-        if len(thresholds) == 1:  # no area has one point
-            thresholds = thresholds + np.array([-_BAR, _BAR])
-            ends, share = np.repeat(ends, 2, axis=1), 2 * share
-        default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
-        if self.confidence_level is not None:
-            label = f"{100 * self.confidence_level:g} % band (all thresholds at once)"
-            is_first = all(area.get_label() != label for area in ax.collections)
-            default["label"] = label if is_first else None
-        look = merge_style(default, style, PolyCollection)
-        self.bands_.append(ax.fill_between(thresholds, *ends, **look))
-
-    def _draw_line(self, ax, label, dashes, x, y, alpha, style):
-        """A line that models are compared with; one that the axes have already is not repeated."""
-        from matplotlib.lines import Line2D
-
-        for line in ax.lines:
-            if all(np.array_equal(*pair) for pair in zip(line.get_data(), (x, y), strict=True)):
-                return
-        is_first = all(line.get_label() != label for line in ax.lines)
-        default = {"color": choose_pale_color(ax), "linestyle": dashes, "linewidth": 1.2}
-        default |= {"zorder": 1.8}
-        if len(x) == 1:  # no line has one point
-            default |= {"marker": _MARKERS[dashes], "markersize": 5}
-        default |= {"label": label if is_first else None, "alpha": alpha}
-        self.ref_lines_ += ax.plot(x, y, **merge_style(default, style, Line2D))
-
-
-def _check_model(y_true, y_proba, data):
-    """Checked predictions of one model; a table of those of several models gets advice."""
-    try:
-        return check_predictions(y_true, y_proba, **data)
-    except ValueError as error:
-        names = list_column_names(y_proba)
-        if not names or "must sum to 1" not in str(error):
-            raise
-        shown = ", ".join(f"{name!r}: ..." for name in names[:2])
-        raise ValueError(
-            f"{error} If its columns are models, pass a dictionary, {{{shown}}}."
-        ) from None

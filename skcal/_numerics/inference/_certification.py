@@ -70,14 +70,19 @@ def find_stakes(losses, order, last, member=None):
     if member is None:
         return Stakes(losses, last)
     member = member[order]
-    own = np.argsort(member, kind="stable")
-    starts = np.flatnonzero(np.diff(member[own], prepend=-1))
-    sizes = np.diff(starts, append=len(own))
-    sums = np.append(0.0, np.cumsum(losses[own])[:-1])
-    n_before, losses_before = np.empty(len(own)), np.empty(len(own))
-    n_before[own] = np.arange(len(own)) - np.repeat(starts, sizes)
-    losses_before[own] = sums - np.repeat(sums[starts], sizes)
-    return Stakes(losses, last, n_before, losses_before, float(sizes.max()))
+    before = (cumulate_in_clusters(values, member) for values in (np.ones(len(member)), losses))
+    return Stakes(losses, last, *before, float(np.bincount(member).max()))
+
+
+def cumulate_in_clusters(values, member):
+    """For each row the sum of the values of the rows of its cluster before it."""
+    order = np.argsort(member, kind="stable")
+    total = np.append(0.0, np.cumsum(values[order])[:-1])
+    starts = np.flatnonzero(np.diff(member[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    before = np.empty(len(order))
+    before[order] = total - np.repeat(total[starts], sizes)
+    return before
 
 
 def find_betting_pvalues(stakes, limit, places=slice(None)):
