@@ -75,3 +75,10 @@ def _show_place(value, decimals):
     if 0 < distance < 10.0**-decimals:
         decimals = int(np.ceil(-np.log10(distance)))
     return f"{value:.{decimals}f}"
+
+
+def show_threshold(threshold):
+    """A probability in a few digits, more of them near 0 and 1."""
+    distance = min(threshold, 1 - threshold)
+    decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
+    return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")

@@ -10,6 +10,7 @@ from skcal.diagrams._pit import PITDisplay
 from skcal.diagrams._quantile_reliability import QuantileReliabilityDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
+from skcal.diagrams._risk_coverage import RiskCoverageDisplay
 from skcal.diagrams._sharpness_curve import SharpnessCurve
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "QuantileReliabilityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SharpnessCurve",
 ]

@@ -140,7 +140,7 @@ class CurvesDisplay(ABC):
         """Set the ends of the y axis, and draw the legend where there is room."""
 
     @classmethod
-    def _join(cls, found, confidence_level, name):
+    def _join(cls, found, confidence_level, name, **more):
         curves, bands, pos_labels, rows = zip(*found, strict=True)
         if len({str(label) for label in pos_labels}) > 1:
             raise ValueError(
@@ -154,6 +154,7 @@ class CurvesDisplay(ABC):
             pos_label=pos_labels[0],
             confidence_level=confidence_level,
             effective_rows=list(rows),
+            **more,
         )
 
     # --------------------------------------------------------------------- drawing

@@ -29,6 +29,7 @@ from skcal._numerics.inference._certification import (
 from skcal._sources._row_source import check_groups
 from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_threshold
 
 SIDES = ("above", "below")
 # Power that rows are planned for.
@@ -98,7 +99,7 @@ class CertifiedThreshold(NamedTuple):
         risk = f"at most {limit} of them are wrong"
         if self.kind == "loss":
             risk = f"their mean loss is at most {self.at_most:.3g}"
-        place = _show_threshold(self.threshold)
+        place = show_threshold(self.threshold)
         return f"{verb} at {place} or {self.side}: {share}, and {risk} ({level} confidence)."
 
     def _tell_rows(self):
@@ -278,13 +279,6 @@ def certified_threshold(
     if side != "both":
         found = {name: answers[side] for name, answers in found.items()}
     return found[None] if groups is None else found
-
-
-def _show_threshold(threshold):
-    """With more digits near 0 and 1."""
-    distance = min(threshold, 1 - threshold)
-    decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
-    return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
 
 
 class _Rows(NamedTuple):

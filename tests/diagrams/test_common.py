@@ -190,6 +190,7 @@ EXAMPLES = {
     "CalibrationSharpnessDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "DecisionCurveDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "MurphyDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "RiskCoverageDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "GroupAuditDisplay": ([0, 1, 1], [0.2, 0.6, 0.7], ["a", "b", "b"]),
     "PITDisplay": ([0.0, 1.0, 2.0], norm(1, 1)),
     "IntervalCoverageDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
@@ -215,7 +216,7 @@ def test_displays_can_be_pickled_with_their_figures(name):
 
 @pytest.mark.parametrize(
     "name",
-    slow_among(list(EXAMPLES)[:4], "CalibrationSharpnessDisplay", "MurphyDisplay"),
+    slow_among(list(EXAMPLES)[:5], "CalibrationSharpnessDisplay", "MurphyDisplay"),
 )
 def test_labels_of_the_data_are_no_formulas(name):
     label = "$a_b_c$"
@@ -381,6 +382,7 @@ def test_options_that_do_not_exist(Display, way, binary):
     [
         (diagrams.DecisionCurveDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.MurphyDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.RiskCoverageDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.PITDisplay, {"distribution": norm(0, 1), "n_resamples": 19, "random_state": 0}),
         (
             diagrams.QuantileReliabilityDisplay,

@@ -14,6 +14,7 @@ from skcal.diagrams import (
     MurphyDisplay,
     ReliabilityCurve,
     ReliabilityDisplay,
+    RiskCoverageDisplay,
     SharpnessCurve,
 )
 from skcal.report import CalibrationReport, calibration_report
@@ -47,6 +48,11 @@ def draw_audit(y_true, y_proba, groups, **arguments):
 def draw_decisions(**arguments):
     both = [one.from_predictions(**arguments) for one in (DecisionCurveDisplay, MurphyDisplay)]
     return [(display.curves, display.bands) for display in both]
+
+
+def draw_risks(**arguments):
+    display = RiskCoverageDisplay.from_predictions(**arguments)
+    return display.curves, display.bands, display.ax_.get_ylim()
 
 
 def report(**arguments):
@@ -101,6 +107,7 @@ CALLS = {
     "sharpness": (draw_sharpness, SHARPNESS.from_predictions),
     "groups": (draw_audit, None),
     "decisions": (draw_decisions, DecisionCurveDisplay.from_predictions),
+    "risks": (draw_risks, RiskCoverageDisplay.from_predictions),
     "report": (report, calibration_report),
     "estimator": (draw_scored, None),
     "report of an estimator": (report_scored, CalibrationReport.from_estimator),
@@ -130,7 +137,7 @@ def calls(draw, name):
         )
     if name == "reliability":
         arguments |= draw(st.sampled_from(PLOT_OPTIONS))
-    if name in ("reliability", "groups", "decisions") or "report" in name:
+    if name in ("reliability", "groups", "decisions", "risks") or "report" in name:
         arguments["clusters"] = draw(some.clusters(len(arguments["y_proba"])))
     if "estimator" in name or name == "folds":
         arguments["labels"] = draw(mostly([None], [arguments["labels"]]))

@@ -15,20 +15,25 @@ M. Pontil (2009, COLT 22, theorem 11), for sums over rows or clusters divided by
 import numpy as np
 from scipy.special import betaincinv
 
+from skcal._numerics.cells._order import find_begins, sort_with_order
 from skcal._numerics.inference._certification import cumulate_in_clusters
 
-# The first place has this many rows or more; from one to the next it is about a square root more,
-# so that little is lost between them.
+# The first place has this many rows or more; from one to the next there are more by about half of a
+# square root, so that little is lost between them.
 _FIRST = 4
 
 
-def band_risks(counts, losses, weights, member, level, *, are_errors):
-    """Ends of a band of the risk down to each distinct prediction, arrays of their number.
+def band_risks(predictions, losses, weights, member, level, *, are_errors):
+    """Ends of a band of the risk down to each distinct prediction, from the largest.
 
-    `counts` are numbers of rows down to each. Rows are sorted from the largest prediction; weights
-    are None if they are equal, and members of clusters are None if rows are independent.
+    Weights are None if they are equal, and members of clusters are None if rows are independent.
     `are_errors` tells that losses can be 0 or 1 alone.
     """
+    found, order = sort_with_order(predictions)
+    counts = len(found) - np.flatnonzero(find_begins(found))[::-1]
+    losses, weights, member = (
+        None if values is None else values[order[::-1]] for values in (losses, weights, member)
+    )
     total = np.arange(1.0, len(losses) + 1) if weights is None else np.cumsum(weights)
     total = total[counts - 1]
     places = choose_places(counts)
@@ -39,16 +44,14 @@ def band_risks(counts, losses, weights, member, level, *, are_errors):
         weights = np.ones(len(losses)) if weights is None else weights
         ends = _bound_sums(losses, weights, member, rows, alpha)
     low, high = np.zeros(len(total)), total.copy()
-    low[places], high[places] = ends
-    np.clip(low, 0.0, total, out=low)
-    np.clip(high, 0.0, total, out=high)
+    low[places], high[places] = (np.clip(end, 0.0, total[places]) for end in ends)
     return _connect(low, high, total)
 
 
 def choose_places(counts):
     """Places where a bound is computed, the last one among them."""
-    roots = np.arange(2 * np.sqrt(_FIRST), 2 * np.sqrt(counts[-1]))
-    return np.unique(np.append(np.searchsorted(counts, roots**2 / 4), len(counts) - 1))
+    roots = np.arange(np.sqrt(_FIRST), np.sqrt(counts[-1]), 0.25)
+    return np.unique(np.append(np.searchsorted(counts, roots**2), len(counts) - 1))
 
 
 def _bound_counts(errors, counts, alpha):
