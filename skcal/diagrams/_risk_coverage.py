@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # Where less is accepted, a few rows decide: the axes need not show the highest risk there.
 _FEW = 0.1
-# Room above the highest risk, in parts of it, and the least that the axes show.
-_ROOM, _LEAST = 0.08, 0.01
+# Room above the highest risk and below the legend, in parts of it, and the least that is shown.
+_ROOM, _PAD, _LEAST = 0.08, 0.04, 0.01
 
 
 class RiskCoverageDisplay(CurvesDisplay):
@@ -484,7 +484,7 @@ class RiskCoverageDisplay(CurvesDisplay):
                 self.points_ += ax.plot([], [], marker="x", label="Nothing is certified", **look)
         top = min((1 + _ROOM) * max(_find_top(ax), _LEAST), 1.0)
         _cut(ax, top)
-        place_legend(ax, 0.0, top)
+        place_legend(ax, 0.0, (1 + _PAD) * top)
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
 
 
