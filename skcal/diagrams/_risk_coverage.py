@@ -10,7 +10,7 @@ import numpy as np
 from skcal._input._clusters import number_clusters
 from skcal._input._independent_rows import check_reduction, list_unequal_weights
 from skcal._input._losses import reduce_to_losses
-from skcal._input._validation import check_confidence_level, check_inside
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._risk_band import band_risks
 from skcal._numerics.errors._risk_coverage import are_errors
 from skcal._tools._typing import ArrayLike
@@ -341,22 +341,13 @@ class RiskCoverageDisplay(CurvesDisplay):
                     "at_most must be None where sample_weight is given: a threshold is certified "
                     "for rows that count once each."
                 )
+            options: dict[str, Any] = {"at_most": at_most, "confidence_level": confidence_level}
+            options |= {"pos_label": pos_label, "labels": labels, "reduction": reduction}
             certified = [
-                certified_threshold(
-                    y_true,
-                    proba,
-                    at_most=check_inside("at_most", at_most),
-                    risk=risks[key],
-                    pos_label=pos_label,
-                    labels=labels,
-                    reduction=reduction,
-                    clusters=clusters,
-                    confidence_level=confidence_level,
-                )
+                certified_threshold(y_true, proba, risk=risks[key], clusters=clusters, **options)
                 for key, proba in models.items()
             ]
-        names = list(models)
-        display = cls._join(found, confidence_level, names, certified=certified)
+        display = cls._join(found, confidence_level, list(models), certified=certified)
         return display.plot(ax=ax, **plot_kwargs)
 
     @classmethod

@@ -53,6 +53,8 @@ def calls(draw, function):
         found["min_samples"] = draw(FEW)
     if "clusters" in parameters:
         found["clusters"] = draw(clusters(len(problem["y_proba"])))
+    if "risk" in parameters and draw(st.booleans()):
+        found["risk"] = draw(reals((len(problem["y_proba"]),), PROBABILITIES, NO_PROBABILITIES))
     if function is inference.pooled_cox_recalibration:
         if draw(st.booleans()):  # predictions that have log-odds, and outcomes of both kinds
             found |= {

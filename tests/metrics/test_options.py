@@ -44,7 +44,7 @@ BAD = {
     "functional": ("median", "must be one of 'mean', .* got 'median'"),
     "group_size": (0.0, "must lie above 0 and up to 1; got"),
     "kernel": ("box", "must be one of"),
-    "kind": ("exces", "must be one of 'selective', .* Did you mean 'excess'"),
+    "kind": ("excessive", "must be one of 'selective', .* Did you mean 'excess'"),
     "label_kernel": ("white", "must hold real numbers"),
     "level": ("95%", "must be a number|must hold real numbers"),
     "levels": ("95%", "must hold real numbers"),
