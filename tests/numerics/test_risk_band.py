@@ -99,6 +99,18 @@ def test_places_in_between_lose_little():
         )
 
 
+def test_weights_of_any_size():
+    """Rows of next to no weight before the others do not change what is known of all."""
+    rng = np.random.default_rng(0)
+    v, losses, weights = rng.random(60) / 2, rng.random(60), rng.uniform(1, 2, 60)
+    expected = np.array(band(v, losses, weights, are_errors=False))
+    many = np.append(v, np.full(60, 0.9)), np.append(losses, rng.random(60))
+    light = np.append(weights, np.full(60, 1e-290))
+    found = np.array(band(*many, light, are_errors=False))
+    np.testing.assert_allclose(found[:, 0], [0, 1])
+    assert (np.ptp(found, axis=0)[1:] >= np.ptp(expected, axis=0) - 1e-12).all()
+
+
 def test_rows_in_any_order_and_clusters_by_any_name():
     rng = np.random.default_rng(0)
     v, losses = rng.integers(0, 30, 200) / 30, rng.random(200)

@@ -21,6 +21,8 @@ from skcal._numerics.inference._certification import cumulate_in_clusters
 # The first place has this many rows or more; from one to the next there are more by about half of a
 # square root, so that little is lost between them.
 _FIRST = 4
+# Sums are divided by no less than this part of the largest weight, whose square does not vanish.
+_LIGHTEST = 1e-100
 
 
 def band_risks(predictions, losses, weights, member, level, *, are_errors):
@@ -74,6 +76,7 @@ def _bound_sums(losses, weights, member, rows, alpha):
         units = np.zeros(len(losses))
         units[np.unique(member, return_index=True)[1]] = 1.0
     largest = np.maximum.accumulate(largest)[rows]
+    largest = np.maximum(largest, _LIGHTEST * weights.max())
     # A sum of a cluster that grows from b to b + x has a square that grows by x (x + 2 b).
     parts = units, losses, losses * (losses + 2 * before)
     n_units, sums, squares = (np.cumsum(values)[rows] for values in parts)
