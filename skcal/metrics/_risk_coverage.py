@@ -222,12 +222,11 @@ def area_under_risk_coverage_curve(
     rows is random the first is r and the last r / 2.
 
     In the first, an error among the most confident rows counts without limit: at the coverage c it
-    has the weight :math:`-\log c`, against 1 - c in the last. The AURC is excessively a matter of
-    few such errors, and may rise where no more of them pass undetected; the excess moreover tells
-    nothing of how many errors there are, as it is 0 for every perfect order, and its scale still
-    depends on the error rate. For these reasons Traub et al. [2]_ recommend the AUGRC, which is
-    the average risk of undetected errors: half the probability that both of two rows are wrong,
-    plus the probability that one is, the other is not, and the wrong one is accepted first.
+    has the weight :math:`-\log c`, against 1 - c in the last. So a few such errors decide on the
+    AURC, which may rise where the risk of undetected errors falls on average. The excess moreover
+    does not tell how many errors there are, as it is 0 for every perfect order, although its scale
+    depends on their rate. For such reasons Traub et al. [2]_ recommend the AUGRC, the average risk
+    of undetected errors: half the mean loss of the more confident of two rows drawn at random.
 
     Others average the risks at the points, ``curve.risk.mean()`` for rows of different predictions
     [1]_, or connect them by lines, as torch-uncertainty and, by default, fd-shifts do. Such values

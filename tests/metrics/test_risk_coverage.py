@@ -138,6 +138,18 @@ def test_generalized_area_by_the_roc_curve():
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_generalized_area_is_half_the_loss_of_the_more_confident_of_two_rows(rows):
+    _, v, losses, weights = rows
+    found = area_under_risk_coverage_curve(
+        np.ones(40), v, kind="generalized", labels=[0, 1], risk=losses, sample_weight=weights
+    )
+    pairs = [
+        weights[i] * weights[j] * np.mean(losses[[i, j]][v[[i, j]] == max(v[i], v[j])])
+        for i, j in itertools.product(range(40), repeat=2)
+    ]
+    assert found == pytest.approx(sum(pairs) / weights.sum() ** 2 / 2, rel=1e-12)
+
+
 def test_an_error_counts_by_its_place():
     """Of n rows one that is wrong at c counts about -log(c) / n, and (1 - c) / n in the AUGRC."""
     n = 100_000
@@ -148,6 +160,11 @@ def test_an_error_counts_by_its_place():
         area, _, joint = n * np.array(list_areas(y, v))
         assert area == pytest.approx(-np.log(c), rel=1e-2)
         assert joint == pytest.approx(1 - c, rel=1e-4)
+    # One error is more confident, another one less: the AURC rises, and the AUGRC falls.
+    before, after = ([1, 0, 1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1, 0, 1, 1])
+    one, other = (list_areas(labels, np.linspace(1, 0, 10)) for labels in (before, after))
+    assert one[0] < other[0]
+    assert one[2] > other[2]
 
 
 def find_lines(curve):
