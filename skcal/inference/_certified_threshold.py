@@ -194,6 +194,8 @@ def certified_threshold(
 
     See Also
     --------
+    skcal.metrics.risk_coverage_curve : The risk at every threshold, as seen.
+    skcal.diagrams.RiskCoverageDisplay : That, drawn with a band and the certified threshold.
     net_benefit_difference : Where the costs of both errors are known, so is the threshold.
     required_samples : Rows for a test of calibration.
     skcal.recalibration.RecalibratedClassifierCV : Makes predictions that promise more.
