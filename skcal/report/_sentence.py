@@ -146,19 +146,16 @@ def _tell_story(facts):
     if verdict in _SHIFTED:
         story = f": {_tell_shift(facts)}{_tell_answer(facts)}"
         if abs(signs.spread) > 1:
-            story += f"; besides, {_tell_spread(facts)}"
+            story += f"; {_tell_spread(facts)}"
     else:
         story = _tell_spread_or_gap(verdict, facts)
         if facts["summary"].pos_label is not None and abs(signs.bias) > 1:
-            side = "high" if signs.bias > 0 else "low"
+            side = "over" if signs.bias > 0 else "under"
             label = show_label(facts["summary"].pos_label)
-            means = _compare_means(facts["summary"])
-            story += f"; besides, the probability of {label} is too {side}: {means}"
+            story += f"; class {label} is {side}-predicted: {_compare_means(facts['summary'])}"
     if facts["evidence"].finds_classes:
         worst = facts["evidence"].worst
-        story += (
-            f"; of single labels, {show_label(worst.label)} is most wrong: {_tell_worst(worst)}"
-        )
+        story += f"; among single labels, {show_label(worst.label)} is furthest off: {_tell_worst(worst)}"
     return story
 
 
@@ -182,7 +179,7 @@ def _tell_spread_or_gap(verdict, facts):
     """How confident a model is, by whatever is clear and does not contradict the verdict."""
     signs, side = facts["signs"], _SIDES.get(verdict)
     if is_reversed(facts["direction"], facts["summary"].pos_label):
-        return ": outcomes become rarer where predictions rise, as those of another label would"
+        return ": outcomes become rarer as predictions rise, as if the labels were swapped"
     region = "" if side else _tell_largest_region(facts)
     if not region and abs(signs.gap) > 1 and side in (None, np.sign(signs.gap)):
         return _tell_gap(facts)
@@ -198,7 +195,7 @@ def _tell_shift(facts):
 
 def _compare_means(summary):
     predicted, observed = show_percentages(summary.mean_prediction, summary.mean_outcome)
-    return f"{predicted} on average, where it comes true in {observed} of rows"
+    return f"{predicted} on average, observed {observed}"
 
 
 def _tell_answer(facts):
@@ -213,7 +210,7 @@ def _tell_gap(facts):
     expected, observed = show_percentages(accuracy + gap, accuracy)
     return (
         f" in its answers: the most probable label is right in {'only ' if gap > 0 else ''}"
-        f"{observed} of rows, where the model expects {expected}"
+        f"{observed} of rows, while the model expects {expected}"
     )
 
 
@@ -224,11 +221,11 @@ def _tell_spread(facts):
         return f"its probabilities are {kind}"
     if of_odds is not None and _is_farther(of_odds.estimate, slope.estimate):
         change = f"rise by {of_odds.estimate:.2f}" if of_odds.estimate >= 0.005 else "do not rise"
-        return f"its probabilities are {kind}: where log odds rise by 1, those of outcomes {change}"
+        return f"its probabilities are {kind}: when log odds rise by 1, those of outcomes {change}"
     points = f"{10 * abs(slope.estimate):.1f}"
     verb = "rise" if slope.estimate >= 0 else "fall"
     change = f"{verb} by {points}" if float(points) else "hardly change"
-    return f"its probabilities are {kind}: where they rise by 10 points, outcomes {change}"
+    return f"its probabilities are {kind}: when they rise by 10 points, outcomes {change}"
 
 
 def _is_farther(slope, other):

@@ -252,7 +252,7 @@ def test_sentence_tells_what_is_wrong():
     assert model.direction.bias.low < 0.1 < model.direction.bias.high
     model = judge_one(*draw_rows("odds squared, and too high", 2000, seed=1))
     assert model.sentence.startswith("Over-confident in its answers: the most probable label is ")
-    assert "; besides, the probability of 1 is too high: " in model.sentence
+    assert "; class 1 is over-predicted: " in model.sentence
     model = judge_one(*draw_rows("in turn", 2000, seed=1))
     start = "Miscalibrated, in places too low and in others too high: between "
     assert model.sentence.startswith(start)
@@ -345,7 +345,7 @@ def test_small_means_do_not_name_large_errors():
     model = judge_one(draw_labels(truth - 0.01, rng), y_proba)
     assert model.direction.bias.low > 0
     assert model.verdict == "miscalibrated"
-    assert "besides, the probability of 1 is too high" in model.sentence
+    assert "class 1 is over-predicted" in model.sentence
 
 
 @pytest.mark.parametrize(
@@ -551,9 +551,7 @@ def test_the_most_wrong_label_is_named_whatever_the_test_of_answers_says(n_sampl
     assert rate == pytest.approx(41.1, abs=3)
     assert verdict == "miscalibrated"
     start = "Miscalibrated in the probabilities of single labels, most of all that of 'a': "
-    assert sentence.startswith(
-        f"{start}{mean:.1f} % on average, where it comes true in {rate:.1f} % of rows"
-    )
+    assert sentence.startswith(f"{start}{mean:.1f} % on average, observed {rate:.1f} %")
     assert error.bound > 0.1
 
 
@@ -594,7 +592,7 @@ def test_other_labels_than_the_answer_are_judged_too(weighted):
     worst = int(np.argmax(errors))
     mean, rate = 100 * truth[:, 2 - worst].mean(), 100 * (y == 1 + worst).mean()
     if not weighted:
-        story = f"{mean:.1f} % on average, where it comes true in {rate:.1f} % of rows"
+        story = f"{mean:.1f} % on average, observed {rate:.1f} %"
         assert f"that of '{'bc'[worst]}': {story}; of its answers no error" in model.sentence
     of_answers = report_one(y, truth[:, [0, 2, 1]], reduction="confidence", **options)
     assert of_answers.class_test is None
@@ -624,7 +622,9 @@ def test_the_column_of_the_other_label_is_recognised():
     v = rng.beta(2, 2, 3000)
     report = calibration_report(draw_labels(v, rng), 1 - v, n_resamples=39, random_state=0)
     assert report.verdict == "miscalibrated"
-    start = "Miscalibrated: outcomes become rarer where predictions rise, as those of another label"
+    start = (
+        "Miscalibrated: outcomes become rarer as predictions rise, as if the labels were swapped"
+    )
     assert report.models[None].sentence.startswith(start)
     assert "Worth it: " in str(report)
     assert "but a constant base rate is as good." in " ".join(str(report).split())
@@ -641,10 +641,10 @@ def test_the_scale_on_which_it_is_wrong_is_told():
     """Near 0 and 1 predictions that are far too extreme differ little in points."""
     interval, none = Interval(0.25, 0.2, 0.3), Interval(0, -0.1, 0.1)
     for slope, of_odds, words in (
-        (0.94, 0.25, "where log odds rise by 1, those of outcomes rise by 0.25"),
-        (0.94, -0.1, "where they rise by 10 points, outcomes rise by 9.4"),
-        (0.8, 0.7, "where they rise by 10 points, outcomes rise by 8.0"),
-        (0.2, 0.25, "where they rise by 10 points, outcomes rise by 2.0"),
+        (0.94, 0.25, "when log odds rise by 1, those of outcomes rise by 0.25"),
+        (0.94, -0.1, "when they rise by 10 points, outcomes rise by 9.4"),
+        (0.8, 0.7, "when they rise by 10 points, outcomes rise by 8.0"),
+        (0.2, 0.25, "when they rise by 10 points, outcomes rise by 2.0"),
     ):
         slopes = (interval._replace(estimate=one) for one in (slope, of_odds))
         model = report_case("calibrated").models[None]
