@@ -84,7 +84,7 @@ for prompt, model in report.models.items():
 # there is none: it mistakes the luck of 200 questions for a fault of the model. It does so in nine
 # of ten samples that are drawn like this one.
 report = calibration_report(is_right, confidence["second thoughts"], random_state=0)
-print(textwrap.fill(report.models[None].sentence, 100))
+print(textwrap.fill(report.sentence, 100))
 
 # %%
 # The diagrams show the same. Clusters leave the curves as they are and widen the bands. The

@@ -77,6 +77,12 @@ class CalibrationReport:
         verdicts = {name: model.verdict for name, model in self.models.items()}
         return verdicts.get(None, verdicts)
 
+    @property
+    def sentence(self) -> str | dict[str | None, str]:
+        """The verdict with its reasons, in a sentence; for a dictionary of models one for each."""
+        sentences = {name: model.sentence for name, model in self.models.items()}
+        return sentences.get(None, sentences)
+
     def to_frame(self) -> pd.DataFrame:
         """The numbers as a pandas DataFrame, one row for each model and quantity.
 

@@ -51,12 +51,9 @@ def _write_calibrated(facts):
     evidence = facts["evidence"]
     reads_confidence = facts["summary"].pos_label is None
     where = " in its answers" if reads_confidence and evidence.worst is None else ""
-    cancel = (
-        ": errors of opposite sign at nearer predictions cancel" if evidence.error.scale else ""
-    )
     return (
-        f"Calibrated{where}: no error beyond chance is found ({show_pvalue(evidence.pvalue)}), and "
-        f"{_tell_bound(facts)}{cancel}."
+        f"Calibrated{where}: no error beyond chance ({show_pvalue(evidence.pvalue)}); "
+        f"{_tell_bound(facts)}."
     )
 
 
@@ -64,7 +61,7 @@ def _tell_bound(facts):
     verb = "are" if facts["summary"].pos_label is not None else "is"
     bound = show_bound(facts["evidence"].error.bound)
     return (
-        f"on average {_name_probabilities(facts)} {verb} off by {bound} at most{_tell_scale(facts)}"
+        f"{_name_probabilities(facts)} {verb} off by at most {bound} on average{_tell_scale(facts)}"
     )
 
 
@@ -81,7 +78,7 @@ def _tell_scale(facts):
     scale = facts["evidence"].error.scale
     if not scale:
         return ", each value by itself"
-    return f", as far as a scale of {show_bound(scale)} can tell"
+    return f", smoothed over a distance of {show_bound(scale)}"
 
 
 def _write_nearly(facts):

@@ -426,7 +426,7 @@ def test_small_errors_are_nearly_calibrated():
     assert model.pvalue <= 0.05
     assert 0.02 < model.error_bound < model.tolerated == 0.05
     assert model.sentence.startswith("Nearly calibrated: an error is detectable (p = 0.05), but ")
-    assert f"off by {show_bound(model.error_bound)} at most, as far as" in model.sentence
+    assert f"off by at most {show_bound(model.error_bound)} on average, smoothed over" in model.sentence
     assert "within the tolerance of 0.050; it is slightly too low: the probab" in model.sentence
     strict = report_one(draw_labels(truth, rng), y_proba, tolerance=0.02)
     assert strict.verdict == "too low"
@@ -497,13 +497,13 @@ def test_sentences_name_what_the_bound_sees():
     assert verdict == "calibrated"
     assert error.scale == 0
     bound = show_bound(error.bound)
-    assert sentence.endswith(f"are off by {bound} at most, each value by itself.")
+    assert sentence.endswith(f"are off by at most {bound} on average, each value by itself.")
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert error.size == pytest.approx(0.1, abs=0.02)
     assert "on average (root mean square of single values), and more than" in sentence
     _, sentence, error = tell(*draw_rows("calibrated", 2000, seed=1))
     bound = show_bound(error.bound)
-    assert f"off by {bound} at most, as far as a scale of {bound} can tell: err" in sentence
+    assert f"off by at most {bound} on average, smoothed over a distance of {bound}." in sentence
     _, sentence, _ = tell(*draw_rows("odds squared", 2000, seed=1))
     assert " on average (smooth ECE), and more than chance" in sentence
     y_proba, truth = draw_wave(rng, 6000)
