@@ -14,13 +14,15 @@ from skcal._numerics.cells._merging import (
     merge_rows,
 )
 from skcal._numerics.inference._cluster_signs import find_design_effect, sign_clusters
-from skcal._sources._null_draws import IndependentSums, SharedSums
+from skcal._sources._null_draws import IndependentSums, SharedHits, SharedSums
 
 # Predictions of 0 and of 1, whose outcomes are certain, share no cell with others.
 _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
 
 # Residuals are measured in no smaller part than this, which rounding leaves intact.
 _LEAST_STEP = 1e-6
+# Where there are so many times as many cells as rows, the labels that are drawn are few among them.
+_MANY_CELLS = 4
 
 
 class MergedProblem(NamedTuple):
@@ -63,7 +65,7 @@ def make_independent(rows, reduction, statistic, is_omnibus, truth=None):
 
 
 def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
-    """Problems of the columns of the same rows, and their `SharedSums`; see `make_independent`.
+    """Problems of the columns of the same rows, and their sums; see `make_independent`.
 
     For the reductions "classwise" and "full".
     """
@@ -81,7 +83,8 @@ def make_shared(rows, reduction, statistic, is_omnibus, truth=None):
     )
     proba = rows.proba if truth is None else np.column_stack([1 - truth, truth])
     source = CategoricalSums(proba, cells, sum(sizes), _list_unequal(rows.weights))
-    return problems, SharedSums(source, starts)
+    are_few = len(sizes) > 1 and sum(sizes) > _MANY_CELLS * rows.n_rows
+    return problems, (SharedHits if is_omnibus and are_few else SharedSums)(source, starts)
 
 
 def make_signed(rows, statistic, member, *, is_omnibus):

@@ -43,14 +43,14 @@ class NullCells:
     """A statistic of binary problems whose rows are merged in small cells.
 
     `measures` has a function of sums of outcomes by cell for each problem, see `make_cell_measure`;
-    `sums.draw(rng, n_draws)` returns the sums of each problem, in arrays of n_draws rows. The sums
-    `outcomes` of the sample have the value `observed`. `shares` weigh the problems in the mean;
-    None takes the largest value instead.
+    `sums.draw(rng, n_draws)` returns the sums of each problem, in arrays of n_draws rows or as
+    `Hits`. The sums `outcomes` of the sample have the value `observed`. `shares` weigh the problems
+    in the mean; None takes the largest value instead.
     """
 
     def __init__(self, measures, sums, outcomes, shares):
         self._measures, self._sums, self._shares = measures, sums, shares
-        self._step = max(1, _BUDGET // sum(map(len, outcomes)))
+        self._step = max(1, _BUDGET // sums.count(sum(map(len, outcomes))))
         (self.observed,) = self._measure([values[None] for values in outcomes])
 
     def draw(self, rng, n_draws):
@@ -70,6 +70,10 @@ class IndependentSums:
     def __init__(self, sources):
         self._sources = sources
 
+    def count(self, n_cells):
+        """How many numbers a draw has, for so many cells."""
+        return n_cells
+
     def draw(self, rng, n_draws):
         """Sums of each problem."""
         return [source.draw(rng, n_draws) for source in self._sources]
@@ -84,9 +88,25 @@ class SharedSums:
     def __init__(self, source, starts):
         self._source, self._starts = source, starts
 
+    def count(self, n_cells):
+        """How many numbers a draw has, for so many cells."""
+        return n_cells
+
     def draw(self, rng, n_draws):
         """Sums of each problem."""
         return np.split(self._source.draw(rng, n_draws), self._starts[1:], axis=1)
+
+
+class SharedHits(SharedSums):
+    """The same as `Hits`, for one problem of each label: these have far more cells than rows."""
+
+    def count(self, n_cells):
+        """As many numbers as rows."""
+        return self._source.n_rows
+
+    def draw(self, rng, n_draws):
+        """`Hits` of each problem."""
+        return self._source.draw_hits(rng, n_draws, self._starts)
 
 
 def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False, step=1.0):

@@ -20,8 +20,17 @@ _N_TRIALS = 1 << 18
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
 # byte.
 _N_PARTS = 256
-# What a byte can count.
-_BYTE = 255
+# Labels of so many columns are searched for by halves.
+_MANY_COLUMNS = 48
+
+
+class Hits(NamedTuple):
+    """Outcomes 1 of several samples of the same rows, sorted by sample and by cell."""
+
+    sample: np.ndarray  # numbers of the samples
+    cell: np.ndarray  # numbers of the cells
+    weights: np.ndarray | None  # None stands for ones
+    n_samples: int
 
 
 class MergedRows(NamedTuple):
@@ -197,7 +206,7 @@ class CategoricalSums:
     def __init__(self, proba, cells, n_cells, weights=None):
         self._cells, self._n_cells, self._weights = cells, n_cells, weights
         self._edges = find_label_edges(proba)
-        self._rows = np.arange(len(proba))
+        self._rows, self.n_rows = np.arange(len(proba)), len(proba)
 
     def draw(self, rng, n_draws):
         """Sums of shape (n_draws, n_cells)."""
@@ -207,6 +216,25 @@ class CategoricalSums:
         """Sums of one vector of labels, the numbers of their columns."""
         cells = self._cells[labels * len(self._rows) + self._rows]
         return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
+
+    def draw_hits(self, rng, n_draws, starts):
+        """The `Hits` of each label, whose cells begin at `starts`."""
+        n_rows, sizes = self.n_rows, np.diff(starts, append=self._n_cells)
+        labels = np.stack([draw_labels(rng, self._edges) for _ in range(n_draws)])
+        # The cells of a label once for each draw, before those of the next label.
+        places = self._cells[labels * n_rows + self._rows] + (n_draws - 1) * starts[labels]
+        places += np.arange(n_draws)[:, None] * sizes[labels]
+        weights = None
+        if self._weights is None:
+            places = np.sort(places, axis=None)
+        else:
+            order = np.argsort(places, axis=None)
+            places, weights = places.ravel()[order], self._weights[order % n_rows]
+        hits, ends = [], np.searchsorted(places, n_draws * np.append(starts, self._n_cells))
+        for first, last, start, size in zip(ends, ends[1:], starts, sizes, strict=False):
+            own = None if weights is None else weights[first:last]
+            hits.append(Hits(*np.divmod(places[first:last] - n_draws * start, size), own, n_draws))
+        return hits
 
 
 def find_label_edges(proba):
@@ -220,14 +248,24 @@ def find_label_edges(proba):
 
 def draw_labels(rng, edges):
     """A label for each row, the number of its column; see `find_label_edges`."""
-    uniform, labels = rng.random(edges.shape[1]), np.zeros(edges.shape[1], dtype=np.intp)
-    # Column by column is the fastest: a label has as many edges below it as its number.
-    for start in range(0, len(edges), _BYTE):
-        passed = np.zeros(len(uniform), dtype=np.uint8)
-        for edge in edges[start : start + _BYTE]:
-            passed += uniform >= edge
-        labels += passed
-    return labels
+    uniform = rng.random(edges.shape[1])  # a label has as many edges below it as its number
+    if len(edges) >= _MANY_COLUMNS:
+        return _search_columns(edges, uniform)
+    labels = np.zeros(len(uniform), dtype=np.uint8)
+    for edge in edges:  # of few columns this is the fastest
+        labels += uniform >= edge
+    return labels.astype(np.intp)
+
+
+def _search_columns(edges, values):
+    """How many of the sorted edges of its column each value has reached, by halving."""
+    (left, n_columns), edges = edges.shape, edges.ravel()
+    place = np.arange(n_columns)
+    while left > 1:
+        half = left // 2
+        place += half * n_columns * (edges[place + (half - 1) * n_columns] <= values)
+        left -= half
+    return place // n_columns + (edges[place] <= values)
 
 
 def _find_laws(predictions, starts, ends):

@@ -13,6 +13,7 @@ sum of its outcomes minus its mean, and the variance V_j of R_j, the three stati
 import numpy as np
 from scipy.special import chdtrc, logit
 
+from skcal._numerics.cells._merging import Hits
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.inference._brownian import exceed_range
 
@@ -45,12 +46,12 @@ class OmnibusOnPlaces:
         self._total = variance.sum()
         # Scores of the level and of the slope, made uncorrelated.
         shares, log_odds = variance / self._total, logit(places[chance])
-        self._direction = None
+        self._n_scores, self._direction, self._information = 1, np.zeros(len(chance)), 1.0
         if np.ptp(log_odds) > _EQUAL * np.abs(log_odds).max():
             direction = log_odds - shares @ log_odds
-            self._information = shares @ direction**2
-            if self._information > 0:  # next to certain outcomes may have none
-                self._direction = direction
+            information = shares @ direction**2
+            if information > 0:  # next to certain outcomes may have none
+                self._n_scores, self._direction, self._information = 2, direction, information
         n_bins = count_bins("cube_root", n_rows)
         # Bins are cut from the rarer label on, so that it does not matter which one is positive.
         if shares @ places[chance] <= 0.5:
@@ -60,43 +61,77 @@ class OmnibusOnPlaces:
             self._starts = np.append(0, ends[:0:-1])
         self._variances = np.add.reduceat(shares, self._starts)
 
+    @np.errstate(over="ignore")  # next to impossible outcomes make statistics infinite
     def measure(self, sums):
-        """The statistic for each row of an array of summed outcomes."""
+        """The statistic for each row of an array of summed outcomes, or for samples of `Hits`."""
+        if isinstance(sums, Hits):
+            return self._measure_hits(sums)
         residuals = sums - self._mean
         values = np.zeros(len(sums))
         if len(self._chance):
-            values = self._combine(residuals[:, self._chance])
+            values = self._combine(*self._summarize(residuals[:, self._chance]))
         if self._is_certain.any():
             wrong = np.abs(residuals) > _CERTAIN * self._mass
             values[wrong[:, self._is_certain].any(axis=1)] = IMPOSSIBLE
         return values
 
-    def _combine(self, residuals):
-        with np.errstate(over="ignore"):  # next to impossible outcomes make statistics infinite
-            residuals = residuals / np.sqrt(self._total)
-            pvalues = (
-                self._find_cox(residuals),
-                self._find_bins(residuals),
-                _find_kuiper(residuals),
-            )
-        smallest = np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)
-        return np.abs(np.log(smallest))
+    def _measure_hits(self, hits):
+        values, n_samples = np.zeros(hits.n_samples), hits.n_samples
+        weights = np.ones(len(hits.cell)) if hits.weights is None else hits.weights
+        rows = hits.sample, hits.cell, weights
+        if len(self._chance) < len(self._mass):
+            for place in np.flatnonzero(self._is_certain):
+                own = hits.cell == place
+                sums = np.bincount(hits.sample[own], weights[own], n_samples)
+                wrong = np.abs(sums - self._mean[place]) > _CERTAIN * self._mass[place]
+                values[wrong] = IMPOSSIBLE
+            number = np.full(len(self._mass), -1)
+            number[self._chance] = np.arange(len(self._chance))
+            number = number[hits.cell]
+            rows = [each[number >= 0] for each in (hits.sample, number, weights)]
+        if len(self._chance):
+            values = np.maximum(values, self._combine(*self._summarize_hits(*rows, n_samples)))
+        return values
 
-    def _find_cox(self, residuals):
-        level = residuals.sum(axis=1) ** 2
-        if self._direction is None:
-            return chdtrc(1, level)
-        return chdtrc(2, level + (residuals @ self._direction) ** 2 / self._information)
+    def _summarize(self, residuals):
+        """Scores of level and slope, residuals by bin, and the range of the running sums."""
+        residuals = residuals / np.sqrt(self._total)
+        running = np.cumsum(residuals, axis=1)
+        span = np.maximum(running.max(axis=1), 0.0) - np.minimum(running.min(axis=1), 0.0)
+        bins = np.add.reduceat(residuals, self._starts, axis=1)
+        return residuals.sum(axis=1), residuals @ self._direction, bins, span
 
-    def _find_bins(self, residuals):
-        sums = np.add.reduceat(residuals, self._starts, axis=1)
-        return chdtrc(len(self._starts), (sums**2 / self._variances).sum(axis=1))
+    def _summarize_hits(self, sample, place, weights, n_samples):
+        """The same of sorted hits; running sums rise at these alone."""
+        mean, n_bins = self._mean[self._chance], len(self._starts)
+        level = np.bincount(sample, weights, n_samples) - mean.sum()
+        slope = np.bincount(sample, weights * self._direction[place], n_samples)
+        bin_ = sample * n_bins + np.searchsorted(self._starts, place, side="right") - 1
+        bins = np.bincount(bin_, weights, n_samples * n_bins).reshape(n_samples, n_bins)
+        bins = bins - np.add.reduceat(mean, self._starts)
+        high, low = np.zeros(n_samples), np.minimum(level, 0.0)
+        if len(sample):
+            first = np.flatnonzero(np.diff(sample, prepend=-1))
+            rise = np.cumsum(weights) - weights  # before each hit
+            rise -= np.repeat(rise[first], np.diff(first, append=len(sample)))
+            fall = np.cumsum(mean)[place]
+            own = sample[first]
+            high[own] = np.maximum(np.maximum.reduceat(rise + weights - fall, first), 0.0)
+            feet = np.minimum.reduceat(rise - fall + mean[place], first)
+            low[own] = np.minimum(feet, low[own])
+        summary = level, slope - mean @ self._direction, bins, high - low
+        return [part / np.sqrt(self._total) for part in summary]
 
+    def _combine(self, level, slope, bins, span):
+        pvalues = (
+            chdtrc(self._n_scores, level**2 + slope**2 / self._information),
+            self._find_bins(bins),
+            exceed_range(span),
+        )
+        return np.abs(np.log(np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)))
 
-def _find_kuiper(residuals):
-    cumulative = np.cumsum(residuals, axis=1)
-    high = np.maximum(cumulative.max(axis=1), 0.0)
-    return exceed_range(high - np.minimum(cumulative.min(axis=1), 0.0))
+    def _find_bins(self, bins):
+        return chdtrc(len(self._starts), (bins**2 / self._variances).sum(axis=1))
 
 
 def _cut_bins(shares, n_bins):
