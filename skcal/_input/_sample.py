@@ -52,6 +52,17 @@ class Sample:
     outcomes: np.ndarray  # in [0, 1], or booleans
     weights: np.ndarray | None = None  # non-negative, with a positive sum; None stands for ones
 
+    @classmethod
+    def of_distinct(cls, predictions, outcomes, weights):
+        """A sample of sorted predictions without ties, as `find_begins` has them.
+
+        Weights are positive.
+        """
+        sample = cls(predictions, outcomes, weights)
+        positive = outcomes * weights
+        vars(sample)["sorted"] = Ties(predictions, weights, positive, sample.total_weight)
+        return sample
+
     @cached_property
     def total_weight(self):
         """Sum of the weights; the number of rows without weights."""

@@ -116,8 +116,11 @@ class BoundMeasure(NamedTuple):
 
     def measure_outcomes(self, outcomes, places, mass):
         """The value of a measure of the table for outcomes of one binary problem, and weights."""
-        value = float(self.row.bind(**self.known)(Sample(places, outcomes, mass)))
-        return self._check_finite(value)
+        return self.measure_sample(Sample(places, outcomes, mass))
+
+    def measure_sample(self, sample):
+        """The value of a measure of the table for a Sample."""
+        return self._check_finite(float(self.row.bind(**self.known)(sample)))
 
     def _call_for_rows(self, rows):
         """What a function of the user gives, which sees the labels of the user where known."""

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from skcal._input._sample import Sample
 from skcal._numerics.cells._merging import draw_labels, find_label_edges
+from skcal._numerics.cells._order import find_begins
 from skcal._numerics.inference._omnibus import OmnibusOnPlaces
 
 # Sums of outcomes that are drawn at a time.
@@ -123,6 +125,7 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnib
     if measure_sums:
         return measure_sums(places, mass, variance / mass.sum() ** 2)
     statistic, weights = statistic.fix_bins(n_rows), unit * mass
+    make_sample = Sample.of_distinct if find_begins(places).all() else Sample
 
     def measure(sums):
         # The mean outcome of a cell is a soft label.
@@ -130,7 +133,8 @@ def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnib
         if step < 1:
             shares = np.maximum(places + step * (shares - places), 0.0)
         shares = np.minimum(shares, 1.0)
-        values = [statistic.measure_outcomes(share, places, weights) for share in shares]
+        samples = (make_sample(places, share, weights) for share in shares)
+        values = [statistic.measure_sample(sample) for sample in samples]
         return np.array(values) / step
 
     return measure

@@ -38,9 +38,17 @@ def fit_path(cumulative, gaps=None):
     last = cumulative[-1]
     if last < 0:
         return -fit_path(-cumulative, gaps)
-    inside = np.minimum(cumulative[:-1], last).tolist()
-    tops = _find_tops_on_grid(inside) if gaps is None else _find_tops(inside, gaps.tolist())
-    return np.minimum.accumulate([last, *reversed(tops)])[::-1]
+    inside = np.clip(cumulative[:-1], 0.0, last)
+    if gaps is None:
+        tops = _find_tops_on_grid(inside.tolist())
+        return np.minimum.accumulate([last, *reversed(tops)])[::-1]
+    # The path is level where the cumulative residual stays out of that range.
+    starts = np.flatnonzero(np.diff(inside, prepend=np.inf))
+    if len(starts) == 0:
+        return cumulative
+    lengths = np.append(np.diff(starts, append=len(inside)), 1)
+    tops = _find_tops(inside[starts], np.add.reduceat(gaps, starts))
+    return np.repeat(np.minimum.accumulate([last, *tops[::-1]])[::-1], lengths)
 
 
 def find_witness(knots, residual):
@@ -142,22 +150,19 @@ def _find_tops(cumulative, gaps):
     clipping the slopes takes d_i off either side. As the gaps sum to at most 1 the bend at 0
     is never used up: what lies below it does not matter above it.
     """
-    above, tops = [], []
-    for position, gap in zip(cumulative, gaps, strict=True):
-        if position > 0:
-            heapq.heappush(above, (-position, 2 * gap))
-        left = gap
-        while above:  # the lowest bends lose what is taken off
-            lowest, held = above[0]
-            if held > left:
-                above[0] = (lowest, held - left)  # smaller than before: still a heap
-                tops.append(-lowest)
-                break
-            left -= held
-            heapq.heappop(above)
-        else:
-            tops.append(0.0)
-    return tops
+    order = np.argsort(-cumulative)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    # Bends by the ranks of their places, the lowest at 0.
+    held = [*(2 * gaps[order]).tolist(), np.inf]
+    above, tops = [len(order)], []
+    for number, left in zip(rank.tolist(), gaps.tolist(), strict=True):
+        heapq.heappush(above, number)
+        while held[above[0]] <= left:  # the lowest bends lose what is taken off
+            left -= held[heapq.heappop(above)]
+        held[above[0]] -= left
+        tops.append(above[0])
+    return np.append(cumulative[order], 0.0)[tops]
 
 
 def _find_tops_on_grid(cumulative):
