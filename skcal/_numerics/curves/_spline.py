@@ -54,7 +54,7 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     coefficients = basis.c @ slopes
     coefficients[-1] += height - offset @ slopes
     powers = scale ** np.arange(1 - len(coefficients), 1)
-    return PPoly(powers[:, None] * coefficients, scale * basis.x)
+    return PPoly.construct_fast(powers[:, None] * coefficients, scale * basis.x)
 
 
 def place_knots(values, n_knots, weights=None):
@@ -102,18 +102,18 @@ def build_natural_basis(knots):
         return PPoly([[[1.0]], [[0.0]]], [knots[0], knots[0] + 1])
     tied = np.clip(np.arange(-1, n_functions + 1), 0, n_functions - 1)
     first, second = np.eye(n_functions)[tied[:-1]], np.eye(n_functions)[tied[1:]]
-    width = np.diff(knots)[:, None]
-    before, after = np.pad(width, [(1, 0), (0, 0)]), np.pad(width, [(0, 1), (0, 0)])
+    widths = np.zeros((n_functions + 2, 1))
+    widths[1:-1, 0] = np.diff(knots)
+    before, width, after = widths[:-1], widths[1:-1], widths[1:]
     slopes = (after * first + before * second) / (before + after)
     bends = 2 * (second - first) / (before + after)
     rises = width * (slopes[:-1] + width * (2 * bends[:-1] + bends[1:]) / 6)
-    values = np.cumsum(np.pad(rises, [(1, 0), (0, 0)]), axis=0)
-    inner = np.stack(
-        [np.diff(bends, axis=0) / (6 * width), bends[:-1] / 2, slopes[:-1], values[:-1]]
-    )
     # A straight piece at either end, as long as all others together.
-    length, level = knots[-1] - knots[0], np.zeros(n_functions)
-    left = np.array([level, level, slopes[0], -length * slopes[0]])
-    right = np.array([level, level, slopes[-1], values[-1]])
-    pieces = np.concatenate([left[:, None], inner, right[:, None]], axis=1)
-    return PPoly(pieces, [knots[0] - length, *knots, knots[-1] + length])
+    length, pieces = knots[-1] - knots[0], np.zeros((4, n_functions + 2, n_functions))
+    pieces[0, 1:-1] = (bends[1:] - bends[:-1]) / (6 * width)
+    pieces[1, 1:-1] = bends[:-1] / 2
+    pieces[2, 0], pieces[2, 1:] = slopes[0], slopes
+    pieces[3, 0] = -length * slopes[0]
+    np.cumsum(rises, axis=0, out=pieces[3, 2:])
+    ends = np.array([knots[0] - length, *knots, knots[-1] + length])
+    return PPoly.construct_fast(pieces, ends)

@@ -103,19 +103,27 @@ class _Problem:
     def evaluate(self, coefficients):
         """Value, gradient, and the function that solves for the Newton step."""
         scores, away = coefficients @ self.columns, coefficients - self.centre
-        small = np.exp(-np.abs(scores))
+        small = np.abs(scores)
+        np.negative(small, out=small)
+        np.exp(small, out=small)
         # log(1 + exp(s)) - y s, without cancellation where s is large and y is 1
         losses = np.log1p(small)
         losses += np.maximum(scores, 0.0)
-        losses -= self.targets * scores
-        smaller = small / (1.0 + small)  # of the two probabilities
-        proba = smaller + (1.0 - 2.0 * smaller) * (scores > 0)  # faster than a choice
-        residual = self.mass * (proba - self.targets)
+        smaller = np.divide(small, 1.0 + small, out=small)  # of the two probabilities
+        residual = 1.0 - 2.0 * smaller
+        residual *= scores > 0  # faster than a choice
+        residual += smaller
+        residual -= self.targets
+        residual *= self.mass
         gradient = self.columns @ residual + 2 * self.penalty * away
+        losses -= np.multiply(self.targets, scores, out=scores)
 
         def step(free):
             part = self.columns if free.all() else self.columns[free]
-            hessian = (part * (self.mass * smaller * (1.0 - smaller))) @ part.T
+            curvature = 1.0 - smaller
+            curvature *= smaller
+            curvature *= self.mass
+            hessian = (part * curvature) @ part.T
             hessian.flat[:: len(hessian) + 1] += (2 * self.penalty + DAMPING * self.bound)[free]
             return solve_newton_step(hessian, gradient[free])
 

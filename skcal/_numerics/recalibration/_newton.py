@@ -1,5 +1,7 @@
 """Newton's method for smooth convex functions with lower bounds."""
 
+from math import isfinite
+
 import numpy as np
 from scipy.linalg.lapack import dposv
 
@@ -26,6 +28,7 @@ _BISECTIONS = 5
 # A full step is doubled while this share of the slope is left; a quadratic function leaves none.
 _STEEP = 0.7
 _SMALLEST_STEP = 1e-30
+_TINY = np.finfo(np.float64).tiny
 # Numbers are alike whose difference is this share of them.
 _ALIKE = 1e-14
 
@@ -126,9 +129,9 @@ def solve_newton_step(hessian, gradient):
 
     NaN where a number has overflowed; such a step decreases nothing, which ends the search.
     """
-    scale = np.sqrt(np.maximum(np.diagonal(hessian), np.finfo(np.float64).tiny))
+    scale = np.sqrt(np.maximum(hessian.diagonal(), _TINY))
     scaled, slope = hessian / (scale[:, None] * scale), gradient / scale
-    if not (np.isfinite(scaled).all() and np.isfinite(slope).all()):  # LAPACKs differ in what to do
+    if not isfinite(scaled.sum() + slope.sum()):  # LAPACKs differ in what to do
         return np.full_like(slope, np.nan)
     # LAPACK itself: for a few coordinates SciPy's checks take many times as long.
     _, step, info = dposv(scaled, slope)
