@@ -32,6 +32,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     intercepts_: np.ndarray
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
+    _n_together = 1  # classes that `_fit_maps` is given at a time
 
     def __init__(
         self,
@@ -46,6 +47,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     @abstractmethod
     def _fit_map(self, values, outcomes, sample_weight):
         """Map of one class, from its scores and whether the class came true (float, 0 or 1)."""
+
+    def _fit_maps(self, values, outcomes, sample_weight):
+        """Maps of several classes; the arguments have a row for each."""
+        pairs = zip(values, outcomes, strict=True)
+        return [self._fit_map(*pair, sample_weight) for pair in pairs]
 
     @abstractmethod
     def _apply_map(self, fitted, values):
@@ -70,11 +76,19 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         bare = copy(self)  # what a process gets: neither the maps of another fit nor callbacks
         for name in ("maps_", "intercepts_", "_skl_callbacks", "_callback_fit_ctx"):
             vars(bare).pop(name, None)
-        tasks = (
-            (bare._fit_map, column, (codes == first + k).astype(np.float64), sample_weight)
-            for k, column in enumerate(values.T)
+        parts = np.split(
+            np.arange(values.shape[1]), range(self._n_together, values.shape[1], self._n_together)
         )
-        self.maps_ = run_parallel(tasks, self.n_jobs, prefer="processes")
+        tasks = (
+            (
+                bare._fit_maps,
+                values.T[part],
+                (codes == first + part[:, None]).astype(np.float64),
+                sample_weight,
+            )
+            for part in parts
+        )
+        self.maps_ = sum(run_parallel(tasks, self.n_jobs, prefer="processes"), [])
         self.intercepts_ = np.zeros(len(self.classes_))
         if len(self.maps_) > 1:
             fitted = fit_intercepts(self._recalibrate(scores), codes, sample_weight)

@@ -7,7 +7,7 @@ from typing import Literal
 from scipy.interpolate import PPoly
 
 from skcal._input._validation import check_flag, check_integer, check_number
-from skcal._numerics.curves._spline import fit_natural_spline
+from skcal._numerics.curves._spline import fit_natural_splines
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._fitted import SplineMap
@@ -135,6 +135,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     maps_: list[SplineMap]
     _gives_log_odds = True
+    _n_together = 16
 
     def __init__(
         self,
@@ -169,9 +170,12 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         return self._to_log_odds(scores)
 
     def _fit_map(self, values, outcomes, sample_weight):
+        return self._fit_maps([values], [outcomes], sample_weight)[0]
+
+    def _fit_maps(self, values, outcomes, sample_weight):
         if self.target_smoothing:
-            outcomes = smooth_outcomes(outcomes, sample_weight)
-        spline = fit_natural_spline(
+            outcomes = [smooth_outcomes(one, sample_weight) for one in outcomes]
+        splines = fit_natural_splines(
             values,
             outcomes,
             sample_weight,
@@ -179,7 +183,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
             penalty=self.penalty,
             monotone=self.monotone,
         )
-        return SplineMap(spline.c, spline.x)
+        return [SplineMap(spline.c, spline.x) for spline in splines]
 
     def _apply_map(self, fitted, values):
         return PPoly(*fitted)(values)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from skcal._numerics.recalibration._information import measure_information
-from skcal._numerics.recalibration._logistic import fit_logistic
+from skcal._numerics.recalibration._logistic import fit_logistics
 
 # Shares of weight this near each other are equal: sums of weights are rounded.
 SHARE_TOLERANCE = 1e-9
@@ -29,32 +29,63 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     m, relative to m where m is beyond 1, times 4 r (1 - r) with the mean outcome r: the height of a
     rare event is as free as that of a usual one.
     """
-    values = np.where(np.abs(values) < _SMALLEST_VALUE, 0.0, values)
-    knots = place_knots(values, n_knots, weights)
-    scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
-    values, knots = values / scale, knots / scale
-    basis, middle = build_natural_basis(knots), np.median(knots)
-    offset = basis(middle)
-    n_slopes = len(offset)
-    features = np.empty((len(values), 1 + n_slopes), order="F")  # as the fit reads them
-    features[:, 0] = 1.0
-    np.subtract(basis(values), offset, out=features[:, 1:])
-    spread = np.average((values - middle) ** 2, weights=weights)
-    rate = np.average(outcomes, weights=weights)
-    _, information = measure_information(np.array([1 - rate, rate]))
-    height_penalty, slope_penalty = information / max(1.0, middle**2), min(1.0, spread)
-    height, *slopes = fit_logistic(
-        features,
-        outcomes,
-        weights,
-        penalty=penalty * np.repeat([height_penalty, slope_penalty], [1, n_slopes]),
-        centre=np.repeat([middle, 1.0], [1, n_slopes]),
-        lower=np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, n_slopes]),
-    )
-    coefficients = basis.c @ slopes
-    coefficients[-1] += height - offset @ slopes
-    powers = scale ** np.arange(1 - len(coefficients), 1)
-    return PPoly.construct_fast(powers[:, None] * coefficients, scale * basis.x)
+    options = {"n_knots": n_knots, "penalty": penalty, "monotone": monotone}
+    (spline,) = fit_natural_splines([values], [outcomes], weights, **options)
+    return spline
+
+
+def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, monotone):
+    """The same for several vectors of values and of outcomes, of the same rows."""
+    designs = [
+        _Design(*pair, weights, n_knots, penalty) for pair in zip(values, outcomes, strict=True)
+    ]
+    splines = [None] * len(designs)
+    sizes = np.array([len(design.centre) for design in designs])
+    for size in np.unique(sizes):  # equal values share knots
+        alike = np.flatnonzero(sizes == size)
+        rows = [designs[k] for k in alike]
+        lower = np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, size - 1])
+        found = fit_logistics(
+            np.stack([design.columns for design in rows]),
+            np.stack([outcomes[k] for k in alike]),
+            weights,
+            penalty=np.stack([design.penalty for design in rows]),
+            centre=np.stack([design.centre for design in rows]),
+            lower=np.broadcast_to(lower, (len(rows), size)),
+        )
+        for k, coefficients in zip(alike, found, strict=True):
+            splines[k] = designs[k].trace(coefficients)
+    return splines
+
+
+class _Design:
+    """What a spline of one vector of values is fitted with: a height at the middle, and slopes."""
+
+    def __init__(self, values, outcomes, weights, n_knots, penalty):
+        values = np.where(np.abs(values) < _SMALLEST_VALUE, 0.0, values)
+        knots = place_knots(values, n_knots, weights)
+        self._scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
+        values, knots = values / self._scale, knots / self._scale
+        self._basis, middle = build_natural_basis(knots), np.median(knots)
+        self._offset = self._basis(middle)
+        n_slopes = len(self._offset)
+        self.columns = np.ones((1 + n_slopes, len(values)))
+        self.columns[1:] = self._basis(values).T
+        self.columns[1:] -= self._offset[:, None]
+        spread = np.average((values - middle) ** 2, weights=weights)
+        rate = np.average(outcomes, weights=weights)
+        _, information = measure_information(np.array([1 - rate, rate]))
+        penalties = information / max(1.0, middle**2), min(1.0, spread)
+        self.penalty = penalty * np.repeat(penalties, [1, n_slopes])
+        self.centre = np.repeat([middle, 1.0], [1, n_slopes])
+
+    def trace(self, coefficients):
+        """The spline with these coefficients."""
+        height, slopes = coefficients[0], coefficients[1:]
+        pieces = self._basis.c @ slopes
+        pieces[-1] += height - self._offset @ slopes
+        powers = self._scale ** np.arange(1 - len(pieces), 1)
+        return PPoly.construct_fast(powers[:, None] * pieces, self._scale * self._basis.x)
 
 
 def place_knots(values, n_knots, weights=None):

@@ -8,11 +8,14 @@ from skcal._numerics.recalibration._newton import (
     LARGEST_PENALTY,
     centre_features,
     minimize_convex,
+    minimize_together,
     solve_newton_step,
 )
 
 # If there are so many rows, every 16th of each outcome, at least 500, tells where to start.
 _MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
+# Numbers of several problems that are worked on together, which stay in the cache.
+_BUDGET = 1 << 18
 # Searches start at a mean outcome that is not nearer to 0 and 1.
 _SMALLEST_RATE = 1e-12
 
@@ -53,11 +56,27 @@ def fit_logistic(
         )
     else:
         columns, starts = np.ascontiguousarray(features.T), [centre]
-    problem = _Problem(columns, targets, mass, penalty, centre)
-    start = problem.find_start(starts, lower)
-    coefficients, _ = minimize_convex(problem.evaluate, start, lower)
+    coefficients = _Problem(columns, targets, mass, penalty, centre).fit(starts, lower)
     if fit_intercept:
         coefficients[-1] -= offset @ coefficients[:-1]
+    return coefficients
+
+
+def fit_logistics(columns, targets, weights=None, *, penalty, centre, lower):
+    """Coefficients of several problems of `fit_logistic` on the same rows, a row for each.
+
+    `columns` has shape (n_problems, n_features, n_rows), `targets` (n_problems, n_rows); options
+    have shape (n_problems, n_features).
+    """
+    n_problems, n_features, n_rows = columns.shape
+    mass = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
+    penalty = np.minimum(penalty, LARGEST_PENALTY)
+    coefficients = np.empty((n_problems, n_features))
+    step = max(1, _BUDGET // (n_features * n_rows))
+    for start in range(0, n_problems, step):
+        part = slice(start, start + step)
+        problems = _Problems(columns[part], targets[part], mass, penalty[part], centre[part])
+        coefficients[part] = problems.fit(lower[part])
     return coefficients
 
 
@@ -76,6 +95,11 @@ class _Problem:
         self.columns, self.targets, self.mass = columns, targets, mass
         self.penalty, self.centre = penalty, centre
         self.bound = columns**2 @ mass / 4 + 2 * penalty
+
+    def fit(self, starts, lower):
+        """The minimum over coefficients of at least `lower`."""
+        start = self.find_start(starts, lower)
+        return minimize_convex(self.evaluate, start, lower)[0]
 
     def find_start(self, starts, lower):
         """The best start or, of many rows, the optimum for a part of them if that is better."""
@@ -103,31 +127,92 @@ class _Problem:
     def evaluate(self, coefficients):
         """Value, gradient, and the function that solves for the Newton step."""
         scores, away = coefficients @ self.columns, coefficients - self.centre
-        small = np.abs(scores)
-        np.negative(small, out=small)
-        np.exp(small, out=small)
-        # log(1 + exp(s)) - y s, without cancellation where s is large and y is 1
-        losses = np.log1p(small)
-        losses += np.maximum(scores, 0.0)
-        smaller = np.divide(small, 1.0 + small, out=small)  # of the two probabilities
-        residual = 1.0 - 2.0 * smaller
-        residual *= scores > 0  # faster than a choice
-        residual += smaller
-        residual -= self.targets
+        losses, residual, smaller = _compare(scores, self.targets)
         residual *= self.mass
         gradient = self.columns @ residual + 2 * self.penalty * away
-        losses -= np.multiply(self.targets, scores, out=scores)
 
         def step(free):
             part = self.columns if free.all() else self.columns[free]
-            curvature = 1.0 - smaller
-            curvature *= smaller
-            curvature *= self.mass
-            hessian = (part * curvature) @ part.T
+            hessian = (part * _curve(smaller, self.mass)) @ part.T
             hessian.flat[:: len(hessian) + 1] += (2 * self.penalty + DAMPING * self.bound)[free]
             return solve_newton_step(hessian, gradient[free])
 
         return self.mass @ losses + self.penalty @ away**2, gradient, step
+
+
+class _Problems:
+    """Several problems on the same rows; each array has a first axis for them."""
+
+    def __init__(self, columns, targets, mass, penalty, centre, damping=None):
+        self.columns, self.targets, self.mass = columns, targets, mass
+        self.penalty, self.centre = penalty, centre
+        self.damping = damping
+        if damping is None:
+            self.damping = DAMPING * (np.matmul(columns**2, mass) / 4 + 2 * penalty)
+
+    def fit(self, lower):
+        """The minimum of each, over coefficients of at least `lower`."""
+        found, is_found = self.centre, np.zeros(len(self.columns), dtype=bool)
+        if len(is_found) > 1 and len(self.mass) < _MANY_ROWS:
+            found, is_found = minimize_together(self, found, lower)
+        for k in np.flatnonzero(~is_found):
+            alone = self.columns[k], self.targets[k], self.mass, self.penalty[k], self.centre[k]
+            found[k] = _Problem(*alone).fit([found[k]], lower[k])
+        return found
+
+    def take(self, chosen):
+        """Some of the problems."""
+        if chosen.all():
+            return self
+        columns, targets, penalty, centre, damping = (
+            part[chosen]
+            for part in (self.columns, self.targets, self.penalty, self.centre, self.damping)
+        )
+        return _Problems(columns, targets, self.mass, penalty, centre, damping)
+
+    def evaluate(self, coefficients):
+        """Values, gradients, and second derivatives of the losses."""
+        scores = np.matmul(coefficients[:, None], self.columns)[:, 0]
+        away = coefficients - self.centre
+        losses, residual, smaller = _compare(scores, self.targets)
+        residual *= self.mass
+        gradients = np.matmul(self.columns, residual[:, :, None])[:, :, 0]
+        gradients += 2 * self.penalty * away
+        values = losses @ self.mass + (self.penalty * away**2).sum(axis=1)
+        return values, gradients, _curve(smaller, self.mass)
+
+    def find_hessians(self, curvature):
+        """Hessians, damped."""
+        columns = self.columns.transpose(0, 2, 1)
+        hessians = np.matmul(self.columns * curvature[:, None], columns)
+        diagonal = np.einsum("kii->ki", hessians)
+        diagonal += 2 * self.penalty + self.damping
+        return hessians
+
+
+def _compare(scores, targets):
+    """Log losses, residuals and the smaller ones of two probabilities; overwrites the scores."""
+    small = np.abs(scores)
+    np.negative(small, out=small)
+    np.exp(small, out=small)
+    # log(1 + exp(s)) - y s, without cancellation where s is large and y is 1
+    losses = np.log1p(small)
+    losses += np.maximum(scores, 0.0)
+    smaller = np.divide(small, 1.0 + small, out=small)
+    residual = 1.0 - 2.0 * smaller
+    residual *= scores > 0  # faster than a choice
+    residual += smaller
+    residual -= targets
+    losses -= np.multiply(targets, scores, out=scores)
+    return losses, residual, smaller
+
+
+def _curve(smaller, mass):
+    """Second derivatives of the losses by the scores."""
+    curvature = 1.0 - smaller
+    curvature *= smaller
+    curvature *= mass
+    return curvature
 
 
 def _choose_rows(targets):

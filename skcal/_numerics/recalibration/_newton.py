@@ -14,6 +14,8 @@ _MAX_ITERATIONS = 500
 # It warns then, unless as many steps again like the last one would gain less than this: where the
 # infimum lies at infinity and scales are very different, the damping keeps steps short.
 _NEGLIGIBLE_GAIN = 1e-8
+# Steps of functions that are minimised together.
+_MAX_STEPS_TOGETHER = 30
 # Share of the predicted decrease that a step must reach, and the relative error of the value.
 _ARMIJO = 1e-4
 _ROUNDING = 1e-14
@@ -115,6 +117,76 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
         RuntimeWarning,
     )
     return x, n_evaluations
+
+
+def minimize_together(problem, start, lower, last_decrement=_LAST_DECREMENT):
+    """Minima of several convex functions by the steps of `minimize_convex`, a row for each.
+
+    `problem.evaluate(x)` returns values, gradients and what `problem.find_hessians` turns to
+    Hessians, damped; `problem.take(chosen)` is the problem of some of the functions. The second
+    answer tells for which of them each step was as good as it promised, whole or up to the first
+    bound; points of the others are as far as they came.
+    """
+    x = np.maximum(start, lower)
+    is_found, left = np.zeros(len(x), dtype=bool), np.arange(len(x))
+    value, gradient, curvature = problem.evaluate(x)
+    for _ in range(_MAX_STEPS_TOGETHER):
+        point, bound, hessian = x[left], lower[left], problem.find_hessians(curvature)
+        free = (point > bound) | (gradient < 0)
+        direction = _step_together(hessian, gradient, free)
+        while (stuck := free & (point <= bound) & (direction < 0)).any():
+            free &= ~stuck
+            direction = _step_together(hessian, gradient, free)
+        candidate = np.maximum(point + direction, bound)
+        trial = problem.evaluate(candidate)
+        beyond = point + direction < bound
+        is_cut = beyond.any(axis=1) & ~_fall(candidate, trial[0], point, value, gradient)
+        if is_cut.any():  # as in `minimize_convex`
+            ways, shares = bound - point, np.full_like(direction, np.inf)
+            np.divide(ways, direction, out=shares, where=beyond)
+            first = is_cut, shares.argmin(axis=1)[is_cut]
+            direction[is_cut] *= shares.min(axis=1)[is_cut, None]
+            direction[first] = ways[first]
+            candidate[is_cut] = np.maximum(point + direction, bound)[is_cut]
+            again = problem.take(is_cut).evaluate(candidate[is_cut])
+            for part, new in zip(trial, again, strict=True):
+                part[is_cut] = new
+        falls = _fall(candidate, trial[0], point, value, gradient)
+        decrement = -_multiply_rows(gradient, direction)
+        good = falls & (is_cut | (_multiply_rows(trial[1], direction) >= -_STEEP * decrement))
+        x[left[good]] = candidate[good]
+        gain = np.minimum(decrement, value - trial[0])
+        ends = good & ~is_cut & (gain <= last_decrement * (1 + np.abs(trial[0])))
+        is_found[left[ends]] = True
+        chosen = good & ~ends
+        left, problem = left[chosen], problem.take(chosen)
+        value, gradient, curvature = (part[chosen] for part in trial)
+        if len(left) == 0:
+            break
+    return x, is_found
+
+
+def _fall(candidate, trial, point, value, gradient):
+    """`_falls` for each of several functions."""
+    promised = value + _ARMIJO * _multiply_rows(gradient, candidate - point)
+    return trial <= promised + _ROUNDING * (1 + np.abs(value))
+
+
+def _step_together(hessians, gradients, free):
+    """Newton steps among free coordinates; NaN where there is none."""
+    both = free[:, :, None] & free[:, None, :]
+    hessians = np.where(both, hessians, np.eye(free.shape[1]))
+    scale = np.sqrt(np.maximum(np.diagonal(hessians, axis1=1, axis2=2), _TINY))
+    hessians /= scale[:, :, None] * scale[:, None, :]
+    slopes = np.where(free, gradients, 0.0) / -scale
+    try:
+        return np.linalg.solve(hessians, slopes[:, :, None])[:, :, 0] / scale
+    except np.linalg.LinAlgError:
+        return np.full_like(slopes, np.nan)
+
+
+def _multiply_rows(first, second):
+    return np.einsum("ij,ij->i", first, second)
 
 
 def _falls(trial, x, value, gradient):
