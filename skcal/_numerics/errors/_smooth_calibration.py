@@ -43,12 +43,14 @@ def fit_path(cumulative, gaps=None):
         tops = _find_tops_on_grid(inside.tolist())
         return np.minimum.accumulate([last, *reversed(tops)])[::-1]
     # The path is level where the cumulative residual stays out of that range.
-    starts = np.flatnonzero(np.diff(inside, prepend=np.inf))
+    begins = np.ones(len(inside), dtype=bool)
+    np.not_equal(inside[1:], inside[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
     if len(starts) == 0:
         return cumulative
-    lengths = np.append(np.diff(starts, append=len(inside)), 1)
     tops = _find_tops(inside[starts], np.add.reduceat(gaps, starts))
-    return np.repeat(np.minimum.accumulate([last, *tops[::-1]])[::-1], lengths)
+    path = np.minimum.accumulate([last, *tops[::-1]])[::-1]
+    return np.append(path[np.cumsum(begins) - 1], last)
 
 
 def find_witness(knots, residual):

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 # points either leaves less than 1e-17 after this many terms.
 _SWITCH_MAXIMUM = 1.0
 _SWITCH_RANGE = 1.5
-_N_TERMS = 8
+_TERMS = np.arange(8)
 
 
 def exceed_maximum(level):
@@ -16,14 +16,15 @@ def exceed_maximum(level):
     With the upper tail Q of the normal law it is 4 sum_{k>=1} (-1)^(k-1) Q((2k-1) x), and also
     1 - 4/pi sum_{k>=0} (-1)^k / (2k+1) exp(-(2k+1)^2 pi^2 / (8 x^2)).
     """
-    term = np.arange(_N_TERMS)
-    odd, sign = 2 * term + 1, (-1.0) ** term
-    large, small = _split(level, _SWITCH_MAXIMUM)
-    above = 4 * (ndtr(-odd * large) @ sign)
-    waves = np.exp(-((odd * np.pi / small) ** 2) / 8)
-    return np.where(
-        _is_large(level, _SWITCH_MAXIMUM), above, 1 - 4 / np.pi * (waves @ (sign / odd))
-    )
+    odd, sign = 2 * _TERMS + 1, (-1.0) ** _TERMS
+
+    def sum_tails(level):
+        return 4 * (ndtr(-odd * level) @ sign)
+
+    def sum_waves(level):
+        return 1 - 4 / np.pi * (np.exp(-((odd * np.pi / level) ** 2) / 8) @ (sign / odd))
+
+    return _switch(level, _SWITCH_MAXIMUM, sum_tails, sum_waves)
 
 
 def exceed_range(level):
@@ -34,21 +35,23 @@ def exceed_range(level):
     of the density of Feller (1951), :doi:`10.1214/aoms/1177729589`; the second follows from the
     probability to stay in an interval of length x.
     """
-    term = np.arange(_N_TERMS)
-    large, small = _split(level, _SWITCH_RANGE)
-    number = term + 1
-    above = 8 * (ndtr(-number * large) @ (number * (-1.0) ** term))
-    odd = (2 * term + 1) * np.pi
-    waves = (1 / odd**2 + 1 / small**2) * np.exp(-((odd / small) ** 2) / 2)
-    return np.where(_is_large(level, _SWITCH_RANGE), above, 1 - 8 * waves.sum(axis=-1))
+    number, odd = _TERMS + 1, (2 * _TERMS + 1) * np.pi
+
+    def sum_tails(level):
+        return 8 * (ndtr(-number * level) @ (number * (-1.0) ** _TERMS))
+
+    def sum_waves(level):
+        waves = (1 / odd**2 + 1 / level**2) * np.exp(-((odd / level) ** 2) / 2)
+        return 1 - 8 * waves.sum(axis=-1)
+
+    return _switch(level, _SWITCH_RANGE, sum_tails, sum_waves)
 
 
-def _is_large(level, switch):
-    return np.asarray(level) >= switch
-
-
-def _split(level, switch):
-    """The level where each of the two series converges, and the switch elsewhere."""
-    level = np.asarray(level, dtype=np.float64)[..., None]
+def _switch(level, switch, sum_tails, sum_waves):
+    """One series from the switch on and the other below it, where each converges."""
+    level = np.asarray(level, dtype=np.float64)
+    is_large, answer = level >= switch, np.empty(level.shape)
+    answer[is_large] = sum_tails(level[is_large][..., None])
     # Below 0.01 the second series has lost all its terms, and 1 / x^2 could overflow.
-    return np.maximum(level, switch), np.clip(level, 1e-2, switch)
+    answer[~is_large] = sum_waves(np.maximum(level[~is_large], 1e-2)[..., None])
+    return answer[()]

@@ -111,14 +111,17 @@ class OmnibusOnPlaces:
         bins = bins - np.add.reduceat(mean, self._starts)
         high, low = np.zeros(n_samples), np.minimum(level, 0.0)
         if len(sample):
-            first = np.flatnonzero(np.diff(sample, prepend=-1))
-            rise = np.cumsum(weights) - weights  # before each hit
-            rise -= np.repeat(rise[first], np.diff(first, append=len(sample)))
-            fall = np.cumsum(mean)[place]
-            own = sample[first]
-            high[own] = np.maximum(np.maximum.reduceat(rise + weights - fall, first), 0.0)
-            feet = np.minimum.reduceat(rise - fall + mean[place], first)
-            low[own] = np.minimum(feet, low[own])
+            begins = np.ones(len(sample), dtype=bool)
+            np.not_equal(sample[1:], sample[:-1], out=begins[1:])
+            first = np.flatnonzero(begins)
+            own, base = sample[first], np.zeros(n_samples)
+            rise = np.cumsum(weights)
+            base[own] = rise[first] - weights[first]
+            rise -= base[sample]
+            rise -= np.cumsum(mean)[place]
+            high[own] = np.maximum(np.maximum.reduceat(rise, first), 0.0)
+            rise += mean[place] - weights  # before each hit
+            low[own] = np.minimum(np.minimum.reduceat(rise, first), low[own])
         summary = level, slope - mean @ self._direction, bins, high - low
         return [part / np.sqrt(self._total) for part in summary]
 
