@@ -32,7 +32,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     intercepts_: np.ndarray
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
-    _n_together = 1  # classes that `_fit_maps` is given at a time
+    _values_together = 1  # so many values `_fit_maps` is given at a time, or those of one class
 
     def __init__(
         self,
@@ -76,9 +76,8 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         bare = copy(self)  # what a process gets: neither the maps of another fit nor callbacks
         for name in ("maps_", "intercepts_", "_skl_callbacks", "_callback_fit_ctx"):
             vars(bare).pop(name, None)
-        parts = np.split(
-            np.arange(values.shape[1]), range(self._n_together, values.shape[1], self._n_together)
-        )
+        step = max(1, self._values_together // len(values))
+        parts = np.split(np.arange(values.shape[1]), range(step, values.shape[1], step))
         tasks = (
             (
                 bare._fit_maps,

@@ -135,7 +135,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
 
     maps_: list[SplineMap]
     _gives_log_odds = True
-    _n_together = 16
+    _values_together = 1 << 16
 
     def __init__(
         self,

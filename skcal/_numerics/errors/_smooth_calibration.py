@@ -157,13 +157,18 @@ def _find_tops(cumulative, gaps):
     rank[order] = np.arange(len(order))
     # Bends by the ranks of their places, the lowest at 0.
     held = [*(2 * gaps[order]).tolist(), np.inf]
+    n_above = np.count_nonzero(cumulative > 0)
     above, tops = [len(order)], []
     for number, left in zip(rank.tolist(), gaps.tolist(), strict=True):
-        heapq.heappush(above, number)
-        while held[above[0]] <= left:  # the lowest bends lose what is taken off
-            left -= held[heapq.heappop(above)]
-        held[above[0]] -= left
-        tops.append(above[0])
+        if number < n_above:
+            heapq.heappush(above, number)
+        lowest = above[0]
+        while held[lowest] <= left:  # the lowest bends lose what is taken off
+            left -= held[lowest]
+            heapq.heappop(above)
+            lowest = above[0]
+        held[lowest] -= left
+        tops.append(lowest)
     return np.append(cumulative[order], 0.0)[tops]
 
 
