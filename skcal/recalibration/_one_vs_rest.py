@@ -87,7 +87,8 @@ class OneVsRestRecalibrator(BaseRecalibrator):
             )
             for part in parts
         )
-        self.maps_ = sum(run_parallel(tasks, self.n_jobs, prefer="processes"), [])
+        found = run_parallel(tasks, self.n_jobs, prefer="processes")
+        self.maps_ = [fitted for part in found for fitted in part]
         self.intercepts_ = np.zeros(len(self.classes_))
         if len(self.maps_) > 1:
             fitted = fit_intercepts(self._recalibrate(scores), codes, sample_weight)

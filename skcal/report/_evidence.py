@@ -208,9 +208,9 @@ def find_largest_error(problem, predicted, observed):
         if sizes[k] < largest - _ACCURACY:
             break
         pair = problem.codes == k, problem.proba[:, k]
-        if biases[k] < largest and largest > _WIDE_ENOUGH:
-            if smooth_ece(*pair, bandwidth=largest, **rows) < largest - _ACCURACY:
-                continue
+        is_smaller = biases[k] < largest and largest > _WIDE_ENOUGH
+        if is_smaller and smooth_ece(*pair, bandwidth=largest, **rows) < largest - _ACCURACY:
+            continue
         error = smooth_ece(*pair, **rows)
         if (max(error, biases[k]), -k) > (largest, -worst):
             largest, worst, error_of_worst = max(error, biases[k]), int(k), error
