@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit, logit
 
-from skcal._numerics.recalibration._logistic import fit_logistic
+from skcal._numerics.recalibration._logistic import fit_logistic, fit_logistics
 
 
 @pytest.fixture
@@ -124,3 +124,24 @@ def test_a_search_does_not_end_just_above_a_bound():
     found = fit_logistic(features, targets, weights, lower=0.0, guess=1.0, **options)
     without = fit_logistic(features[:, 1:], targets, weights, lower=0.0, guess=1.0, **options)
     np.testing.assert_allclose(found, [0, *without], rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_problems_together_have_the_answers_of_each_alone(rng, weighted):
+    """Some at their bounds, some with steps that are too long, and one without a finite answer."""
+    features = rng.normal(size=(12, 60, 3)) * [1, 10, 0.1] + [0, 5, -1]
+    targets = (rng.random((12, 60)) < expit(features[:, :, 0])).astype(float)
+    targets[0], targets[1] = features[0, :, 0] > 0, 0
+    features[2] *= 1e4
+    weights = rng.exponential(size=60) if weighted else None
+    options = {
+        "penalty": np.broadcast_to([1e-4, 1e-2, 1e-6], (12, 3)),
+        "centre": rng.normal(size=(12, 3)),
+        "lower": np.where(rng.random((12, 3)) < 0.5, 0.0, -np.inf),
+    }
+    found = fit_logistics(features.transpose(0, 2, 1).copy(), targets, weights, **options)
+    assert (found == options["lower"]).any()
+    for k, answer in enumerate(found):
+        own = {name: values[k] for name, values in options.items()}
+        alone = fit_logistic(features[k], targets[k], weights, **own)
+        np.testing.assert_allclose(answer, alone, rtol=1e-6, atol=1e-9)

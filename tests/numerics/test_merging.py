@@ -154,6 +154,34 @@ def test_categorical_sums_are_those_of_the_labels(rng, monkeypatch, weighted):
         np.testing.assert_allclose(row, expected)
 
 
+@pytest.mark.parametrize("n_classes", [2, 47, 50, 64, 65, 300])
+def test_a_label_has_as_many_edges_below_it_as_its_number(rng, n_classes):
+    proba = rng.dirichlet(np.full(n_classes, 0.1), 40)  # some are 0 but for rounding
+    proba[:5], proba[:5, 1] = 0, 1
+    edges = find_label_edges(proba)
+    labels = draw_labels(np.random.default_rng(3), edges)
+    expected = (np.random.default_rng(3).random(40) >= edges).sum(axis=0)
+    np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hits_add_up_to_the_sums(rng, weighted):
+    """Classes have cells of their own; one is never drawn, and one has a single cell."""
+    proba, starts, sizes = rng.dirichlet([1, 1, 1], 50), np.array([0, 4, 5, 11]), (4, 1, 6, 3)
+    proba = np.insert(proba, 2, 0.0, axis=1)
+    cells = np.stack(
+        [start + rng.integers(size, size=50) for start, size in zip(starts, sizes, strict=True)]
+    )
+    source = CategoricalSums(proba, cells.ravel(), 14, rng.random(50) if weighted else None)
+    sums = source.draw(np.random.default_rng(0), 5)
+    found = source.draw_hits(np.random.default_rng(0), 5, starts)
+    for hits, expected in zip(found, np.split(sums, starts[1:], axis=1), strict=True):
+        places = hits.sample * expected.shape[1] + hits.cell
+        assert (np.diff(places) >= 0).all()
+        dense = np.bincount(places, hits.weights, expected.size).reshape(expected.shape)
+        np.testing.assert_allclose(dense, expected)
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
 def test_effective_counts(scale):
     """(1 + 2)^2 / (1 + 4) = 1.8; k equal weights are k rows."""

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import chi2
 
+from skcal._numerics.cells._merging import Hits
 from skcal._numerics.inference import _omnibus
 from skcal._numerics.inference._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal.inference import cumulative_calibration_test
@@ -137,3 +138,29 @@ def test_weights_whose_squares_vanish_are_not_certain(rng):
     weights[3] = 1e-200
     outcomes = weights * (rng.random((4, 20)) < places)
     assert (make_omnibus(places, weights).measure(outcomes) < IMPOSSIBLE).all()
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "certain", "one place"])
+def test_hits_have_the_values_of_their_sums(rng, kind):
+    """Several hits of a place, samples without any, and hits of certain places."""
+    places = np.sort(rng.beta(0.5, 3, 40))
+    if kind == "certain":
+        places[:2], places[-2:] = [0.0, 1e-320], [1 - 1e-16, 1.0]
+    places = places[:1] if kind == "one place" else places
+    n_places, n_samples = len(places), 30
+    sample = np.sort(rng.integers(1, n_samples - 1, 150))
+    cell = rng.integers(n_places, size=150)
+    cell[cell == 0] = rng.integers(n_places)  # of what is impossible in a few samples alone
+    weights = rng.exponential(size=150) if kind == "weights" else np.ones(150)
+    order = np.lexsort((cell, sample))
+    hits = Hits(sample, cell[order], weights[order] if kind == "weights" else None, n_samples)
+    mass = np.full(n_places, 8.0)
+    sums = np.bincount(sample * n_places + cell[order], weights[order], n_samples * n_places)
+    sums = sums.reshape(n_samples, n_places)
+    if kind == "certain":
+        mass[-1] = sums[sums[:, -1] > 0, -1][0]  # as some samples have it
+    omnibus = OmnibusOnPlaces(places, mass, mass * places * (1 - places), 320)
+    values = omnibus.measure(sums)
+    np.testing.assert_allclose(omnibus.measure(hits), values, rtol=1e-9)
+    if kind == "certain":
+        assert 0 < np.count_nonzero(values == IMPOSSIBLE) < n_samples

@@ -17,7 +17,7 @@ from skcal.metrics import smooth_ece
 from skcal.recalibration import AutoRecalibration
 from skcal.report import calibration_report
 from skcal.report._binary_problem import read_problem
-from skcal.report._evidence import AverageError, Evidence
+from skcal.report._evidence import AverageError, Evidence, find_largest_error
 from skcal.report._judgement import judge_rows
 from skcal.report._quantities import describe_sample
 from skcal.report._records import Direction, Region
@@ -575,6 +575,31 @@ def test_rare_events_that_are_predicted_half_as_often_again_are_not_called_calib
     model = judge_one(draw_labels(truth, rng), 1.5 * truth)
     assert model.verdict in ("inconclusive", "too high")
     assert model.tolerated == pytest.approx(0.25 * 1.5 * truth.mean())
+
+
+@pytest.mark.parametrize("case", ["calibrated", "biased", "equal", "hard", "weights"])
+def test_worst_class_has_the_largest_error(case):
+    """The first one of equals."""
+    rng = np.random.default_rng(0)
+    proba = softmax(rng.normal(size=(400, 12)) * 2, axis=1)
+    y = draw_labels(proba, rng)
+    if case == "biased":
+        y = np.where((y == 3) & (rng.random(400) < 0.5), 4, y)
+    if case == "equal":
+        proba, y = np.full((400, 12), 1 / 12), np.arange(400) % 3
+    if case == "hard":
+        proba = np.eye(12)[y]
+    weights = rng.exponential(size=400) if case == "weights" else None
+    data = {"sample_weight": weights, "pos_label": None, "labels": range(12)}
+    problem = read_problem(y, proba, None, reduction="auto", **data)
+    shares, hits = problem.shares, np.eye(12)[y]
+    errors = np.array(
+        [smooth_ece(hits[:, k], proba[:, k], sample_weight=weights) for k in range(12)]
+    )
+    means = shares @ proba, shares @ hits
+    worst, error = find_largest_error(problem, *means)
+    assert worst == np.argmax(np.maximum(errors, np.abs(means[0] - means[1])))
+    assert error == pytest.approx(errors[worst], abs=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
