@@ -90,16 +90,17 @@ class _Problem:
         intercepts = np.zeros(self.proba.shape[1])
         intercepts[self.free] = values
         largest = intercepts.max()
-        proba = self.proba * np.exp(intercepts - largest)
-        total = proba.sum(axis=1)
+        odds = np.exp(intercepts - largest)
+        total = self.proba @ odds
         value = largest + self.mass @ np.log(total) - self.shares @ intercepts
-        proba = proba[:, self.free] / total[:, None]
-        means = self.mass @ proba
-        gradient = means - self.shares[self.free]
+        means = odds * ((self.mass / total) @ self.proba)
+        gradient = (means - self.shares)[self.free]
 
         def step(free):
-            part = proba[:, free]
-            hessian = np.diag(means[free] + DAMPING) - part.T @ (self.mass[:, None] * part)
+            own = self.free[free]
+            part = self.proba[:, own] * odds[own]
+            part *= (np.sqrt(self.mass) / total)[:, None]
+            hessian = np.diag(means[own] + DAMPING) - part.T @ part  # NumPy computes one half
             return solve_newton_step(hessian, gradient[free])
 
         return value, gradient, step
