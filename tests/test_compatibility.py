@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_validate
 
 from skcal import inference, monitoring, recalibration, shift, streaming
 from skcal.metrics import Mixture, distribution_kernel_calibration_error
-from skcal.model_selection import stop_by_refinement
+from skcal.model_selection import AbstainingClassifierCV, stop_by_refinement
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
 from skcal.scorers import get_scorer
 from tests.answers import list_numbers
@@ -135,6 +135,9 @@ OWNERS = {
     "MulticalibratedClassifierCV": lambda: recalibration.MulticalibratedClassifierCV(
         ECHO, cv=2
     ).fit(TRIPLE, LABELS),
+    "AbstainingClassifierCV": lambda: AbstainingClassifierCV(ECHO, at_most=0.9, random_state=0).fit(
+        TRIPLE, LABELS
+    ),
     "CalibrationSummary": lambda: streaming.CalibrationSummary(n_cells=64, labels=[0, 1, 2]),
     "GroupedSummary": lambda: streaming.GroupedSummary(n_cells=64, labels=[0, 1, 2]),
     "CalibrationMonitor": lambda: monitoring.CalibrationMonitor(labels=[0, 1, 2]),

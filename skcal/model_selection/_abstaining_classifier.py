@@ -31,6 +31,7 @@ from skcal._input._validation import (
     check_sample_weight,
     show_labels,
 )
+from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
 from skcal.inference import CertifiedThreshold, certified_threshold
@@ -254,6 +255,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             Rows sum to 1; columns are in the order of `classes_`.
         """
         check_is_fitted(self)
+        refuse_other_libraries("X", X)
         proba, known = predict_labelled(self.estimator_, X)
         return spread_columns(proba, known, self.classes_)
 

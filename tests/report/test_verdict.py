@@ -426,7 +426,10 @@ def test_small_errors_are_nearly_calibrated():
     assert model.pvalue <= 0.05
     assert 0.02 < model.error_bound < model.tolerated == 0.05
     assert model.sentence.startswith("Nearly calibrated: an error is detectable (p = 0.05), but ")
-    assert f"off by at most {show_bound(model.error_bound)} on average, smoothed over" in model.sentence
+    assert (
+        f"off by at most {show_bound(model.error_bound)} on average, smoothed over"
+        in model.sentence
+    )
     assert "within the tolerance of 0.050; it is slightly too low: the probab" in model.sentence
     strict = report_one(draw_labels(truth, rng), y_proba, tolerance=0.02)
     assert strict.verdict == "too low"
