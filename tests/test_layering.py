@@ -20,6 +20,7 @@ LEVELS = (
     {"inference"},
     {"shift", "diagrams", "model_selection"},
     {"report", "export"},
+    {"__main__"},
 )
 LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 
