@@ -72,8 +72,13 @@ if not TYPE_CHECKING:
         # Rooms are imported on first use, so that `import skcal` costs next to nothing.
         if name in __all__:
             return importlib.import_module(f"skcal.{name}")
-        raise AttributeError(f"module 'skcal' has no attribute {name!r}")
+        hint = ""
+        if not name.startswith("_"):  # tools look for private names of all kinds
+            for room in __all__:
+                if name in importlib.import_module(f"skcal.{room}").__all__:
+                    hint = f"; it is in skcal.{room}: from skcal.{room} import {name}"
+        raise AttributeError(f"module 'skcal' has no attribute {name!r}{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return list(__all__)

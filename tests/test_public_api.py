@@ -71,14 +71,23 @@ def test_public_objects_are_our_own_and_name_arguments_after_the_data():
 def test_top_level():
     assert isinstance(skcal.__version__, str)
     assert list(skcal.__all__) == sorted(skcal.__all__)
-    assert set(skcal.__all__) < set(dir(skcal))
-    assert len(dir(skcal)) == len(set(dir(skcal)))
+    assert dir(skcal) == skcal.__all__
     for name, room in ROOMS.items():
         assert getattr(skcal, name) is room
-    with pytest.raises(AttributeError, match="module 'skcal' has no attribute 'attic'"):
+    with pytest.raises(AttributeError, match=r"^module 'skcal' has no attribute 'attic'$"):
         _ = skcal.attic
     described = re.findall(r"^(\w[\w, ]*)\n    \S", skcal.__doc__, re.MULTILINE)
     assert sorted(", ".join(described).split(", ")) == skcal.__all__
+
+
+def test_what_is_in_a_room_is_not_in_the_package():
+    """Every public name tells where it is."""
+    for room_name, room in ROOMS.items():
+        for name in set(room.__all__) - set(skcal.__all__):
+            place = f"skcal.{room_name}"
+            hint = f"^module 'skcal' has no attribute '{name}'; it is in {place}: "
+            with pytest.raises(AttributeError, match=f"{hint}from {place} import {name}$"):
+                getattr(skcal, name)
 
 
 def test_import_and_random_numbers_leave_the_process_alone():
@@ -88,7 +97,10 @@ import sys, warnings
 import skcal
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert loaded.isdisjoint({"numpy", "sklearn", "matplotlib"}), loaded
-assert set(skcal.__all__) < set(dir(skcal))
+assert dir(skcal) == skcal.__all__
+assert not hasattr(skcal, "__wrapped__")
+assert not hasattr(skcal, "_attic")
+assert "numpy" not in sys.modules
 for room in skcal.__all__:
     assert f"skcal.{room}" not in sys.modules or room in vars(skcal)
 import numpy as np
