@@ -444,6 +444,8 @@ def test_copies_keep_everything(routing):
 def test_names_and_options_are_checked_at_once():
     for name, message in (
         ("neg_smoth_ece", r"got 'neg_smoth_ece'\. Did you mean 'neg_smooth_e"),
+        ("ece", r"got 'ece'\. Did you mean 'neg_expected_calibration_error'"),
+        ("neg_skce", r"got 'neg_skce'\. Did you mean 'neg_squared_kernel_calibration_error'"),
         (7, "got 7"),
         ("neg_log_loss", r"sklearn\.metrics\.get_scorer"),
     ):

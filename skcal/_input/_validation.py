@@ -62,10 +62,17 @@ def suggest_name(name, valid, cutoff=0.5):
     other, explanation = _SETS_OF_ROWS.get(name, (None, ""))
     if other in valid:
         return explanation
-    near = get_close_matches(name, valid, n=1, cutoff=cutoff)
+    short = name.lower().removeprefix("neg_")
+    near = [v for v in valid if _abbreviate(v) == short]
+    near = near or get_close_matches(name, valid, n=1, cutoff=cutoff)
     if name in _GENERATORS and "random_state" in valid:
         near = ["random_state"]
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _abbreviate(name):
+    """What papers call a measure: "ece" is the expected calibration error."""
+    return "".join(word[:1] for word in name.removeprefix("neg_").split("_"))
 
 
 def refuse_unknown_options(name, options, valid, caller=None):

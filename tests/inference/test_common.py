@@ -295,6 +295,7 @@ ECE = "expected_calibration_error"
 # A measure, its options, and how a message about them goes on after the name of the argument.
 BAD_MEASURES = [
     ("smooth_ec", {}, ValueError, r"{} must be one of .*Did you mean 'smooth_ece'\?"),
+    ("ECE", {}, ValueError, rf"{{}} must be one of .*Did you mean '{ECE}'\?"),
     (ECE, {"n_bins": 0}, ValueError, "n_bins must be at least 1; got 0"),
     ("smooth_ece", {"n_bins": 5}, TypeError, "smooth_ece has no option 'n_bins'"),
     (ECE, {"rng": 0}, TypeError, "no option 'rng'.*Did you mean 'random_state'"),
