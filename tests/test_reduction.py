@@ -7,10 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.naive_bayes import GaussianNB
 
 from skcal._input._reduction import check_class_vectors, check_predictions, reduce_to_samples
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_integer, check_number, check_option, check_sample_weight
+from skcal.diagrams import ReliabilityDisplay
+from skcal.metrics import smooth_ece
 
 Y = [0, 1, 1, 0]
 P = [0.1, 0.8, 0.6, 0.3]
@@ -23,6 +26,21 @@ STRANGE = "y_true has labels that no column of y_proba accounts for: "
 BAD_INPUT = [
     (Y, [0.1, np.nan, 0.6, 0.3], {}, "y_proba must lie in [0, 1]; got nan at row 1. Leave out"),
     (Y, [90, 20, 100, 0], {}, "y_proba must lie in [0, 1]; got 90 at row 0. Are these per cent?"),
+    (Y, [3.0, -2, 0.5, 1], {}, "y_proba ... got 3.0 at row 0. Are these logits? ...expit(y_proba)"),
+    (Y, np.eye(4, 3) - 2, {}, "y_proba ... got -1.0 ... logits? ...softmax(y_proba, axis=1)."),
+    (
+        Y,
+        GaussianNB(),
+        {},
+        "y_proba must hold real numbers; got a GaussianNB. Pass what its predict_",
+    ),
+    (
+        Y,
+        [P, P],
+        {},
+        "y_proba must have a row for each of 4 labels; got shape (2, 4). ...dictionary",
+    ),
+    (P3, [0, 1, 1, 0], {}, "y_true has fractions and y_proba integers; are they swapped?"),
     (
         Y,
         ["0.1", "N/A", "0.3", "1"],
@@ -109,6 +127,19 @@ def test_bad_input_is_refused_with_the_reason():
             check_class_vectors(y_true, y_proba, names=("first", "second"), **options)
         assert "y_true" not in str(error.value)
         assert "y_proba" not in str(error.value)
+
+
+def test_swapped_arguments():
+    """Predictions of integers and outcomes of fractions; other soft labels are as good as any."""
+    for y_proba in (Y, np.array(Y) == 1):
+        with pytest.warns(UserWarning, match="y_true has fractions and y_proba integers; are they"):
+            check_predictions(P, y_proba)
+    check_predictions(P, np.array(Y, float))
+    check_predictions(np.array(Y, float), Y)
+    with pytest.warns(UserWarning, match="are they swapped"):
+        smooth_ece(P, Y)
+    with pytest.warns(UserWarning, match="are they swapped"):
+        ReliabilityDisplay.from_predictions(P, Y)
 
 
 def test_unknown_reductions():

@@ -21,7 +21,9 @@ from skcal._input._validation import (
     check_weights,
     clip_rounding,
     is_inside,
+    refuse_list_of_models,
     show_labels,
+    warn_of_swap,
 )
 from skcal._tools._arrays import (
     NUMPY,
@@ -355,7 +357,10 @@ def check_predictions(
         labels = name_columns(y_true, y_proba, labels, names)
         return Predictions(proba, *rows, labels=labels, is_multilabel=True)
     target, proba, weights = read_rows(names, y_true, y_proba, sample_weight, on_device=on_device)
-    target, proba = check_target(names[0], target), check_proba(names[1], proba)
+    warn_of_swap(target, proba, names)
+    target = check_target(names[0], target)
+    refuse_list_of_models(target, proba, names)
+    proba = check_proba(names[1], proba)
     n_samples = proba.shape[0]
     if target.shape[0] != n_samples:
         raise ValueError(

@@ -21,6 +21,7 @@ from skcal._tools._arrays import (
     read_numbers,
     to_numpy,
 )
+from skcal._tools._warnings import warn
 
 # Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
 # of a table leaves behind.
@@ -235,7 +236,10 @@ def check_proba(name, proba, *, of_classes=True, advice=""):
         )
     if proba.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one row; it is empty.")
-    proba = check_unit_range(name, proba)
+    link = "softmax({}, axis=1)" if of_classes and proba.ndim == 2 else "expit({})"
+    proba = check_unit_range(
+        name, proba, f" Are these logits? Pass scipy.special.{link.format(name)}."
+    )
     if of_classes and proba.ndim == 2:
         _check_row_sums(name, proba, advice)
     return proba
@@ -266,8 +270,11 @@ def is_inside(values):
     return bool(low >= 0 and high <= 1)
 
 
-def check_unit_range(name, values):
-    """Numbers in [0, 1] of any shape, clipped by `clip_rounding`, or a ValueError."""
+def check_unit_range(name, values, advice=""):
+    """Numbers in [0, 1] of any shape, clipped by `clip_rounding`, or a ValueError.
+
+    `advice` ends a message where some are clearly below 0.
+    """
     if is_inside(values):
         return values
     values = clip_rounding(values)
@@ -280,6 +287,8 @@ def check_unit_range(name, values):
     hint = ""
     if np.isnan(value) and values.ndim:
         hint = " Leave out rows without a number, and report how many there are."
+    elif np.isfinite(value) and values.min() < -COARSE_ROUNDING:
+        hint = advice
     elif 1 < value <= 100 and values.ndim and values.max() > 2:
         hint = f" Are these per cent? Pass {name} / 100."
     elif -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
@@ -356,6 +365,32 @@ def check_target(name, labels):
         row = np.flatnonzero(~np.isfinite(labels))[0]
         raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.")
     return labels
+
+
+def warn_of_swap(target, proba, names):
+    """Warn where outcomes have fractions and predictions are integers; raise if they have columns.
+
+    Soft labels of hard predictions look like that, too.
+    """
+    if kind_of(target) != "f" or kind_of(proba) not in "iu" or 0 in target.shape:
+        return
+    xp = namespace(target)
+    if not is_inside(target) or not xp.any((target > 0) & (target < 1)):
+        return
+    message = f"{names[0]} has fractions and {names[1]} integers"
+    if target.ndim > 1 and proba.ndim == 1:
+        raise ValueError(f"{message}; are they swapped? {names[0]} must hold labels.")
+    warn(f"{message}; are they swapped?")
+
+
+def refuse_list_of_models(target, proba, names):
+    """Raise a ValueError for predictions that have a row of probabilities for each model."""
+    n_samples, shape = target.shape[0], tuple(proba.shape)
+    if len(shape) > 1 and shape[0] < shape[1] == n_samples:
+        raise ValueError(
+            f"{names[1]} must have a row for each of {n_samples} labels; got shape {shape}. Models "
+            "are measured one at a time; functions that compare them take a dictionary, by name."
+        )
 
 
 def show_labels(labels):

@@ -214,6 +214,11 @@ def _read_numbers(name, values):
         raise ValueError(
             f"{name} must hold real numbers; got a distribution. Use {name}.class_probs()."
         )
+    if hasattr(values, "predict_proba"):
+        raise ValueError(
+            f"{name} must hold real numbers; got a {type(values).__name__}. Pass what its "
+            "predict_proba returns, or take the function from_estimator where there is one."
+        )
     _refuse_masked(name, values)
     try:
         values = np.asarray(values)
