@@ -5,7 +5,17 @@ import re
 import numpy as np
 import pandas as pd
 
-from skcal.metrics import Mixture, MultivariateNormal, SmoothECECurve
+from skcal.inference import (
+    CalibrationComparison,
+    CoxRecalibration,
+    Interval,
+    NetBenefitDifference,
+    RecalibrationGain,
+    RequiredSamples,
+    TestResult,
+)
+from skcal.metrics import Bounds, Mixture, MultivariateNormal, SmoothECECurve
+from skcal.model_selection import PooledScore
 from skcal.recalibration._fitted import FITTED
 from tests.public_objects import is_record, list_functions_and_classes
 
@@ -45,3 +55,82 @@ def test_short_values_tables_and_what_lists_hold():
         "Mixture(weights=<list of 11>, components=[MultivariateNormal(mean=<ndarray of shape "
         "(99,)>, cov=<DataFrame of shape (5, 3)>)])"
     )
+
+
+INTERVAL = Interval(0.05862, 0.01854, 0.09783)
+THREE = np.array([0.1, -0.2, 0.3])
+SENTENCES = [
+    (INTERVAL, "0.059 (0.019 to 0.098)"),
+    # Two digits of the width, at any scale, without a sign before zero.
+    (Interval(1234.56, 1000, 1456.7), "1235 (1000 to 1457)"),
+    (Interval(-1e-4, -0.02, 0.03), "0.000 (-0.020 to 0.030)"),
+    (Interval(np.float64(3e-9), 1e-9, 5e-9), "0.0000000030 (0.0000000010 to 0.0000000050)"),
+    (Interval(0.25, 0.25, 0.25), "0.25 (0.25 to 0.25)"),
+    (Interval(1.5, 0.1234, np.inf), "1.5 (0.123 to inf)"),
+    (Interval(np.inf, np.inf, np.inf), "inf (inf to inf)"),
+    (TestResult(3.14159, 0.0421, 0.1), "p = 0.042: the statistic is 3.14."),
+    (
+        TestResult(0.1154, 1e-5, 0.1, worst_group="south", null_mean=0.02134),
+        "p < 0.001: the statistic is 0.115, where chance gives 0.0213; the worst group is 'south'.",
+    ),
+    (
+        CoxRecalibration(INTERVAL, Interval(0.8, 0.7, 0.9), INTERVAL, *[TestResult(9, 0.2, 1)] * 3),
+        "The slope of the log odds is 0.80 (0.70 to 0.90), and 1 if calibrated; calibration in the "
+        "large is 0.059 (0.019 to 0.098), and 0 if calibrated (p = 0.20).",
+    ),
+    (
+        CalibrationComparison(
+            "smooth_ece", ["a", "b"], [INTERVAL] * 2, [("a", "b")], *[THREE[:1]] * 5, 0.95
+        ),
+        "The smooth_ece of 'a' minus that of 'b' is 0.1 (0.1 to 0.1), p = 0.10.",
+    ),
+    (
+        CalibrationComparison(
+            "smooth_ece",
+            ["a", "b", "c"],
+            [INTERVAL] * 3,
+            [("a", "b"), ("a", "c"), ("b", "c")],
+            THREE,
+            THREE - 0.125,
+            THREE + 0.125,
+            np.array([0.3, 0.01, 0.2]),
+            np.array([0.4, 0.03, 0.4]),
+            0.95,
+        ),
+        "The smooth_ece of 'a' minus that of 'c' is -0.20 (-0.33 to -0.08), p = 0.03 (adjusted), "
+        "the least of 3 pairs.",
+    ),
+    # Bounds are rounded away from each other.
+    (Bounds(0.123456, 0.234561), "At least 0.12345 and at most 0.23457."),
+    (Bounds(0.0, 1.0), "At least 0 and at most 1."),
+    (
+        NetBenefitDifference(THREE, THREE, THREE - 0.15, THREE + 0.15),
+        "The net benefit is above that of the baseline at 1 of 3 thresholds, and below it at 1, by "
+        "a band that holds at all of them.",
+    ),
+    (
+        RecalibrationGain(0.02031, 0.01, 0.00968, 0.2334, "brier", 0.95, 100),
+        "Recalibration lowers the Brier score by 0.0203, to 0.233; a calibration error of at least "
+        "0.0096 is certified (95 % confidence).",
+    ),
+    (
+        RecalibrationGain(-0.001, 0.0, 0.0, 0.5, "log", 0.9, 100),
+        "Recalibration raises the log loss by 0.001, to 0.5; a calibration error of at least 0 is "
+        "certified (90 % confidence).",
+    ),
+    (
+        RequiredSamples(12345, 617.4, INTERVAL),
+        "12,345 rows, about 617 of them positive; with these 0.059 (0.019 to 0.098) is expected.",
+    ),
+    (
+        PooledScore(0.02177, 0.0506, THREE),
+        "0.0218 for all test rows together; 0.0506 as the mean of 3 folds.",
+    ),
+]
+
+
+def test_results_print_as_sentences():
+    """And show themselves by their fields, as all records do."""
+    for record, sentence in SENTENCES:
+        assert str(record) == f"{record}" == sentence
+        assert repr(record).startswith(f"{type(record).__name__}({record._fields[0]}=")

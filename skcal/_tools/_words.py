@@ -47,6 +47,15 @@ def show_pvalue(pvalue):
     return f"p = {pvalue:.2f}" if pvalue >= 0.1 else f"p = {pvalue:.2g}"
 
 
+def show_interval(estimate, low, high):
+    """An estimate and its interval, in decimals that show the width in two digits."""
+    estimate, low, high = map(float, (estimate, low, high))
+    digits = ".3g"
+    if 0 < high - low < np.inf:
+        digits = f"z.{int(np.clip(1 - np.floor(np.log10(high - low)), 0, 17))}f"
+    return f"{estimate:{digits}} ({low:{digits}} to {high:{digits}})"
+
+
 def show_percentages(*values):
     """Percentages with enough decimals to tell them apart."""
     difference = 100 * (max(values) - min(values))

@@ -22,6 +22,7 @@ from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
 from skcal._tools._show_record import show_record
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
+from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._confidence_interval import METHODS, check_form, find_interval
 from skcal.inference._interval_result import Interval
 
@@ -35,6 +36,8 @@ _COLUMNS = "proba", "target"
 
 class CalibrationComparison(NamedTuple):
     """Differences between the calibration errors of models on the same rows.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -72,6 +75,15 @@ class CalibrationComparison(NamedTuple):
 
     def __repr__(self) -> str:
         return show_record(self)
+
+    def __str__(self) -> str:
+        pair = int(self.pvalues.argmin())
+        first, second = map(show_label, self.pairs[pair])
+        difference = show_interval(self.difference[pair], self.low[pair], self.high[pair])
+        pvalue = show_pvalue(self.adjusted_pvalues[pair])
+        text = f"The {self.measure} of {first} minus that of {second} is {difference}, {pvalue}"
+        n_pairs = len(self.pairs)
+        return f"{text}." if n_pairs == 1 else f"{text} (adjusted), the least of {n_pairs} pairs."
 
     @property
     def pvalue(self) -> float:

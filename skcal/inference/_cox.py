@@ -13,12 +13,15 @@ from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
 from skcal.inference._test_result import TestResult
 
 
 class CoxRecalibration(NamedTuple):
     """Logistic recalibration of predictions, and the tests that none is needed.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -44,6 +47,13 @@ class CoxRecalibration(NamedTuple):
     test: TestResult
     intercept_test: TestResult
     slope_test: TestResult
+
+    def __str__(self) -> str:
+        return (
+            f"The slope of the log odds is {self.slope}, and 1 if calibrated; calibration in the "
+            f"large is {self.calibration_in_the_large}, and 0 if calibrated "
+            f"({show_pvalue(self.test.pvalue)})."
+        )
 
 
 def cox_recalibration(

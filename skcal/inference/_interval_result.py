@@ -2,9 +2,13 @@
 
 from typing import NamedTuple
 
+from skcal._tools._words import show_interval
+
 
 class Interval(NamedTuple):
     """An estimate with a confidence interval.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -19,3 +23,6 @@ class Interval(NamedTuple):
     estimate: float
     low: float
     high: float
+
+    def __str__(self) -> str:
+        return show_interval(*self)

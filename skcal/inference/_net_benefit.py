@@ -22,6 +22,8 @@ from skcal._tools._typing import ArrayLike
 class NetBenefitDifference(NamedTuple):
     """Net benefit of predictions beyond a baseline, with a band.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     thresholds : ndarray of shape (n_thresholds,)
@@ -39,6 +41,13 @@ class NetBenefitDifference(NamedTuple):
 
     def __repr__(self) -> str:
         return show_record(self)
+
+    def __str__(self) -> str:
+        above, below = int((self.low > 0).sum()), int((self.high < 0).sum())
+        return (
+            f"The net benefit is above that of the baseline at {above} of {len(self.thresholds)} "
+            f"thresholds, and below it at {below}, by a band that holds at all of them."
+        )
 
 
 def net_benefit_difference(

@@ -45,6 +45,8 @@ _SHARE_KEPT = 0.05
 class RecalibrationGain(NamedTuple):
     """What recalibration brings, see `recalibration_gain`.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     gain : float
@@ -75,6 +77,16 @@ class RecalibrationGain(NamedTuple):
 
     def __repr__(self) -> str:
         return show_record(self)
+
+    def __str__(self) -> str:
+        score = {"brier": "Brier score", "log": "log loss"}[self.loss]
+        verb = "raises" if self.gain < 0 else "lowers"
+        low = np.floor(1e4 * self.certified_low) / 1e4
+        return (
+            f"Recalibration {verb} the {score} by {abs(self.gain):.3g}, to {self.refinement:.3g}; "
+            f"a calibration error of at least {low:g} is certified "
+            f"({100 * self.confidence_level:g} % confidence)."
+        )
 
 
 def recalibration_gain(

@@ -62,6 +62,8 @@ _QUANTITIES = ("slope", "calibration_in_the_large", "observed_expected_ratio")
 class RequiredSamples(NamedTuple):
     """How many rows to label, and what they are expected to show.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     n_samples : int
@@ -77,6 +79,12 @@ class RequiredSamples(NamedTuple):
     n_samples: int
     n_positives: float
     expected: Interval
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_samples:,} rows, about {self.n_positives:,.0f} of them positive; "
+            f"with these {self.expected} is expected."
+        )
 
 
 def required_samples(

@@ -2,9 +2,13 @@
 
 from typing import NamedTuple
 
+from skcal._tools._words import show_label, show_pvalue
+
 
 class TestResult(NamedTuple):
     """Result of a test of the hypothesis that a model is calibrated, or that two are alike.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -32,6 +36,13 @@ class TestResult(NamedTuple):
     worst_group: object = None
     null_mean: float | None = None
     n_groups: int | None = None
+
+    def __str__(self) -> str:
+        chance = "" if self.null_mean is None else f", where chance gives {self.null_mean:.3g}"
+        text = f"{show_pvalue(self.pvalue)}: the statistic is {self.statistic:.3g}{chance}"
+        if self.worst_group is not None:
+            text += f"; the worst group is {show_label(self.worst_group)}"
+        return f"{text}."
 
 
 # Its name makes pytest take it for a class of tests.

@@ -26,6 +26,8 @@ _MOST_INTERVALS = 2000
 class Bounds(NamedTuple):
     """Two numbers that a measure is proven to lie between.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     low : float
@@ -36,6 +38,10 @@ class Bounds(NamedTuple):
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        low, high = np.floor(1e5 * self.low) / 1e5, np.ceil(1e5 * self.high) / 1e5
+        return f"At least {low:g} and at most {high:g}."
 
 
 def calibration_distance_bounds(

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 class PooledScore(NamedTuple):
     """A measure of cross-validated predictions.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     pooled : float
@@ -56,6 +58,12 @@ class PooledScore(NamedTuple):
 
     def __repr__(self) -> str:
         return show_record(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pooled:.3g} for all test rows together; {self.fold_mean:.3g} as the mean of "
+            f"{len(self.folds)} folds."
+        )
 
 
 def pooled_cross_val_score(
