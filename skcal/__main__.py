@@ -53,7 +53,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar="LABEL",
         help="labels of the columns of probabilities, where they are not named by label",
     )
-    add("--pos-label", metavar="LABEL", help="the positive label; by default 1")
+    add(
+        "--pos-label",
+        metavar="LABEL",
+        help="the positive label, which one column needs unless labels are 0 and 1",
+    )
     add("--sample-weight", metavar="COLUMN", help="column of weights of rows")
     add(
         "--groups",
