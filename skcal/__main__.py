@@ -100,9 +100,9 @@ def _report(options):
         clusters=_take(data, options.clusters),
         random_state=options.random_state,
     )
-    print(report)
     if options.html is not None:
         report.to_html(options.html)
+    print(report)
 
 
 def _read_table(path):
@@ -120,8 +120,10 @@ def _take(data, names):
 
     for name in [names] if isinstance(names, str) else names:
         if name not in data:
-            columns, hint = list(data), suggest_name(name, list(map(str, data)))
-            raise ValueError(f"The file has no column {name!r}, but {columns}.{hint}")
+            columns = list(map(str, data))
+            found = ", ".join(map(repr, columns))
+            hint = suggest_name(name, columns)
+            raise ValueError(f"The file has no column {name!r}; it has {found}.{hint}")
     return data[names]
 
 

@@ -152,7 +152,8 @@ def _tell_story(facts):
             story += f"; class {label} is {side}-predicted: {_compare_means(facts['summary'])}"
     if facts["evidence"].finds_classes:
         worst = facts["evidence"].worst
-        story += f"; among single labels, {show_label(worst.label)} is furthest off: {_tell_worst(worst)}"
+        label = show_label(worst.label)
+        story += f"; among single labels, {label} is furthest off: {_tell_worst(worst)}"
     return story
 
 
